@@ -1,0 +1,70 @@
+"""What a pass is given beside the program: names, remarks, fuel and options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from compiler.base.fuel import Fuel
+from compiler.base.names import NameSource
+from compiler.base.remarks import Applied, Missed, Outcome, Remark
+from compiler.base.spans import Prov
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user can switch. Passes read fields of this and nothing global."""
+
+    entry: str = ""
+    """Compile only this entry point; empty: all of them."""
+    target: str = "c"
+    """`c` or `cuda`: decides the layout of expanded memory and the default thresholds."""
+    disabled: frozenset[str] = frozenset()
+    """Ids of passes and rules that are switched off, such as `fuse` or `fuse/map-map`."""
+    fuel: int | None = None
+    unsafe: bool = False
+    """Drop bounds checks and assertions where the program says `#[unsafe]`."""
+    verify: bool = False
+    """Check the program after every pass."""
+    thresholds: tuple[tuple[str, int], ...] = ()
+    """Tuning parameters by name; others keep their defaults."""
+
+
+@dataclass(slots=True)
+class Ctx:
+    """One compilation's mutable state, made by the pipeline and passed to every pass."""
+
+    options: Options = field(default_factory=Options)
+    names: NameSource = field(default_factory=NameSource)
+    fuel: Fuel = field(default_factory=Fuel)
+    remarks: list[Remark] = field(default_factory=list)
+    stage: str = ""
+    _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
+
+    def fresh(self, base: str) -> str:
+        """A new unique name."""
+        return self.names.fresh(base)
+
+    def remark(self, remark: Remark) -> None:
+        """Record a remark once per (rule, place, text)."""
+        key = (remark.rule, remark.at, remark.because)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.remarks.append(remark)
+
+    def settle(self, rule: str, at: Prov, outcome: Outcome[T]) -> T | None:
+        """What a rewrite engine does with a rule's outcome.
+
+        Records the remark, spends fuel, and answers the new thing if it is to be used.
+        """
+        match outcome:
+            case Applied(new, because, numbers):
+                if rule in self.options.disabled or not self.fuel.spend():
+                    return None
+                self.remark(Remark("applied", rule, at, because, "", numbers, self.stage))
+                return new
+            case Missed(because, hint, numbers):
+                self.remark(Remark("missed", rule, at, because, hint, numbers, self.stage))
+        return None

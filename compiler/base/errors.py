@@ -1,0 +1,76 @@
+"""The three ways in which a compilation ends early, and never a fourth.
+
+`UserError`: the program or its input is wrong. `Limitation`: the program is right and we have not
+built what it needs. `CompilerBug`: a promise between our own parts was broken.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from compiler.base.spans import NOWHERE, Span, caret
+
+ErrorKind = Literal["syntax", "type", "usage", "runtime", "limitation", "timeout", "internal"]
+
+
+class CompileError(Exception):
+    """Base of all three; `message` is a sentence, `hint` a way out, `span` a place or NOWHERE."""
+
+    kind: ErrorKind = "internal"
+
+    def __init__(self, message: str, span: Span = NOWHERE, hint: str = "", code: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.code = code
+        self.others: tuple[CompileError, ...] = ()
+        """Further errors found in the same run, this one first in the text."""
+
+    def render(self, source: str = "") -> str:
+        """The message with its place, the line with carets, and the hint."""
+        head = f"{self.span.place}: {self.message}" if self.span.line else self.message
+        parts = [head, "" if self.span.file else caret(source, self.span), self.hint]
+        return "\n".join(part for part in parts if part)
+
+
+class UserError(CompileError):
+    """The program is wrong."""
+
+    kind: ErrorKind = "type"
+
+
+class SyntaxError_(UserError):
+    """The text is not a program. `others` holds the errors after the first."""
+
+    kind: ErrorKind = "syntax"
+
+
+class TypeError_(UserError):
+    """Names, types, sizes or uniqueness are wrong."""
+
+    kind: ErrorKind = "type"
+
+
+class RuntimeError_(UserError):
+    """A run failed: index out of bounds, assertion, division by zero, bad input."""
+
+    kind: ErrorKind = "runtime"
+
+
+class UsageError(UserError):
+    """An option, stage, entry point or input that does not exist or does not fit."""
+
+    kind: ErrorKind = "usage"
+
+
+class Limitation(CompileError):
+    """A correct program that needs something that is not built yet."""
+
+    kind: ErrorKind = "limitation"
+
+
+class CompilerBug(CompileError):
+    """A pass broke a promise; always our fault."""
+
+    kind: ErrorKind = "internal"

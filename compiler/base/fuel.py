@@ -1,0 +1,20 @@
+"""Fuel: a budget of rewrites, for stepping through a pass and for bisecting a wrong one."""
+
+from __future__ import annotations
+
+
+class Fuel:
+    """Counts rewrites; `spend()` is False once the budget (None: no limit) is used up."""
+
+    __slots__ = ("budget", "spent")
+
+    def __init__(self, budget: int | None = None) -> None:
+        self.budget = budget
+        self.spent = 0
+
+    def spend(self) -> bool:
+        """Take one unit. Call it right before a rewrite is applied, and skip the rewrite on False."""
+        if self.budget is not None and self.spent >= self.budget:
+            return False
+        self.spent += 1
+        return True

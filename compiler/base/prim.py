@@ -1,0 +1,75 @@
+"""Primitive types and operators: their names, NumPy types, ranges and exact meaning.
+
+Integer arithmetic wraps around; division and remainder round towards minus infinity (`/`, `%`) or
+towards zero (`//`, `%%`), as in Futhark; shifts by the width or more give 0 (or the sign).
+The operators' meaning on values is `apply_bin`, `apply_un`, `convert` and `apply_fun` in
+`compiler/ir/scalar.py`; back ends must agree with it bit for bit on integers.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+Prim = Literal["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"]
+
+PRIMS: tuple[Prim, ...] = get_args(Prim)
+SIGNED: tuple[Prim, ...] = ("i8", "i16", "i32", "i64")
+UNSIGNED: tuple[Prim, ...] = ("u8", "u16", "u32", "u64")
+INTS: tuple[Prim, ...] = SIGNED + UNSIGNED
+FLOATS: tuple[Prim, ...] = ("f16", "f32", "f64")
+NUMBERS: tuple[Prim, ...] = INTS + FLOATS
+
+DTYPE: dict[Prim, np.dtype[np.generic]] = {
+    p: np.dtype("bool" if p == "bool" else {"i": "int", "u": "uint", "f": "float"}[p[0]] + p[1:])
+    for p in PRIMS
+}
+BYTES: dict[Prim, int] = {p: DTYPE[p].itemsize for p in PRIMS}
+
+ARITH_OPS = ("+", "-", "*", "/", "%", "//", "%%", "**", "min", "max")
+BIT_OPS = ("&", "|", "^", "<<", ">>")
+COMPARE_OPS = ("==", "!=", "<", "<=", ">", ">=")
+LOGIC_OPS = ("&&", "||")
+BIN_OPS = ARITH_OPS + BIT_OPS + COMPARE_OPS + LOGIC_OPS
+UN_OPS = ("neg", "not", "abs", "sgn")
+"""`neg`: minus; `not`: `!` on bool, bitwise complement on integers; `sgn`: -1, 0 or 1."""
+
+
+def int_range(prim: Prim) -> tuple[int, int]:
+    """The smallest and largest value of an integer type, both inclusive."""
+    bits = BYTES[prim] * 8
+    return (0, 2**bits - 1) if prim[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+FunKind = Literal["float", "int", "number", "any"]
+
+FUNS: dict[str, tuple[int, FunKind, str]] = {
+    # name: (arity, which types have it, result: "same", "bool", "i32", or a bit type)
+    **{
+        f: (1, "float", "same")
+        for f in (
+            "sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh "
+            "asinh acosh atanh sinpi cospi tanpi asinpi acospi atanpi gamma lgamma erf erfc floor ceil "
+            "trunc round rsqrt recip"
+        ).split()
+    },
+    **{f: (2, "float", "same") for f in ("atan2", "atan2pi", "hypot", "copysign", "nextafter")},
+    **{f: (3, "float", "same") for f in ("lerp", "fma", "mad")},
+    "isnan": (1, "float", "bool"),
+    "isinf": (1, "float", "bool"),
+    "to_bits": (1, "float", "bits"),
+    "from_bits": (1, "float", "same"),
+    "ldexp": (2, "float", "same"),
+    "popc": (1, "int", "i32"),
+    "clz": (1, "int", "i32"),
+    "ctz": (1, "int", "i32"),
+    "mul_hi": (2, "int", "same"),
+    "mad_hi": (3, "int", "same"),
+}
+"""Functions of the numeric modules that are neither operators nor definitable by them.
+
+`to_bits` gives the unsigned integer of the same width, `from_bits` takes it (`at` is the float
+type in both); the second argument of `ldexp` is i32. `floor`, `ceil`, `trunc` and `round` (half to
+even) stay floats. Clamps, sums, tests of bits, `pi`, .. are ordinary definitions over these.
+"""

@@ -1,0 +1,48 @@
+"""Remarks: every decision of the compiler, phrased for the author of the program.
+
+A rewrite rule returns `None` (not its business), `Missed(because, hint)` (the shape matched and a
+named precondition failed) or `Applied(new, because)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from compiler.base.spans import Prov
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One decision. `numbers` are (name, value with unit), such as ("bytes saved", "4*n")."""
+
+    kind: Literal["applied", "missed", "note"]
+    rule: str
+    at: Prov
+    because: str
+    hint: str = ""
+    numbers: tuple[tuple[str, str], ...] = ()
+    stage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied(Generic[T]):
+    """The rule fired: `new` replaces the old; `because` is the precondition that held."""
+
+    new: T
+    because: str
+    numbers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The shape matched, but not the precondition named in `because`."""
+
+    because: str
+    hint: str = ""
+    numbers: tuple[tuple[str, str], ...] = ()
+
+
+Outcome = Applied[T] | Missed | None

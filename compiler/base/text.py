@@ -1,0 +1,27 @@
+"""A stage's text as records, one per line, so that linking is data and not code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.spans import Prov
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: its text, the source it came from, and the statement (numbered from 0) it shows.
+
+    All lines of a statement that spans several have its number; -1 where there is none.
+    """
+
+    text: str
+    src: Prov = ()
+    node: int = -1
+
+
+Text = tuple[Line, ...]
+
+
+def plain(text: Text) -> str:
+    """The lines as one string, each ended by a newline."""
+    return "".join(f"{line.text}\n" for line in text)

@@ -1,0 +1,133 @@
+"""Types of the source language, after names are resolved, with symbolic sizes.
+
+Tuples are records with the fields "0", "1", ..; unit is the record without fields. Arrays of
+arrays are one `Array` with several sizes, outermost first; `elem` is never an `Array`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+
+# --- sizes: i64 expressions over names in scope ----------------------------------------------
+
+
+class Size:
+    """The number of elements along one dimension."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SizeConst(Size):
+    """A literal size."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizeVar(Size):
+    """A size parameter, an i64 variable in scope, or the unknown size that an `ext` introduces."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOp(Size):
+    """Arithmetic on sizes: `op` is one of + - * / %. Equality is modulo ring laws (`sizes.py`)."""
+
+    op: str
+    lhs: Size
+    rhs: Size
+
+
+@dataclass(frozen=True, slots=True)
+class SizeExp(Size):
+    """Any other i64 expression, such as `length xs`: equal when its `key` is.
+
+    `exp` is a `typed.Exp`; `key` its text with unique names. It is evaluated where it is needed.
+    """
+
+    key: str
+    exp: object
+
+
+# --- types -----------------------------------------------------------------------------------
+
+
+class Type:
+    """A type."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PrimT(Type):
+    """`i32`, `bool`, .."""
+
+    prim: Prim
+
+
+@dataclass(frozen=True, slots=True)
+class TypeVar(Type):
+    """A type parameter of the enclosing definition (rigid)."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Type):
+    """`[d0][d1]elem`."""
+
+    dims: tuple[Size, ...]
+    elem: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Type):
+    """A record or tuple; fields are sorted (numbers by value, then names)."""
+
+    fields: tuple[tuple[str, Type], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Type):
+    """Variants sorted by name, each with its payload."""
+
+    variants: tuple[tuple[str, tuple[Type, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow(Type):
+    """`(name: param) -> ?[ext].result`.
+
+    `consumes`: the parameter's type has `*`. `unique`: the result's type has `*`, so that it is
+    fresh. `name` may occur in the sizes of the result.
+    """
+
+    param: Type
+    result: Type
+    name: Name = ""
+    consumes: bool = False
+    unique: bool = False
+    ext: tuple[Name, ...] = ()
+
+
+UNIT = Record(())
+
+
+def tuple_type(elems: tuple[Type, ...]) -> Type:
+    """The record type that stands for a tuple (a single element stands for itself)."""
+    return elems[0] if len(elems) == 1 else Record(tuple((str(i), t) for i, t in enumerate(elems)))
+
+
+def array_of(size: Size, elem: Type) -> Type:
+    """`[size]elem`, in the flattened form."""
+    return Array((size, *elem.dims), elem.elem) if isinstance(elem, Array) else Array((size,), elem)
+
+
+def row_of(array: Array, drop: int = 1) -> Type:
+    """The type of `array` indexed by `drop` positions."""
+    return Array(array.dims[drop:], array.elem) if len(array.dims) > drop else array.elem

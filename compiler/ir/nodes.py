@@ -1,0 +1,603 @@
+"""The nodes of the core language, for all stages.
+
+Grammar, one line per form; `stages.py` says which may occur where, `printer.py` how they look.
+
+    prog   ::= fun..                                   one `entry` at least
+    fun    ::= name(param..) : (result param..) = body
+    body   ::= stm.. in (operand..)
+    stm    ::= let param.. = exp          with provenance
+    exp    ::= scalar expression (nested) | array operation | control | parallel operator | memory
+
+Scalar expressions nest and are pure: what can fail is guarded by an `Assert` statement before it.
+Array operands are always names. Sizes are `Poly` over i64 names in scope; a size that is not a
+polynomial is bound to a name first. Indices count from 0.
+
+Results of unknown size. Whatever returns an array of a size not known beforehand returns that
+size too, as an i64 before it: patterns, loop parameters and function results may mention names
+bound to their left in the same list (thesis, listing 4.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import Prov
+from compiler.ir.lmad import Lmad
+from compiler.ir.poly import Poly
+
+# --- types -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value of a primitive type."""
+
+    prim: Prim
+
+
+@dataclass(frozen=True, slots=True)
+class MemBind:
+    """Where an array lives: element `i` is cell `lmad(i)` of `block`, counted in elements."""
+
+    block: Name
+    lmad: Lmad[Poly]
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A regular array of primitives, `rank >= 1`; `mem` is None before memory is introduced."""
+
+    prim: Prim
+    shape: tuple[Poly, ...]
+    mem: MemBind | None = None
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+
+Space = Literal["device", "shared", "private"]
+"""Where a block lies: global memory (main memory on the CPU), a GPU block's shared memory, or a
+thread's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mem:
+    """A block of memory that holds elements of one primitive type."""
+
+    prim: Prim
+    space: Space = "device"
+
+
+Type = Scalar | Array | Mem
+
+I64 = Scalar("i64")
+BOOL = Scalar("bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A name with its type; `unique` (parameters of functions and loops only): may be consumed."""
+
+    name: Name
+    type: Type
+    unique: bool = False
+
+
+# --- scalar expressions ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """A literal; floats are Python floats (f16 and f32 already rounded)."""
+
+    value: int | float | bool
+    prim: Prim
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A scalar variable with its type."""
+
+    name: Name
+    prim: Prim
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """`op` of `prim.BIN_OPS` on operands of type `at`; comparisons give bool.
+
+    Integer division and remainder by zero are undefined here: an `Assert` stands before them.
+    """
+
+    op: str
+    at: Prim
+    lhs: SE
+    rhs: SE
+
+
+@dataclass(frozen=True, slots=True)
+class Un:
+    """`op` of `prim.UN_OPS` on type `at`."""
+
+    op: str
+    at: Prim
+    arg: SE
+
+
+@dataclass(frozen=True, slots=True)
+class Conv:
+    """Conversion between primitive types (float to int rounds towards zero and saturates)."""
+
+    src: Prim
+    dst: Prim
+    arg: SE
+
+
+@dataclass(frozen=True, slots=True)
+class Fun:
+    """A function of `prim.FUNS` at type `at`."""
+
+    fun: str
+    at: Prim
+    args: tuple[SE, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`then` if `cond` else `orelse`; both are evaluated, so both must be safe."""
+
+    cond: SE
+    then: SE
+    orelse: SE
+
+
+SE = Lit | Var | Bin | Un | Conv | Fun | Select
+SE_NODES = (Lit, Var, Bin, Un, Conv, Fun, Select)
+
+Operand = SE | Name
+"""A result, argument or initial value: a scalar expression, or the name of an array or block."""
+
+# --- array operations ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DimFix:
+    """One position."""
+
+    at: SE
+
+
+@dataclass(frozen=True, slots=True)
+class DimSlice:
+    """`count` positions from `start` on, `stride` apart (any sign)."""
+
+    start: SE
+    count: Poly
+    stride: SE
+
+
+DimIndex = DimFix | DimSlice
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The scalar `array[at..]`, all dimensions given."""
+
+    array: Name
+    at: tuple[SE, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A view of `array`: one `DimIndex` per dimension, at least one of them a `DimSlice`."""
+
+    array: Name
+    dims: tuple[DimIndex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """`array with [dims] = value`; consumes `array`, whose memory becomes the result's.
+
+    One `DimIndex` per dimension; all `DimFix`: `value` is a scalar expression.
+    """
+
+    array: Name
+    dims: tuple[DimIndex, ...]
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Rearrange:
+    """Dimension `i` of the result is dimension `perm[i]` of `array`; a view."""
+
+    perm: tuple[int, ...]
+    array: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """The same elements in row-major order under a new shape of equal product; a view if possible."""
+
+    shape: tuple[Poly, ...]
+    array: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A fresh copy."""
+
+    array: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """The arrays one after another along dimension 0."""
+
+    arrays: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Iota:
+    """`start + i*step` for `i < count`, at an integer type."""
+
+    count: Poly
+    start: SE
+    step: SE
+    prim: Prim
+
+
+@dataclass(frozen=True, slots=True)
+class Replicate:
+    """`value` (a scalar, or an array that becomes the inner dimensions) repeated over `shape`."""
+
+    shape: tuple[Poly, ...]
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """An array of that type with any contents; every element is written before it is read."""
+
+    prim: Prim
+    shape: tuple[Poly, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLit:
+    """`[a, b]` along dimension 0; elements are scalars, or names of arrays of one type."""
+
+    elems: tuple[Operand, ...]
+
+
+ArrayOp = (
+    Index | Slice | Update | Rearrange | Reshape | Copy | Concat | Iota | Replicate | Scratch | ArrayLit
+)
+
+# --- statements and control ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Stm:
+    """`let pat = exp`; `prov` is where it came from and is carried along by every rewrite."""
+
+    pat: tuple[Param, ...]
+    exp: Exp
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Statements, then results."""
+
+    stms: tuple[Stm, ...]
+    results: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """A function without a name, to be applied to elements or rows; `returns` are its types."""
+
+    params: tuple[Param, ...]
+    body: Body
+    returns: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """Stop the program with `message` unless `cond` holds; binds nothing.
+
+    The message is text with scalar expressions in between, whose values it shows.
+    """
+
+    cond: SE
+    message: tuple[str | SE, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """One of two bodies; the statement's pattern holds the types."""
+
+    cond: SE
+    then: Body
+    orelse: Body
+
+
+@dataclass(frozen=True, slots=True)
+class ForLoop:
+    """Counts `index` from 0 up to, not including, `bound`."""
+
+    index: Name
+    prim: Prim
+    bound: SE
+
+
+@dataclass(frozen=True, slots=True)
+class WhileLoop:
+    """Goes on as long as the loop parameter `cond`, a bool, is true."""
+
+    cond: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`params` start as `init`; each iteration's results become the next one's parameters."""
+
+    params: tuple[Param, ...]
+    init: tuple[Operand, ...]
+    form: ForLoop | WhileLoop
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a top-level function (before inlining)."""
+
+    fun: str
+    args: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """True if `amount`, the parallelism that a code version would use, reaches the parameter.
+
+    `name` is the tuning parameter. Its value comes from `Options.thresholds` or its default.
+    """
+
+    name: str
+    amount: SE
+    default: int
+
+
+Control = If | Loop | Call | Assert | Threshold
+
+# --- parallel operators, before flattening ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An associative operator: `fn` takes two values' components, `neutral` is its identity.
+
+    `fn` has parameters `a.. b..` and returns as many values as there are neutral elements.
+    """
+
+    fn: Lambda
+    neutral: tuple[Operand, ...]
+    commutative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Apply `fn` to the rows of `arrays`, each of outer size `width`, in any order."""
+
+    width: Poly
+    fn: Lambda
+    arrays: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """Apply `fn` to the rows of `arrays`, reduce its first results, keep its others as arrays.
+
+    Results of `fn`: for each operator its components, in order, then the values to keep. Results of
+    the statement: the reductions, then the kept arrays. A plain reduction has the identity as `fn`.
+    """
+
+    width: Poly
+    ops: tuple[Operator, ...]
+    fn: Lambda
+    arrays: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """As `Reduce`, with all prefixes (inclusive): the results are arrays."""
+
+    width: Poly
+    ops: tuple[Operator, ...]
+    fn: Lambda
+    arrays: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dest:
+    """An array written at computed places: the first `rank` dimensions are indexed."""
+
+    array: Name
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Write values at places; both computed by `fn` from the rows of `arrays`.
+
+    Results of `fn`: for each destination its `rank` indices (i64), then its value; then the values
+    to keep as arrays. Places outside are ignored. Consumes the destinations. Two different values
+    at one place: one of them stays.
+    """
+
+    width: Poly
+    dests: tuple[Dest, ...]
+    fn: Lambda
+    arrays: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistOp:
+    """Arrays of one shape whose elements are combined with what arrives at their place."""
+
+    dests: tuple[Name, ...]
+    rank: int
+    op: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Hist:
+    """Generalised histogram. Results of `fn`: per `HistOp` its `rank` indices, then its values.
+
+    Places outside are ignored. Consumes the destinations.
+    """
+
+    width: Poly
+    ops: tuple[HistOp, ...]
+    fn: Lambda
+    arrays: tuple[Name, ...]
+
+
+Soac = Map | Reduce | Scan | Scatter | Hist
+
+# --- parallel operators, after flattening ----------------------------------------------------
+
+Level = Literal["grid", "block", "thread"]
+"""`grid`: a kernel of its own; one point of the space per thread. `block`: inside a `grid` segmap
+whose level is `grid` and `per_block`, spread over the threads of one block. `thread`: sequential."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegSpace:
+    """The points of a kernel: nested indices with bounds, outermost first; `flat` numbers them."""
+
+    dims: tuple[tuple[Name, Poly], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A result of a kernel body that goes to computed places of `dest` (consumed).
+
+    Each of `writes` is indices of the first dimensions, and a value; places outside are ignored.
+    """
+
+    dest: Name
+    writes: tuple[tuple[tuple[SE, ...], Operand], ...]
+
+
+KernelResult = Operand | Write
+"""An operand becomes element `[gtids..]` of the result array."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBody:
+    """What one point computes; `returns` are the types of the operands (of `Write`: the dest's)."""
+
+    stms: tuple[Stm, ...]
+    results: tuple[KernelResult, ...]
+    returns: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SegMap:
+    """Run the body at every point. `per_block`: a whole block of threads works on one point."""
+
+    level: Level
+    space: SegSpace
+    body: KernelBody
+    per_block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SegRed:
+    """Reduce along the last dimension of the space.
+
+    Body results: the operators' components, then values to keep. Statement results: arrays over the
+    outer dimensions (scalars if there are none), then kept arrays over the whole space.
+    An operator whose components are arrays works on whole rows.
+    """
+
+    level: Level
+    space: SegSpace
+    ops: tuple[Operator, ...]
+    body: KernelBody
+
+
+@dataclass(frozen=True, slots=True)
+class SegScan:
+    """As `SegRed`, with all prefixes along the last dimension."""
+
+    level: Level
+    space: SegSpace
+    ops: tuple[Operator, ...]
+    body: KernelBody
+
+
+@dataclass(frozen=True, slots=True)
+class SegHist:
+    """Histogram over the last dimension, one per point of the outer ones.
+
+    The destinations have the outer dimensions first, which are indexed by the point itself; body
+    results: per `HistOp` its `rank` further indices, then its values.
+    """
+
+    level: Level
+    space: SegSpace
+    ops: tuple[HistOp, ...]
+    body: KernelBody
+
+
+SegOp = SegMap | SegRed | SegScan | SegHist
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """A fresh block of `count` elements; the statement binds one `Mem`."""
+
+    count: Poly
+    prim: Prim
+    space: Space = "device"
+
+
+# --- programs --------------------------------------------------------------------------------
+
+Exp = SE | ArrayOp | Control | Soac | SegOp | Alloc
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A top-level function. Sizes of array parameters are i64 parameters to their left.
+
+    The first `implicit` parameters are sizes that a caller from outside does not give: they follow
+    from the shapes of the arrays that mention them. `results` name the results so that later ones can mention earlier ones; `unique` on a result:
+    it aliases no parameter. After memory is introduced, parameters and results of an entry are
+    preceded by their blocks, and arrays are row-major from offset 0 (thesis, procedure 4.1).
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    results: tuple[Param, ...]
+    body: Body
+    entry: bool
+    implicit: int = 0
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prog:
+    """Functions in order of dependence: a call goes to an earlier one."""
+
+    funs: tuple[Function, ...]
