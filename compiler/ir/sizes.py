@@ -1,0 +1,88 @@
+"""Between scalar expressions and polynomials, and the type of a scalar expression.
+
+Sizes are polynomials over i64 names; index arithmetic in programs is scalar expressions. Both
+directions are exact as long as no i64 computation wraps around.
+"""
+
+from __future__ import annotations
+
+from compiler.base.prim import COMPARE_OPS, FUNS, Prim
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.poly import Poly
+
+_COMPARE = frozenset(COMPARE_OPS)
+_BITS: dict[Prim, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
+
+
+def prim_of(se: SE) -> Prim:
+    """The type of a scalar expression."""
+    while True:
+        match se:
+            case Lit(_, prim) | Var(_, prim):
+                return prim
+            case Bin(op, at, _, _):
+                return "bool" if op in _COMPARE else at
+            case Un(_, at, _):
+                return at
+            case Conv(_, dst, _):
+                return dst
+            case Fun(fun, at, _):
+                return fun_result(fun, at)
+            case Select(_, then, _):
+                se = then
+
+
+def fun_result(fun: str, at: Prim) -> Prim:
+    """The result type of a function of `prim.FUNS` at type `at`."""
+    match FUNS[fun][2]:
+        case "bool":
+            return "bool"
+        case "i32":
+            return "i32"
+        case "bits":
+            return _BITS[at]
+    return at
+
+
+def fun_params(fun: str, at: Prim) -> tuple[Prim, ...]:
+    """The argument types of a function of `prim.FUNS` at type `at`."""
+    if fun == "from_bits":
+        return (_BITS[at],)
+    if fun == "ldexp":
+        return (at, "i32")
+    return (at,) * FUNS[fun][0]
+
+
+def poly_of(se: SE) -> Poly | None:
+    """An i64 expression of constants, names, `+`, `-` and `*` as a polynomial, else None."""
+    match se:
+        case Lit(value, "i64"):
+            return Poly.const(int(value))
+        case Var(name, "i64"):
+            return Poly.var(name)
+        case Bin("+" | "-" | "*" as op, "i64", lhs, rhs):
+            left = poly_of(lhs)
+            right = poly_of(rhs) if left is not None else None
+            if left is None or right is None:
+                return None
+            return left + right if op == "+" else left - right if op == "-" else left * right
+        case Un("neg", "i64", arg):
+            inner = poly_of(arg)
+            return None if inner is None else -inner
+    return None
+
+
+def se_of(poly: Poly) -> SE:
+    """A polynomial as an i64 expression; the order of terms depends on the polynomial alone."""
+    result: SE | None = None
+    for mono, coeff in sorted(poly.terms.items(), key=lambda t: (-sum(p for _, p in t[0]), t[0])):
+        factors: list[SE] = [Var(name, "i64") for name, power in mono for _ in range(power)]
+        size = abs(coeff) if result is not None else coeff
+        if size != 1 or not factors:
+            factors.insert(0, Lit(size, "i64"))
+        term = factors[0]
+        for factor in factors[1:]:
+            term = Bin("*", "i64", term, factor)
+        op = "-" if coeff < 0 else "+"
+        result = term if result is None else Bin(op, "i64", result, term)
+    return Lit(0, "i64") if result is None else result
