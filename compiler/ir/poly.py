@@ -2,22 +2,27 @@
 
 A monomial is a sorted tuple of (name, power); a polynomial maps monomials to non-zero integers.
 Values are immutable and hashable; equality is equality of functions over the integers.
+Most polynomials of a program are constants or single names, so these have short ways everywhere,
+and the common ones are made once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from compiler.base.names import Name
 
 Monomial = tuple[tuple[Name, int], ...]
 ONE: Monomial = ()
 
+_CACHED_VARS = 8192
+_VARS: dict[Name, Poly] = {}
+
 
 class Poly:
     """A polynomial over names with integer coefficients. Operators accept ints on either side."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "_names", "terms")
 
     terms: dict[Monomial, int]
 
@@ -25,16 +30,24 @@ class Poly:
         """`terms` must be in normal form and is not copied; use `const`, `var` and operators."""
         self.terms = terms
         self._hash: int | None = None
+        self._names: frozenset[Name] | None = None
 
     @staticmethod
     def const(value: int) -> Poly:
         """The constant polynomial."""
-        return Poly({ONE: value} if value else {})
+        if 0 <= value < len(_SMALL):
+            return _SMALL[value]
+        return Poly({ONE: int(value)})
 
     @staticmethod
     def var(name: Name) -> Poly:
         """The polynomial `name`."""
-        return Poly({((name, 1),): 1})
+        found = _VARS.get(name)
+        if found is None:
+            if len(_VARS) >= _CACHED_VARS:
+                _VARS.clear()
+            found = _VARS[name] = Poly({((name, 1),): 1})
+        return found
 
     @staticmethod
     def of(value: PolyLike) -> Poly:
@@ -43,19 +56,40 @@ class Poly:
             return value
         return Poly.const(value) if isinstance(value, int) else Poly.var(value)
 
+    @staticmethod
+    def product(factors: Iterable[Poly]) -> Poly:
+        """All of `factors` multiplied; 1 for none."""
+        result = _SMALL[1]
+        for factor in factors:
+            result = result * factor
+        return result
+
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int):
-            other = Poly.const(other)
-        return isinstance(other, Poly) and self.terms == other.terms
+        if self is other:
+            return True
+        if isinstance(other, Poly):
+            return self.terms == other.terms
+        return isinstance(other, int) and self.constant == other
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
-        return self._hash
+        found = self._hash
+        if found is None:
+            value = self.constant
+            found = hash(frozenset(self.terms.items()) if value is None else value)
+            self._hash = found
+        return found
+
+    def __reduce__(self) -> tuple[type[Poly], tuple[dict[Monomial, int]]]:
+        return (Poly, (self.terms,))
 
     def __add__(self, other: Poly | int) -> Poly:
+        right = other if isinstance(other, Poly) else Poly.const(other)
+        if not right.terms:
+            return self
+        if not self.terms:
+            return right
         terms = dict(self.terms)
-        for mono, coeff in Poly.of(other).terms.items():
+        for mono, coeff in right.terms.items():
             total = terms.get(mono, 0) + coeff
             if total:
                 terms[mono] = total
@@ -66,30 +100,52 @@ class Poly:
     __radd__ = __add__
 
     def __neg__(self) -> Poly:
-        return Poly({mono: -coeff for mono, coeff in self.terms.items()})
+        return Poly({mono: -coeff for mono, coeff in self.terms.items()}) if self.terms else self
 
     def __sub__(self, other: Poly | int) -> Poly:
-        return self + -Poly.of(other)
+        right = other if isinstance(other, Poly) else Poly.const(other)
+        if not right.terms:
+            return self
+        terms = dict(self.terms)
+        for mono, coeff in right.terms.items():
+            total = terms.get(mono, 0) - coeff
+            if total:
+                terms[mono] = total
+            else:
+                del terms[mono]
+        return Poly(terms)
 
     def __rsub__(self, other: int) -> Poly:
         return Poly.const(other) - self
 
     def __mul__(self, other: Poly | int) -> Poly:
+        right = other if isinstance(other, Poly) else Poly.const(other)
+        if len(self.terms) <= 1 and (value := self.constant) is not None:
+            return right._scaled(value)
+        if len(right.terms) <= 1 and (value := right.constant) is not None:
+            return self._scaled(value)
         terms: dict[Monomial, int] = {}
         for m1, c1 in self.terms.items():
-            for m2, c2 in Poly.of(other).terms.items():
+            for m2, c2 in right.terms.items():
                 mono = _times(m1, m2)
                 total = terms.get(mono, 0) + c1 * c2
                 if total:
                     terms[mono] = total
                 else:
-                    terms.pop(mono, None)
+                    del terms[mono]
         return Poly(terms)
 
     __rmul__ = __mul__
 
+    def _scaled(self, factor: int) -> Poly:
+        if factor == 1:
+            return self
+        if factor == 0:
+            return _SMALL[0]
+        return Poly({mono: coeff * factor for mono, coeff in self.terms.items()})
+
     def __pow__(self, power: int) -> Poly:
-        result = Poly.const(1)
+        result = _SMALL[1]
         for _ in range(power):
             result = result * self
         return result
@@ -106,8 +162,9 @@ class Poly:
             factors = [name if power == 1 else f"{name}**{power}" for name, power in mono]
             if abs(coeff) != 1 or not factors:
                 factors.insert(0, str(abs(coeff)))
-            sign = "-" if coeff < 0 else "+"
-            parts.append(f"{sign} {'*'.join(factors)}" if parts else f"{'-' if coeff < 0 else ''}{'*'.join(factors)}")
+            sign = "-" if coeff < 0 else ""
+            separator = f"{sign or '+'} " if parts else sign
+            parts.append(separator + "*".join(factors))
         return " ".join(parts)
 
     @property
@@ -128,17 +185,36 @@ class Poly:
 
     def names(self) -> frozenset[Name]:
         """The variables that occur."""
-        return frozenset(name for mono in self.terms for name, _ in mono)
+        found = self._names
+        if found is None:
+            found = frozenset(name for mono in self.terms for name, _ in mono)
+            self._names = found
+        return found
+
+    def degree(self, name: Name) -> int:
+        """The highest power of `name`."""
+        powers = (power for mono in self.terms for other, power in mono if other == name)
+        return max(powers, default=0)
+
+    def coefficient(self, name: Name, power: int = 1) -> Poly:
+        """What stands before `name**power`, as a polynomial in the other names."""
+        terms: dict[Monomial, int] = {}
+        for mono, coeff in self.terms.items():
+            if dict(mono).get(name, 0) == power:
+                terms[tuple(factor for factor in mono if factor[0] != name)] = coeff
+        return Poly(terms)
 
     def subst(self, mapping: Mapping[Name, Poly]) -> Poly:
         """Replace variables by polynomials, all at once."""
-        if not any(name in mapping for mono in self.terms for name, _ in mono):
+        if not any(name in mapping for name in self.names()):
             return self
-        result = Poly({})
+        result = _SMALL[0]
         for mono, coeff in self.terms.items():
             term = Poly.const(coeff)
             for name, power in mono:
-                term = term * (mapping[name] if name in mapping else Poly.var(name)) ** power
+                factor = mapping.get(name)
+                factor = Poly.var(name) if factor is None else factor
+                term = term * (factor if power == 1 else factor**power)
             result = result + term
         return result
 
@@ -147,17 +223,24 @@ class Poly:
         total = 0
         for mono, coeff in self.terms.items():
             for name, power in mono:
-                coeff *= env[name] ** power
+                coeff *= env[name] if power == 1 else env[name] ** power
             total += coeff
         return total
 
 
 PolyLike = Poly | int | Name
 
+_SMALL: tuple[Poly, ...] = tuple(Poly({ONE: value} if value else {}) for value in range(257))
+
 
 def _times(m1: Monomial, m2: Monomial) -> Monomial:
     if not m1 or not m2:
         return m1 or m2
+    if len(m1) == 1 and len(m2) == 1:
+        (name1, power1), (name2, power2) = m1[0], m2[0]
+        if name1 == name2:
+            return ((name1, power1 + power2),)
+        return m1 + m2 if name1 < name2 else m2 + m1
     powers = dict(m1)
     for name, power in m2:
         powers[name] = powers.get(name, 0) + power
