@@ -1,0 +1,393 @@
+r"""The core language as text, which `parser.py` reads back.
+
+    entry main [n_1] (xs_2: [n_1]f32) : (r_3: f32) =
+      let (s_4: f32) =
+        reduce [n_1] (xs_2)
+          op (0.0f32) comm \(a_5: f32, b_6: f32) : (f32) -> (a_5 + b_6)
+          map \(x_7: f32) : (f32) -> (x_7 * x_7)
+      in (s_4)
+
+A body is statements and `in (results)`, or just `(results)`. Every name is `base_tag`; a literal
+carries its type, but for i64 inside `[..]`, so that every operator's type can be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.base.spans import Prov
+from compiler.base.text import Line, Text, plain
+from compiler.ir.nodes import (
+    SE_NODES,
+    Alloc,
+    ArrayLit,
+    Assert,
+    Body,
+    Call,
+    Concat,
+    Copy,
+    Dest,
+    DimFix,
+    DimIndex,
+    Exp,
+    ForLoop,
+    Function,
+    Hist,
+    HistOp,
+    If,
+    Index,
+    Iota,
+    KernelBody,
+    KernelResult,
+    Lambda,
+    Lit,
+    Loop,
+    Map,
+    Operator,
+    Prog,
+    Rearrange,
+    Reduce,
+    Replicate,
+    Reshape,
+    Scan,
+    Scatter,
+    Scratch,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Threshold,
+    Update,
+    Write,
+)
+from compiler.ir.show_scalar import (
+    show_operand,
+    show_operands,
+    show_params,
+    show_se,
+    show_shape,
+    show_types,
+)
+from compiler.ir.syntax import name_text, string_text
+
+WIDTH = 96
+"""Columns that a line should not exceed where there is a choice."""
+_ONE = Lit(1, "i64")
+
+
+def show(prog: Prog) -> Text:
+    """The program as lines, each with its provenance and the number of its statement."""
+    out = _Out()
+    for k, fun in enumerate(prog.funs):
+        if k:
+            out.line(0, "")
+        _function(out, fun)
+    return tuple(out.lines)
+
+
+def show_text(prog: Prog) -> str:
+    """The program as one string."""
+    return plain(show(prog))
+
+
+def show_body(body: Body) -> str:
+    """A body as lines."""
+    out = _Out()
+    _body(out, 0, body)
+    return plain(tuple(out.lines))
+
+
+def show_stm(stm: Stm) -> str:
+    """A statement, without a newline at the end."""
+    out = _Out()
+    _stm(out, 0, stm)
+    return plain(tuple(out.lines)).rstrip("\n")
+
+
+def show_exp(exp: Exp) -> str:
+    """An expression, without a newline at the end."""
+    flat = flat_exp(exp)
+    if flat is not None:
+        return flat
+    out = _Out()
+    _NESTED[type(exp)](out, 0, exp)
+    return plain(tuple(out.lines)).rstrip("\n")
+
+
+class _Out:
+    """The lines so far, and the statement that the next ones belong to."""
+
+    __slots__ = ("count", "lines", "node", "src")
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.count = 0
+        self.node = -1
+        self.src: Prov = ()
+
+    def line(self, indent: int, text: str) -> None:
+        self.lines.append(Line(" " * indent + text, self.src, self.node))
+
+
+def _function(out: _Out, fun: Function) -> None:
+    out.src, out.node = fun.prov, -1
+    sizes = show_params(fun.params[: fun.implicit])[1:-1].replace(": i64", "")
+    head = (
+        f"{'entry' if fun.entry else 'fun'} {name_text(fun.name)} {f'[{sizes}] ' if sizes else ''}"
+    )
+    params = show_params(fun.params[fun.implicit :])
+    results = f": {show_params(fun.results)} ="
+    if len(head) + len(params) + len(results) < WIDTH:
+        out.line(0, f"{head}{params} {results}")
+    else:
+        _long_list(out, head, params)
+        out.line(2, results)
+    _body(out, 2, fun.body)
+
+
+def _long_list(out: _Out, head: str, params: str) -> None:
+    """Parameters on one line after the function's name, or on a line of their own if too long."""
+    if len(head) + len(params) <= WIDTH:
+        out.line(0, f"{head}{params}")
+    else:
+        out.line(0, head.rstrip())
+        out.line(4, params)
+
+
+def _body(out: _Out, indent: int, body: Body) -> None:
+    src, node = out.src, out.node
+    for stm in body.stms:
+        _stm(out, indent, stm)
+    out.src, out.node = src, node
+    out.line(indent, f"in {show_operands(body.results)}")
+
+
+def _stm(out: _Out, indent: int, stm: Stm) -> None:
+    out.src, out.node = stm.prov, out.count
+    out.count += 1
+    exp = stm.exp
+    flat = flat_exp(exp)
+    if type(exp) is Assert and not stm.pat and flat is not None:
+        out.line(indent, flat)
+        return
+    head = f"let {show_params(stm.pat)} ="
+    if flat is None:
+        out.line(indent, head)
+        _NESTED[type(exp)](out, indent + 2, exp)
+    elif indent + len(head) + len(flat) < WIDTH:
+        out.line(indent, f"{head} {flat}")
+    else:
+        out.line(indent, head)
+        out.line(indent + 2, flat)
+
+
+# --- expressions on one line -----------------------------------------------------------------
+
+
+def flat_exp(exp: Exp) -> str | None:
+    """Give an expression without bodies inside on one line; None for others."""
+    show_flat = _FLAT.get(type(exp))
+    return None if show_flat is None else show_flat(exp)
+
+
+def show_dims(dims: tuple[DimIndex, ...]) -> str:
+    """Indices and slices in brackets; `start:+count:stride`, where a stride of 1 is left out."""
+    return f"[{', '.join(map(_dim, dims))}]"
+
+
+def _dim(dim: DimIndex) -> str:
+    if isinstance(dim, DimFix):
+        return show_se(dim.at, suffix=False)
+    stride = "" if dim.stride == _ONE else f":{show_se(dim.stride, suffix=False)}"
+    return f"{show_se(dim.start, suffix=False)}:+{dim.count}{stride}"
+
+
+def _index(exp: Index) -> str:
+    return f"{name_text(exp.array)}[{', '.join(show_se(at, suffix=False) for at in exp.at)}]"
+
+
+def _update(exp: Update) -> str:
+    return f"{name_text(exp.array)} with {show_dims(exp.dims)} = {show_operand(exp.value)}"
+
+
+def _iota(exp: Iota) -> str:
+    return f"iota({exp.count}, {show_se(exp.start)}, {show_se(exp.step)})"
+
+
+def _assert(exp: Assert) -> str:
+    parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in exp.message)
+    return f"assert({', '.join((show_se(exp.cond), *parts))})"
+
+
+def _threshold(exp: Threshold) -> str:
+    return f"threshold({string_text(exp.name)}, {show_se(exp.amount)}, {exp.default})"
+
+
+def _alloc(exp: Alloc) -> str:
+    space = "" if exp.space == "device" else f", {exp.space}"
+    return f"alloc({exp.count}, {exp.prim}{space})"
+
+
+_FLAT: dict[type, Callable[[Any], str]] = {
+    **dict.fromkeys(SE_NODES, show_se),
+    Index: _index,
+    Slice: lambda e: f"{name_text(e.array)}{show_dims(e.dims)}",
+    Update: _update,
+    Rearrange: lambda e: f"rearrange(({', '.join(map(str, e.perm))}), {name_text(e.array)})",
+    Reshape: lambda e: f"reshape({show_shape(e.shape)}, {name_text(e.array)})",
+    Copy: lambda e: f"copy({name_text(e.array)})",
+    Concat: lambda e: f"concat({', '.join(map(name_text, e.arrays))})",
+    Iota: _iota,
+    Replicate: lambda e: f"replicate({show_shape(e.shape)}, {show_operand(e.value)})",
+    Scratch: lambda e: f"scratch({show_shape(e.shape)}{e.prim})",
+    ArrayLit: lambda e: f"[{', '.join(map(show_operand, e.elems))}]",
+    Call: lambda e: f"call {name_text(e.fun)}{show_operands(e.args)}",
+    Assert: _assert,
+    Threshold: _threshold,
+    Alloc: _alloc,
+}
+
+# --- expressions with bodies -----------------------------------------------------------------
+
+
+def _branch(out: _Out, indent: int, word: str, body: Body) -> None:
+    if body.stms:
+        out.line(indent, word)
+        _body(out, indent + 2, body)
+    else:
+        out.line(indent, f"{word} {show_operands(body.results)}")
+
+
+def _if(out: _Out, indent: int, exp: If) -> None:
+    out.line(indent, f"if {show_se(exp.cond)}")
+    _branch(out, indent, "then", exp.then)
+    _branch(out, indent, "else", exp.orelse)
+
+
+def _loop(out: _Out, indent: int, exp: Loop) -> None:
+    form = exp.form
+    if isinstance(form, ForLoop):
+        how = f"for {name_text(form.index)}: {form.prim} < {show_se(form.bound)} do"
+    else:
+        how = f"while {name_text(form.cond)} do"
+    out.line(indent, f"loop {show_params(exp.params)} = {show_operands(exp.init)}")
+    _branch(out, indent, how, exp.body)
+
+
+def _lambda(out: _Out, indent: int, prefix: str, fn: Lambda) -> None:
+    head = f"{prefix}\\{show_params(fn.params)} : {show_types(fn.returns)} ->"
+    _branch(out, indent, head, fn.body)
+
+
+def _operator(out: _Out, indent: int, prefix: str, op: Operator) -> None:
+    comm = "comm " if op.commutative else ""
+    _lambda(out, indent, f"{prefix}op {show_operands(op.neutral)} {comm}", op.fn)
+
+
+def _soac_head(word: str, exp: Map | Reduce | Scan | Scatter | Hist) -> str:
+    return f"{word} [{exp.width}] ({', '.join(map(name_text, exp.arrays))})"
+
+
+def _map(out: _Out, indent: int, exp: Map) -> None:
+    out.line(indent, _soac_head("map", exp))
+    _lambda(out, indent + 2, "", exp.fn)
+
+
+def _reduce(out: _Out, indent: int, exp: Reduce | Scan) -> None:
+    out.line(indent, _soac_head("reduce" if isinstance(exp, Reduce) else "scan", exp))
+    for op in exp.ops:
+        _operator(out, indent + 2, "", op)
+    _lambda(out, indent + 2, "map ", exp.fn)
+
+
+def _scatter(out: _Out, indent: int, exp: Scatter) -> None:
+    out.line(indent, _soac_head("scatter", exp))
+    out.line(indent + 2, f"into {', '.join(map(_dest, exp.dests))}")
+    _lambda(out, indent + 2, "map ", exp.fn)
+
+
+def _dest(dest: Dest) -> str:
+    return f"{name_text(dest.array)}{_places(dest.rank)}"
+
+
+def _places(rank: int) -> str:
+    return f"[{', '.join('_' * rank)}]"
+
+
+def _hist_op(out: _Out, indent: int, op: HistOp) -> None:
+    dests = ", ".join(map(name_text, op.dests))
+    _operator(out, indent, f"into ({dests}){_places(op.rank)} ", op.op)
+
+
+def _hist(out: _Out, indent: int, exp: Hist) -> None:
+    out.line(indent, _soac_head("hist", exp))
+    for op in exp.ops:
+        _hist_op(out, indent + 2, op)
+    _lambda(out, indent + 2, "map ", exp.fn)
+
+
+def _seg_head(word: str, exp: SegOp) -> str:
+    dims = ", ".join(f"{name_text(index)} < {bound}" for index, bound in exp.space.dims)
+    return f"{word} @{exp.level} ({dims})"
+
+
+def _kernel(out: _Out, indent: int, prefix: str, body: KernelBody) -> None:
+    results = f"({', '.join(map(_result, body.results))})"
+    head = f"{prefix}: {show_types(body.returns)} ->"
+    if not body.stms:
+        out.line(indent, f"{head} {results}")
+        return
+    src, node = out.src, out.node
+    out.line(indent, head)
+    for stm in body.stms:
+        _stm(out, indent + 2, stm)
+    out.src, out.node = src, node
+    out.line(indent + 2, f"in {results}")
+
+
+def _result(result: KernelResult) -> str:
+    if not isinstance(result, Write):
+        return show_operand(result)
+    writes = (
+        f"[{', '.join(show_se(i, suffix=False) for i in at)}] = {show_operand(value)}"
+        for at, value in result.writes
+    )
+    return f"{name_text(result.dest)} with {{{', '.join(writes)}}}"
+
+
+def _segmap(out: _Out, indent: int, exp: SegMap) -> None:
+    per_block = "per_block " if exp.per_block else ""
+    _kernel(out, indent, f"{_seg_head('segmap', exp)} {per_block}", exp.body)
+
+
+def _segred(out: _Out, indent: int, exp: SegRed | SegScan) -> None:
+    out.line(indent, _seg_head("segred" if isinstance(exp, SegRed) else "segscan", exp))
+    for op in exp.ops:
+        _operator(out, indent + 2, "", op)
+    _kernel(out, indent + 2, "body ", exp.body)
+
+
+def _seghist(out: _Out, indent: int, exp: SegHist) -> None:
+    out.line(indent, _seg_head("seghist", exp))
+    for op in exp.ops:
+        _hist_op(out, indent + 2, op)
+    _kernel(out, indent + 2, "body ", exp.body)
+
+
+_NESTED: dict[type, Callable[[_Out, int, Any], None]] = {
+    If: _if,
+    Loop: _loop,
+    Map: _map,
+    Reduce: _reduce,
+    Scan: _reduce,
+    Scatter: _scatter,
+    Hist: _hist,
+    SegMap: _segmap,
+    SegRed: _segred,
+    SegScan: _segred,
+    SegHist: _seghist,
+}

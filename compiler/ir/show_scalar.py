@@ -1,0 +1,133 @@
+"""Scalar expressions, types and operands as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    SE,
+    Array,
+    Bin,
+    Conv,
+    Fun,
+    Lit,
+    Mem,
+    MemBind,
+    Operand,
+    Param,
+    Scalar,
+    Select,
+    Type,
+    Un,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.syntax import ATOM, PRECEDENCE, UNARY, literal_text, name_text
+
+
+def show_se(se: SE, suffix: bool = True) -> str:
+    """A scalar expression; `suffix=False` leaves out the suffix of i64 literals."""
+    return _show(se, suffix)[0]
+
+
+def _show(se: SE, suffix: bool) -> tuple[str, int]:
+    """The text and its precedence."""
+    match se:
+        case Var(name, _):
+            return name_text(name), ATOM
+        case Lit(value, prim):
+            return literal_text(value, prim, suffix or prim != "i64"), ATOM
+        case Bin("min" | "max" as op, _, a, b):
+            return f"{op}({_show(a, suffix)[0]}, {_show(b, suffix)[0]})", ATOM
+        case Bin(op, _, a, b):
+            return _infix(op, a, b, suffix), PRECEDENCE[op]
+        case Un("abs" | "sgn" as op, _, a):
+            return f"{op}({_show(a, suffix)[0]})", ATOM
+        case Un(op, _, a):
+            return _prefix("-" if op == "neg" else "!", a, suffix), UNARY
+        case Conv(src, dst, a):
+            return f"{dst}.{src}({_show(a, True)[0]})", ATOM
+        case Fun(fun, _, args):
+            return f"{fun}({', '.join(_show(a, True)[0] for a in args)})", ATOM
+        case Select(c, a, b):
+            parts = (_show(c, True)[0], _show(a, suffix)[0], _show(b, suffix)[0])
+            return f"select({', '.join(parts)})", ATOM
+
+
+def _infix(op: str, a: SE, b: SE, suffix: bool) -> str:
+    level = PRECEDENCE[op]
+    comparison = level == PRECEDENCE["<"]
+    suffix = suffix or comparison
+    left, left_level = _show(a, suffix)
+    right, right_level = _show(b, suffix)
+    if left_level < level or (comparison and left_level == level) or (op == "**" and _signed(left)):
+        left = f"({left})"
+    if right_level <= level:
+        right = f"({right})"
+    return f"{left} {op} {right}"
+
+
+def _prefix(sign: str, a: SE, suffix: bool) -> str:
+    """A sign before an atom; never two minus signs together, never before a bare number."""
+    text, level = _show(a, suffix)
+    atom = level == ATOM and not isinstance(a, Lit) and not _signed(text)
+    return f"{sign}{text}" if atom else f"{sign}({text})"
+
+
+def _signed(text: str) -> bool:
+    return text[0] in "-!"
+
+
+def show_operand(operand: Operand) -> str:
+    """A scalar expression, or the name of an array or block."""
+    return name_text(operand) if isinstance(operand, str) else _show(operand, True)[0]
+
+
+def show_operands(operands: Iterable[Operand]) -> str:
+    """Operands in parentheses."""
+    return f"({', '.join(map(show_operand, operands))})"
+
+
+def show_shape(shape: Iterable[Poly]) -> str:
+    """Sizes as `[n][m]`; `[]` for none at all."""
+    return "".join(f"[{size}]" for size in shape) or "[]"
+
+
+def show_lmad(lmad: Lmad[Poly]) -> str:
+    """As in the thesis, figure 4.5: `offset + {(size: stride), ..}`."""
+    dims = ", ".join(f"({dim.size}: {dim.stride})" for dim in lmad.dims)
+    return f"{lmad.offset} + {{{dims}}}"
+
+
+def show_place(mem: MemBind) -> str:
+    """An array's block and index function."""
+    return f"@ {name_text(mem.block)} -> {show_lmad(mem.lmad)}"
+
+
+def show_type(kind: Type) -> str:
+    """A type: `f32`, `[n][m]f32`, `[n]f32 @ xs_mem_3 -> 0 + {(n: 1)}`, `mem(f32, shared)`."""
+    match kind:
+        case Scalar(prim):
+            return prim
+        case Array(prim, shape, mem):
+            place = "" if mem is None else f" {show_place(mem)}"
+            return f"{''.join(f'[{size}]' for size in shape)}{prim}{place}"
+        case Mem(prim, space):
+            return f"mem({prim})" if space == "device" else f"mem({prim}, {space})"
+
+
+def show_types(types: Iterable[Type]) -> str:
+    """Types in parentheses."""
+    return f"({', '.join(map(show_type, types))})"
+
+
+def show_param(param: Param) -> str:
+    """A name with its type; `*` marks one that may be consumed."""
+    star = "*" if param.unique else ""
+    return f"{name_text(param.name)}: {star}{show_type(param.type)}"
+
+
+def show_params(params: Iterable[Param]) -> str:
+    """Parameters or a pattern in parentheses."""
+    return f"({', '.join(map(show_param, params))})"
