@@ -1,0 +1,75 @@
+"""The web server: pages, the JSON API, permalinks, and the pool of workers that compile.
+
+`create_app` makes the application; importing this has no effects. `serve` starts gunicorn with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+
+
+def create_app(config: Mapping[str, Any] | None = None) -> Flask:
+    """The application, from the environment's settings and `config`, which wins.
+
+    Beside the names in `app/settings.py`, `config` may hold `WORKER_COMMAND`, `MANIFEST` and
+    `EXAMPLES` (a folder), which tests use.
+    """
+    from werkzeug.middleware.proxy_fix import ProxyFix
+
+    from app import api, errors, http, pages
+    from app.context import EXTENSION
+    from app.paths import static_folder, template_folder
+    from app.settings import from_environment
+    from app.worker import COMMAND
+
+    app = Flask("app", static_folder=str(static_folder()), template_folder=str(template_folder()))
+    app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
+    app.config.update(config or {})
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    if app.config["PROXIES"]:
+        hops = int(app.config["PROXIES"])
+        app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops, hops)  # type: ignore[method-assign]
+    http.install(app)
+    errors.install(app)
+    app.register_blueprint(api.blueprint)
+    app.register_blueprint(pages.blueprint)
+    app.extensions[EXTENSION] = _parts(app)
+    return app
+
+
+def _parts(app: Flask) -> Any:
+    from app.compiler_link import compiler_version, manifest
+    from app.context import Parts
+    from app.gallery import load
+    from app.jobs import Jobs
+    from app.limits import Limits
+    from app.metrics import Metrics
+    from app.paths import EXAMPLES
+    from app.permalinks import Permalinks
+    from app.settings import database_url
+
+    metrics = Metrics()
+    jobs = Jobs(app.config, metrics)
+    given = app.config.get("MANIFEST")
+    examples = load(app.config.get("EXAMPLES", EXAMPLES))
+    app.jinja_env.globals["version"] = compiler_version()
+    if app.config["WARM"]:
+        jobs.compile_pool.warm()
+    return Parts(
+        jobs=jobs,
+        metrics=metrics,
+        permalinks=Permalinks(lambda: database_url(app.config)),
+        limits=Limits(app),
+        manifest=lambda: list(given if given is not None else manifest()),
+        examples=lambda: examples,
+    )
+
+
+def serve(host: str = "127.0.0.1", port: int = 8000) -> None:
+    """Start gunicorn on this address; returns when it is told to stop."""
+    from app.server import serve as start
+
+    start(host, port)

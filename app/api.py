@@ -1,0 +1,116 @@
+"""The JSON routes. What each takes and answers is listed by `GET /api/`, from `OPS`.
+
+`POST /api/show` with `Accept: text/event-stream` sends events as the work goes on: `queued`
+(a position), `part` (stages that are ready) and `done` (the rest); else it answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
+
+from app.compiler_link import compiler_version
+from app.context import parts
+from app.errors import AppError, status_of
+from app.jobs import OPS
+from app.states import freeze
+
+blueprint = Blueprint("api", __name__, url_prefix="/api")
+
+
+@blueprint.get("/")
+def index() -> Response:
+    """What there is."""
+    operations = [
+        {"path": f"/api/{op.name}", "method": "POST", "help": op.help, "fields": fields(op.name)}
+        for op in OPS.values()
+    ]
+    return jsonify(
+        version=compiler_version(),
+        operations=operations,
+        also={
+            "GET /api/manifest": "The pipeline's stages: id, title, explain, kind.",
+            "GET /api/examples": "The example programs.",
+            "POST /api/share": "Freeze source, options, run and view; answers id and url.",
+            "GET /z/<id>": "A frozen state as a page; .json has all of it, /<stage>.txt a stage.",
+        },
+        errors='{"ok": false, "error": {"kind", "message", "hint", "span"}}',
+    )
+
+
+def fields(op: str) -> list[str]:
+    """The fields of an operation; optional ones end in `?`."""
+    return ["source", *OPS[op].fields]
+
+
+@blueprint.get("/manifest")
+def manifest() -> Response:
+    """The pipeline's stages."""
+    return jsonify(version=compiler_version(), stages=parts().manifest())
+
+
+@blueprint.get("/examples")
+def examples() -> Response:
+    """The gallery."""
+    return jsonify(examples=[example.shape() for example in parts().examples()])
+
+
+@blueprint.post("/<any({}):op>".format(", ".join(OPS)))
+def operation(op: str) -> Response | tuple[Response, int]:
+    """One operation of the worker protocol."""
+    body = json_body()
+    limit_for(op)
+    if op == "show" and "text/event-stream" in request.headers.get("Accept", ""):
+        answers = parts().jobs.stream(op, body)
+        first = next(answers)  # so that a bad request is refused with a status
+        stream = stream_with_context(_events(first, answers))
+        headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
+        return Response(stream, mimetype="text/event-stream", headers=headers)
+    answer = parts().jobs.call(op, body)
+    return jsonify(answer), status_of(answer)
+
+
+@blueprint.post("/share")
+def share() -> Response:
+    """Make a permalink."""
+    body = json_body()
+    limit_for("share")
+    state = freeze(parts().jobs, compiler_version(), parts().manifest(), body)
+    name, new = parts().permalinks.keep(state)
+    if new:
+        parts().metrics.shared.inc()
+    return jsonify(ok=True, id=name, url=f"{request.url_root.rstrip('/')}/z/{name}")
+
+
+def json_body() -> dict[str, Any]:
+    """The request's JSON object. AppError if it is none."""
+    try:
+        body = json.loads(request.get_data(cache=False).decode())
+    except UnicodeDecodeError as error:
+        message = f"The request is not valid UTF-8 at byte {error.start}."
+        raise AppError("syntax", message) from None
+    except (ValueError, RecursionError):
+        raise AppError("usage", "The request's body must be a JSON object.") from None
+    if not isinstance(body, dict):
+        raise AppError("usage", "The request's body must be a JSON object.")
+    return body
+
+
+def limit_for(op: str) -> None:
+    """Count the request against the limit of its class; 429 beyond it."""
+    parts().limits.check(op)
+
+
+def _events(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[str]:
+    yield _event(first)
+    for answer in rest:
+        yield _event(answer)
+
+
+def _event(answer: dict[str, Any]) -> str:
+    last = "part" if answer.get("partial") else "done"
+    name = "queued" if "queued" in answer else last
+    return f"event: {name}\ndata: {current_app.json.dumps(answer)}\n\n"

@@ -1,0 +1,34 @@
+"""The parts of one application, kept with it so that requests find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from flask import current_app
+
+from app.gallery import Example
+from app.jobs import Jobs
+from app.limits import Limits
+from app.metrics import Metrics
+from app.permalinks import Permalinks
+
+EXTENSION = "stridescope"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the routes work with."""
+
+    jobs: Jobs
+    metrics: Metrics
+    permalinks: Permalinks
+    limits: Limits
+    manifest: Callable[[], list[dict[str, Any]]]
+    examples: Callable[[], Sequence[Example]]
+
+
+def parts() -> Parts:
+    """The current application's parts."""
+    return cast(Parts, current_app.extensions[EXTENSION])

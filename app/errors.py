@@ -1,0 +1,87 @@
+"""The one place where an exception becomes the JSON error shape or a page.
+
+    {"ok": false, "error": {"kind": "...", "message": "...", "hint": "...", "span": [..] | null}}
+
+Kinds are those of the worker protocol, and `busy` for a full queue. A program that is wrong is an
+ordinary answer (status 200); what is wrong with a request or with us has a status of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask, Response, jsonify, render_template, request
+from werkzeug.exceptions import HTTPException
+
+STATUS = {"busy": 503, "timeout": 504, "internal": 500}
+"""Statuses of answers that are no answer; every other kind is 200."""
+
+
+class AppError(Exception):
+    """A request that gets an error for an answer."""
+
+    def __init__(
+        self, kind: str, message: str, status: int = 400, hint: str = "", **more: Any
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.status = status
+        self.hint = hint
+        self.more = more
+
+    def shape(self) -> dict[str, Any]:
+        """The JSON error shape."""
+        return failure(self.kind, self.message, self.hint, **self.more)
+
+
+def failure(kind: str, message: str, hint: str = "", **more: Any) -> dict[str, Any]:
+    """The JSON error shape of one error."""
+    error = {"kind": kind, "message": message, "hint": hint, "span": None, **more}
+    return {"ok": False, "error": error}
+
+
+def status_of(answer: dict[str, Any]) -> int:
+    """The HTTP status of a worker's answer."""
+    if answer.get("ok"):
+        return 200
+    return STATUS.get(str(answer.get("error", {}).get("kind")), 200)
+
+
+def install(app: Flask) -> None:
+    """Answer every exception in the error shape under /api, as a page elsewhere."""
+
+    @app.errorhandler(AppError)
+    def on_app_error(error: AppError) -> tuple[Response | str, int]:
+        return _respond(error.shape(), error.status)
+
+    @app.errorhandler(HTTPException)
+    def on_http_error(error: HTTPException) -> tuple[Response | str, int]:
+        status = error.code or 500
+        if status == 429:
+            shape = failure(
+                "busy", f"Too many requests: the limit is {error.description}.", "Wait a moment."
+            )
+        else:
+            shape = failure("usage" if status < 500 else "internal", _words(error))
+        return _respond(shape, status)
+
+    @app.errorhandler(Exception)
+    def on_bug(error: Exception) -> tuple[Response | str, int]:
+        app.logger.exception("unexpected error in %s", request.path, exc_info=error)
+        message = "Something is broken in Stridescope itself, not in your program."
+        return _respond(failure("internal", message), 500)
+
+
+def _words(error: HTTPException) -> str:
+    if error.code == 404:
+        return f"There is nothing at {request.path}."
+    if error.code == 413:
+        return "The request is too large."
+    return error.description or error.name
+
+
+def _respond(shape: dict[str, Any], status: int) -> tuple[Response | str, int]:
+    if request.path.startswith("/api/") or request.path.endswith(".json"):
+        return jsonify(shape), status
+    return render_template("error.html", status=status, error=shape["error"]), status

@@ -1,0 +1,90 @@
+"""A frozen state as its page shows it without JavaScript: plain lists, highlighted lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from app.highlight import html_lines
+from app.permalinks import State
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """One stage: what the manifest said of it, and its lines with the source lines they show."""
+
+    id: str
+    title: str
+    explain: str
+    counts: str
+    lines: list[tuple[Markup, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenView:
+    """Everything that the page prints."""
+
+    title: str
+    version: str
+    made: str
+    source: list[Markup]
+    error: dict[str, Any] | None
+    stages: list[StageView]
+    remarks: list[dict[str, Any]]
+    run: dict[str, Any] | None
+
+
+def frozen_view(state: State) -> FrozenView:
+    """Prepare a state for its template."""
+    source = str(state["source"])
+    return FrozenView(
+        title=_title(source),
+        version=str(state["version"]),
+        made=str(state.get("made", ""))[:10],
+        source=html_lines(source, "futhark"),
+        error=state.get("error"),
+        stages=[_stage(entry, state["stages"]) for entry in _present(state)],
+        remarks=[_remark(remark) for remark in state.get("remarks", [])],
+        run=state.get("run"),
+    )
+
+
+def _title(source: str) -> str:
+    """The first words of the source's first comment, or its first line."""
+    for line in source.splitlines():
+        if words := line.strip().lstrip("-").strip():
+            return words[:80]
+    return "An empty program"
+
+
+def _present(state: State) -> list[dict[str, Any]]:
+    return [entry for entry in state["manifest"] if entry["id"] in state["stages"]]
+
+
+def _stage(entry: dict[str, Any], stages: dict[str, Any]) -> StageView:
+    stage = stages[entry["id"]]
+    records = stage.get("lines") or [{"text": text} for text in stage["text"].splitlines()]
+    marked = html_lines("\n".join(record["text"] for record in records), entry.get("kind", "ir"))
+    marked += [Markup("")] * (len(records) - len(marked))
+    lines = [(text, _places(record)) for text, record in zip(marked, records, strict=False)]
+    return StageView(
+        id=entry["id"],
+        title=entry.get("title", entry["id"]),
+        explain=entry.get("explain", ""),
+        counts=", ".join(f"{n} {name}" for name, n in stage.get("counts", {}).items() if n),
+        lines=lines,
+    )
+
+
+def _places(record: dict[str, Any]) -> str:
+    """The source line that a line shows, if any."""
+    spans = record.get("src") or []
+    return str(spans[0][0]) if spans else ""
+
+
+def _remark(remark: dict[str, Any]) -> dict[str, Any]:
+    spans = remark.get("src") or []
+    spans = [spans] if spans and isinstance(spans[0], int) else spans
+    return {**remark, "line": spans[0][0] if spans else 0}

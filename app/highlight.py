@@ -1,0 +1,73 @@
+"""Stage texts as HTML on the server, for pages that work without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+from pygments.lexer import Lexer
+from pygments.token import (
+    Comment,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    String,
+    _TokenType,
+)
+
+from app.lexers import LEXERS
+
+CLASSES: tuple[tuple[_TokenType, str], ...] = (
+    (Comment, "t-comment"),
+    (Keyword.Type, "t-type"),
+    (Keyword, "t-keyword"),
+    (Name.Function, "t-def"),
+    (Name.Builtin, "t-fun"),
+    (Name.Label, "t-block"),
+    (Name.Variable, "t-type"),
+    (Name.Namespace, "t-fun"),
+    (Number, "t-number"),
+    (String, "t-string"),
+    (Operator, "t-op"),
+)
+"""Class names that the page's editor uses as well; the first that fits."""
+
+LONGEST = 200_000
+"""Texts above so many characters are shown without colours."""
+
+
+def language(kind: str) -> str:
+    """The language of a stage's text, by the kind that the manifest gives it."""
+    if kind in ("c", "cuda", "code", "target"):
+        return "c"
+    return "futhark" if kind in ("source", "futhark", "syntax") else "ir"
+
+
+def html_lines(text: str, kind: str) -> list[Markup]:
+    """The text's lines as HTML, each complete in itself."""
+    if len(text) > LONGEST:
+        return [escape(line) for line in text.splitlines()]
+    lexer: Lexer = LEXERS[language(kind)](stripnl=False, ensurenl=False)
+    return list(_lines(lexer.get_tokens(text)))
+
+
+def _lines(tokens: Iterable[tuple[_TokenType, str]]) -> Iterable[Markup]:
+    line: list[Markup] = []
+    for token, text in tokens:
+        first, *rest = text.split("\n")
+        line.append(_piece(token, first))
+        for piece in rest:
+            yield Markup("").join(line)
+            line = [_piece(token, piece)]
+    if line and any(line):
+        yield Markup("").join(line)
+
+
+def _piece(token: _TokenType, text: str) -> Markup:
+    if not text:
+        return Markup("")
+    for kind, name in CLASSES:
+        if token is kind or token[: len(kind)] == kind:
+            return Markup('<span class="{}">{}</span>').format(name, text)
+    return escape(text)

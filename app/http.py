@@ -1,0 +1,93 @@
+"""Headers and compression of every response: content policy, caching, gzip."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import secrets
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+from app.paths import static_folder
+
+TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
+SMALLEST = 1000
+FOREVER = "public, max-age=31536000, immutable"
+
+
+def install(app: Flask) -> None:
+    """Hook into every request."""
+
+    @app.before_request
+    def make_nonce() -> None:
+        g.nonce = secrets.token_urlsafe(12)
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        _secure(response)
+        _cache(response)
+        return _compress(response)
+
+    @app.url_defaults
+    def with_version(endpoint: str, values: dict[str, Any]) -> None:
+        if endpoint == "static" and "v" not in values:
+            values["v"] = file_version(str(values.get("filename", "")))
+
+
+def _secure(response: Response) -> None:
+    policy = (
+        "default-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'; form-action 'self'; img-src 'self' data:; "
+        f"style-src 'self' 'nonce-{g.get('nonce', '')}'"
+    )
+    response.headers.setdefault("Content-Security-Policy", policy)
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+
+
+def _cache(response: Response) -> None:
+    if request.endpoint == "static":
+        versioned = "v" in request.args or request.path.endswith(".woff2")
+        response.headers["Cache-Control"] = FOREVER if versioned else "no-cache"
+    else:
+        response.headers.setdefault("Cache-Control", "no-cache")
+
+
+def _compress(response: Response) -> Response:
+    accepted = "gzip" in request.headers.get("Accept-Encoding", "").lower()
+    kind = response.mimetype or ""
+    if kind == "text/event-stream" or not kind.startswith(TEXT):
+        return response
+    response.headers.add("Vary", "Accept-Encoding")
+    if not accepted or response.status_code != 200 or "Content-Encoding" in response.headers:
+        return response
+    response.direct_passthrough = False
+    data = response.get_data()
+    if len(data) < SMALLEST:
+        return response
+    zipped = _zip_static(data) if request.endpoint == "static" else gzip.compress(data, 5)
+    response.set_data(zipped)
+    response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+@lru_cache(maxsize=32)
+def _zip_static(data: bytes) -> bytes:
+    return gzip.compress(data, 9)
+
+
+def file_version(filename: str) -> str:
+    """A hash of a static file's content, for its URL."""
+    path = static_folder() / filename
+    try:
+        return _hash(path, path.stat().st_mtime_ns)
+    except OSError:
+        return "0"
+
+
+@lru_cache(maxsize=256)
+def _hash(path: Path, mtime: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]

@@ -1,0 +1,93 @@
+"""Every setting of the server: its name, its default and what it does.
+
+A setting `NAME` is read from the environment as `STRIDESCOPE_NAME`; `create_app(config)` overrides
+both. `docs` and `stridescope serve --help` can be generated from `SETTINGS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PREFIX = "STRIDESCOPE_"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting; its type is that of its default."""
+
+    name: str
+    default: int | float | str | bool
+    help: str
+
+
+CORES = os.cpu_count() or 2
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("DATA", "", "Folder for permalinks; empty: the user's data folder."),
+    Setting(
+        "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
+    ),
+    Setting("COMPILE_WORKERS", min(4, max(2, CORES)), "Warm worker processes that compile."),
+    Setting("RUN_WORKERS", 1, "Worker processes that run programs."),
+    Setting("QUEUE_LIMIT", 32, "Jobs that may wait for a worker; more are turned away."),
+    Setting("QUEUE_SECONDS", 20.0, "How long a job waits for a worker before it is turned away."),
+    Setting("COMPILE_SECONDS", 20.0, "Deadline of a compile; the worker is replaced after it."),
+    Setting("RUN_SECONDS", 30.0, "Deadline of a run, compiling included."),
+    Setting("WORKER_MEMORY_MB", 6144, "A worker with its children above this is stopped."),
+    Setting("WORKER_JOBS", 2000, "A worker is replaced after so many jobs."),
+    Setting("SOURCE_LIMIT", 400_000, "Longest program text, in characters."),
+    Setting("INPUT_LIMIT", 4_000_000, "Longest typed input of a run, in characters."),
+    Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output that are sent; the rest is cut."),
+    Setting("CACHE_ENTRIES", 64, "Compile answers kept in memory."),
+    Setting("WARM", True, "Start the compile workers with the server, not with the first request."),
+    Setting("LIMIT_COMPILE", "1200 per minute", "Rate limit of compile requests per address."),
+    Setting("LIMIT_RUN", "120 per minute", "Rate limit of run requests per address."),
+    Setting("LIMIT_SHARE", "60 per minute", "Rate limit of new permalinks per address."),
+    Setting("RATELIMIT", True, "Switch the rate limits on."),
+    Setting("METRICS", True, "Serve /metrics for Prometheus."),
+    Setting("PROXIES", 0, "Trusted reverse proxies in front, for addresses and https."),
+    Setting("THREADS", 24, "Request threads of the server that `stridescope serve` starts."),
+)
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """All settings, with those that the environment names changed. ValueError on a bad number."""
+    return {s.name: _parse(s, environ.get(PREFIX + s.name)) for s in SETTINGS}
+
+
+def _parse(setting: Setting, text: str | None) -> int | float | str | bool:
+    if text is None:
+        return setting.default
+    kind = type(setting.default)
+    if kind is bool:
+        return text.strip().lower() not in ("", "0", "no", "off", "false")
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"{PREFIX}{setting.name} must be {kind.__name__}, not {text!r}") from None
+
+
+def data_folder(chosen: str = "") -> Path:
+    """Where permalinks are kept: the chosen folder, or the platform's place for a user's data."""
+    if chosen:
+        return Path(chosen).expanduser()
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "stridescope"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home)) / "stridescope"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "stridescope"
+
+
+def database_url(config: Mapping[str, Any]) -> str:
+    """The database's URL; makes the data folder where SQLite needs it."""
+    if config["DATABASE_URL"]:
+        return str(config["DATABASE_URL"])
+    folder = data_folder(config["DATA"])
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{folder / 'permalinks.sqlite'}"

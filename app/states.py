@@ -1,0 +1,67 @@
+"""Makes the state that a permalink freezes, from what the user asked to share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app.errors import AppError
+from app.jobs import Jobs
+from app.permalinks import FORMAT, State
+
+VIEW_LIMIT = 10_000
+RUN_FIELDS = ("entry", "input", "sizes", "seed", "backend", "stage")
+
+
+def freeze(jobs: Jobs, version: str, stages: list[dict[str, Any]], body: dict[str, Any]) -> State:
+    """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
+
+    `body` has `source`, and perhaps `options`, `run` (the fields of a run request) and `view`
+    (the page's own arrangement, kept as it is). AppError when there is no worker for it.
+    """
+    source, options = body.get("source"), body.get("options") or {}
+    shown = jobs.call("show", {"source": source, "options": options})
+    refuse_if_unavailable(shown)
+    state: State = {
+        "format": FORMAT,
+        "version": version,
+        "source": source,
+        "options": options,
+        "manifest": stages,
+        "stages": shown.get("stages") or {},
+        "remarks": shown.get("remarks") or [],
+        "error": shown.get("error"),
+        "run": None,
+        "view": _view(body.get("view")),
+    }
+    if isinstance(body.get("run"), dict):
+        state["run"] = _run(jobs, source, options, body["run"])
+    return state
+
+
+def _run(jobs: Jobs, source: Any, options: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """What the run was asked, and the answer that was seen, or a new one if that is forgotten."""
+    request = {name: asked[name] for name in RUN_FIELDS if asked.get(name) is not None}
+    body = {"source": source, **request}
+    if options:
+        body["options"] = options
+    answer = jobs.last_run(body)
+    if answer is None:
+        answer = jobs.call("run", body)
+        refuse_if_unavailable(answer)
+    return {"request": request, "answer": answer}
+
+
+def _view(view: Any) -> dict[str, Any]:
+    if not isinstance(view, dict):
+        return {}
+    if len(json.dumps(view)) > VIEW_LIMIT:
+        raise AppError("usage", "The field `view` is too large.", 413)
+    return view
+
+
+def refuse_if_unavailable(answer: dict[str, Any]) -> None:
+    """Do not freeze an answer that says nothing about the program."""
+    error = answer.get("error") or {}
+    if error.get("kind") == "busy":
+        raise AppError("busy", error["message"], 503, error.get("hint", ""))

@@ -1,0 +1,112 @@
+"""A worker for the server's tests: the protocol of the real one, and no compiler behind it.
+
+Words in the source decide what happens: `SLEEP` never answers, `DIE` ends the process, `HOARD`
+takes memory until it is stopped, `SLOW` takes half a second, `WRONG` is a type error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+MANIFEST = [
+    {"id": "typed", "title": "Types", "explain": "Every expression has its type.", "kind": "ast"},
+    {"id": "fused", "title": "Fused", "explain": "Producers join readers.", "kind": "ir"},
+    {"id": "funmem", "title": "FUNMEM", "explain": "Arrays get their memory.", "kind": "mem"},
+    {"id": "c", "title": "C", "explain": "Text for the C compiler.", "kind": "c"},
+]
+
+
+def stage(source: str, name: str) -> dict[str, Any]:
+    """The source's own lines, each linked to itself."""
+    lines = [
+        {
+            "text": f"let x_{number}: i64 = {text.strip()} -- {name}",
+            "src": [[number, 1, number, len(text) + 1]],
+            "node": number - 1,
+        }
+        for number, text in enumerate(source.splitlines(), 1)
+        if text.strip()
+    ]
+    text = "".join(f"{line['text']}\n" for line in lines)
+    return {"text": text, "lines": lines, "counts": {"map": source.count("map")}, "ms": 0.5}
+
+
+def show(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Front-end stages first where the request streams."""
+    source, wanted = request["source"], request.get("stages") or [s["id"] for s in MANIFEST]
+    if "WRONG" in source:
+        return [check(request)]
+    made = {name: stage(source, name) for name in wanted}
+    remark = {
+        "kind": "applied",
+        "rule": "fuse/map-map",
+        "stage": "fused",
+        "src": [[1, 1, 1, 4]],
+        "because": "`ys` is read once.",
+        "hint": "",
+        "numbers": [["bytes saved", "4*n"]],
+    }
+    if not request.get("stream"):
+        return [{"ok": True, "stages": made, "remarks": [remark]}]
+    first, *rest = made
+    return [
+        {"ok": True, "partial": True, "stages": {first: made[first]}},
+        {"ok": True, "stages": {name: made[name] for name in rest}, "remarks": [remark]},
+    ]
+
+
+def check(request: dict[str, Any]) -> dict[str, Any]:
+    """One entry point, or one error."""
+    for number, line in enumerate(request["source"].splitlines(), 1):
+        if "WRONG" in line:
+            column = line.index("WRONG") + 1
+            error = {
+                "kind": "type",
+                "message": "Unknown name `WRONG`.",
+                "hint": "Did you mean `RIGHT`?",
+                "span": [number, column, number, column + 5],
+            }
+            return {"ok": False, "error": error}
+    entries = [{"name": "main", "params": ["[]i64"], "results": ["i64"]}]
+    return {"ok": True, "entries": entries, "warnings": []}
+
+
+def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The answers to one request."""
+    source = request.get("source", "")
+    if "SLEEP" in source:
+        time.sleep(1000)
+    if "DIE" in source:
+        os._exit(3)
+    if "HOARD" in source:
+        hoard = [bytearray(1 << 20) for _ in range(400)]
+        time.sleep(1000 + len(hoard))
+    if "SLOW" in source:
+        time.sleep(0.5)
+    match request["op"]:
+        case "show":
+            return show(request)
+        case "check":
+            return [check(request)]
+        case "run":
+            output = request.get("input", "") * (100_000 if "LONG" in source else 1)
+            return [{"ok": True, "output": output, "ms": 0.5}]
+    error = {"kind": "usage", "message": f"Unknown operation `{request['op']}`.", "span": None}
+    return [{"ok": False, "error": error}]
+
+
+def main() -> None:
+    """Read requests until the input ends."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        for part in answer(request):
+            sys.stdout.write(json.dumps({"id": request["id"], **part}) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
