@@ -13,7 +13,7 @@ class Fuel:
         self.spent = 0
 
     def spend(self) -> bool:
-        """Take one unit. Call it right before a rewrite is applied, and skip the rewrite on False."""
+        """Take one unit; ask right before a rewrite, and skip the rewrite on False."""
         if self.budget is not None and self.spent >= self.budget:
             return False
         self.spent += 1

@@ -44,16 +44,15 @@ def int_range(prim: Prim) -> tuple[int, int]:
 
 FunKind = Literal["float", "int", "number", "any"]
 
+_FLOAT_FUNS = """
+    sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh
+    acosh atanh sinpi cospi tanpi asinpi acospi atanpi gamma lgamma erf erfc floor ceil trunc round
+    rsqrt recip
+"""
+
 FUNS: dict[str, tuple[int, FunKind, str]] = {
-    # name: (arity, which types have it, result: "same", "bool", "i32", or a bit type)
-    **{
-        f: (1, "float", "same")
-        for f in (
-            "sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh "
-            "asinh acosh atanh sinpi cospi tanpi asinpi acospi atanpi gamma lgamma erf erfc floor ceil "
-            "trunc round rsqrt recip"
-        ).split()
-    },
+    # name: (arity, which types have it, result: "same", "bool", "i32", or "bits")
+    **{f: (1, "float", "same") for f in _FLOAT_FUNS.split()},
     **{f: (2, "float", "same") for f in ("atan2", "atan2pi", "hypot", "copysign", "nextafter")},
     **{f: (3, "float", "same") for f in ("lerp", "fma", "mad")},
     "isnan": (1, "float", "bool"),

@@ -53,8 +53,9 @@ def caret(source: str, span: Span) -> str:
         return ""
     text = lines[span.line - 1].replace("\t", " ")
     end = span.end_col if span.end_line == span.line else len(text) + 1
-    number = str(span.line)
-    return f"{number} | {text}\n{' ' * len(number)} | {' ' * (span.col - 1)}{'^' * max(1, end - span.col)}"
+    margin = f"{span.line} | "
+    under = " " * (len(margin) - 2) + "| " + " " * (span.col - 1)
+    return f"{margin}{text}\n{under}{'^' * max(1, end - span.col)}"
 
 
 def user_spans(prov: Iterable[Span]) -> list[list[int]]:

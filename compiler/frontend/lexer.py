@@ -1,0 +1,176 @@
+"""Source text to tokens, for the grammar in `grammar.lark`.
+
+What the grammar cannot see is decided here: whether a `[` follows without space something that can
+be indexed (IBRACK) or not (LBRACK); whether `.x` selects a field; whether `'a` is a type variable
+or the beginning of a character. Symbols are read as long as they go, as the language demands.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from lark import Token
+
+from compiler.base.errors import SyntaxError_
+from compiler.base.spans import Span
+
+KEYWORDS = {
+    word: word.upper()
+    for word in (
+        "true false if then else def let loop in val for do with local open include import type "
+        "entry module while assert match case"
+    ).split()
+}
+_SYMBOLS = {"-": "MINUS", "*": "STAR", "<": "LT", "|": "BAR", "!": "BANG", "=": "EQ", "->": "ARROW"}
+_PUNCTUATION = {
+    "(": "LPAR",
+    ")": "RPAR",
+    "]": "RBRACK",
+    "{": "LCURL",
+    "}": "RCURL",
+    ",": "COMMA",
+    ":": "COLON",
+    ":>": "COERCE",
+    "\\": "LAM",
+    "?": "QUEST",
+    "???": "HOLE",
+    "..": "DOTDOT",
+    "...": "RANGE_END",
+    "..<": "RANGE_END",
+    "..>": "RANGE_END",
+    "`": "TICK",
+}
+_INDEXABLE = frozenset(("ID", "FIELD", "RPAR", "RBRACK", "RCURL", "STRING"))
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_']*"
+_SYMCHARS = r"[+\-*/%=!><|&^][+\-*/%=!><|&^.]*"
+_INT_TYPE = r"(?:[iu](?:8|16|32|64)|f(?:16|32|64))"
+_TOKEN = re.compile(
+    rf"""
+    (?P<space>[ \t\r\n]+)
+  | (?P<comment>--[^\n]*)
+  | (?P<attr>\#\[(?:[^\[\]]|\[[^\]]*\])*\])
+  | (?P<constr>\#{_NAME})
+  | (?P<qualop>(?:{_NAME}\.)+{_SYMCHARS})
+  | (?P<typeword>type[~^](?=\s))
+  | (?P<name>{_NAME})
+  | (?P<float>0[xX][0-9a-fA-F_]+\.[0-9a-fA-F_]+[pP][+-]?[0-9_]+(?:f16|f32|f64)?
+      | 0[xX][0-9a-fA-F_]+[pP][+-]?[0-9_]+(?:f16|f32|f64)?
+      | [0-9][0-9_]*\.[0-9][0-9_]*(?:[eE][+-]?[0-9_]+)?(?:f16|f32|f64)?
+      | [0-9][0-9_]*[eE][+-]?[0-9_]+(?:f16|f32|f64)?)
+  | (?P<int>(?:0[xX][0-9a-fA-F_]+(?:[iu](?:8|16|32|64))? | 0[bB][01_]+(?:[iu](?:8|16|32|64))?
+      | [0-9][0-9_]*{_INT_TYPE}?))
+  | (?P<char>'(?:[^'\\\n]|\\[^\n][^'\n]*)')
+  | (?P<tyvar>'[~^]?{_NAME})
+  | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
+  | (?P<field>\.(?:{_NAME}|[0-9]+))
+  | (?P<dotpar>\.\()
+  | (?P<dotbrack>\.\[)
+  | (?P<dots>\.\.\.|\.\.<|\.\.>|\.\.|\.)
+  | (?P<symbol>{_SYMCHARS})
+  | (?P<punct>\?\?\?|:>|[()\]{{}},:\\?`])
+  | (?P<lbrack>\[)
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(slots=True)
+class Lexed:
+    """Tokens, documentation comments by the index of the token after them, and bad characters."""
+
+    tokens: list[Token] = field(default_factory=list)
+    docs: dict[int, str] = field(default_factory=dict)
+    errors: list[SyntaxError_] = field(default_factory=list)
+
+
+def tokenise(source: str, file: str = "") -> Lexed:
+    """All tokens of `source`; characters that cannot start one become errors and are skipped."""
+    out = Lexed()
+    tokens = out.tokens
+    pos, line, line_start = 0, 1, 0
+    previous, adjacent, quantifier = "", False, False
+    doc: list[str] = []
+    match = _TOKEN.match
+    while pos < len(source):
+        found = match(source, pos)
+        if found is None:
+            column = pos - line_start + 1
+            out.errors.append(
+                _bad_character(source, pos, Span(line, column, line, column + 1, file))
+            )
+            pos, adjacent = pos + 1, False
+            continue
+        kind, text, start, pos = found.lastgroup or "", found.group(), pos, found.end()
+        if kind == "space":
+            newlines = text.count("\n")
+            if newlines:
+                line += newlines
+                line_start = start + text.rindex("\n") + 1
+            if newlines > 1:
+                doc = []
+            adjacent = False
+            continue
+        if kind == "comment":
+            if text.startswith("-- |") or doc:
+                doc.append(text[2:].removeprefix(" |").strip())
+            adjacent = False
+            continue
+        indexable = adjacent and previous in _INDEXABLE
+        type_, length = _classify(kind, text, indexable, previous, quantifier)
+        if length < len(text):
+            pos = start + length
+            text = text[:length]
+        if type_ == "QUEST":
+            quantifier = True
+        elif type_ == "DOT":
+            quantifier = False
+        column = start - line_start + 1
+        if doc:
+            out.docs[len(tokens)] = "\n".join(doc)
+            doc = []
+        tokens.append(Token(type_, text, start, line, column, line, column + len(text), pos))
+        previous, adjacent = type_, True
+    return out
+
+
+def _classify(
+    kind: str, text: str, indexable: bool, previous: str, quantifier: bool
+) -> tuple[str, int]:
+    """The terminal that `text` is, and how many of its characters belong to it."""
+    match kind:
+        case "name":
+            if text == "_":
+                return "UNDERSCORE", 1
+            return KEYWORDS.get(text, "ID"), len(text)
+        case "typeword":
+            return "TYPE", len(text)
+        case "field":
+            if quantifier:
+                return "DOT", 1
+            if not indexable and text[1].isdigit() and previous != "LPAR":
+                return "FLOAT", len(text)
+            return "FIELD", len(text)
+        case "dotpar" | "dotbrack" if quantifier:
+            return "DOT", 1
+        case "dots":
+            return ("DOT", 1) if text == "." else (_PUNCTUATION[text], len(text))
+        case "symbol":
+            return _SYMBOLS.get(text, "OP"), len(text)
+        case "punct":
+            return _PUNCTUATION[text], len(text)
+        case "lbrack":
+            return ("IBRACK" if indexable else "LBRACK"), 1
+        case _:
+            return kind.upper(), len(text)
+
+
+def _bad_character(source: str, pos: int, span: Span) -> SyntaxError_:
+    char = source[pos]
+    if char == '"':
+        return SyntaxError_("This string has no closing quote.", span, 'Put a `"` at its end.')
+    if char == "'":
+        return SyntaxError_("This character literal has no closing quote.", span)
+    name = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
+    return SyntaxError_(f"Futhark has no use for {name} here.", span, "Remove it.")

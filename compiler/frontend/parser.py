@@ -1,0 +1,197 @@
+"""Source text to syntax tree, with several errors per run.
+
+The grammar is `grammar.lark` (LALR), the tokens come from `lexer.py`, the tree from `builder.py`.
+After an error, parsing goes on at the next declaration that starts a line.
+"""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import lark
+from lark import Lark, Token
+from lark.exceptions import UnexpectedToken, VisitError
+
+from compiler.base.errors import SyntaxError_
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend.builder import Builder
+from compiler.frontend.lexer import Lexed, tokenise
+
+MAX_ERRORS = 20
+_DECLARATION = frozenset(
+    ("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL", "ATTR")
+)
+
+_WORDS = {
+    "ID": "a name",
+    "FIELD": "a field",
+    "INT": "a number",
+    "EQ": "`=`",
+    "ARROW": "`->`",
+    "RPAR": "`)`",
+    "RBRACK": "`]`",
+    "RCURL": "`}`",
+    "COLON": "`:`",
+    "COMMA": "`,`",
+    "LT": "`<`",
+    "DOT": "`.`",
+    "STRING": "a string",
+}
+_KEYWORDS = ("IN", "THEN", "ELSE", "DO", "FOR", "WHILE", "CASE")
+_ATOMS = frozenset(("ID", "INT", "FLOAT", "STRING", "FIELD"))
+_OPERATORS = frozenset(("OP", "MINUS", "STAR", "LT", "BAR", "QUALOP", "BANG", "TICK"))
+
+
+class _Tokens(lark.lexer.Lexer):
+    """Hands lark the tokens that `tokenise` made."""
+
+    def __init__(self, lexer_conf: object) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
+        """The tokens, which lark was given as its text."""
+        return iter(lexer_state)
+
+
+@functools.cache
+def _grammar() -> Lark:
+    """The parser's tables, kept on disk from run to run under the grammar's and lark's version."""
+    text = resources.files("compiler.frontend").joinpath("grammar.lark").read_text("utf-8")
+    key = hashlib.sha256(f"{text}{lark.__version__}".encode()).hexdigest()[:16]
+    cache = Path(tempfile.gettempdir()) / f"stridescope-grammar-{getpass.getuser()}-{key}"
+    return Lark(
+        text,
+        parser="lalr",
+        lexer=_Tokens,
+        start="program",
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        cache=str(cache),
+        transformer=Builder(),
+    )
+
+
+def parse(source: str, file: str = "") -> ast.Program:
+    """The program's syntax tree.
+
+    Raises `SyntaxError_` for the first error in the text; its `others` are the errors after it.
+    """
+    lexed = tokenise(source, file)
+    errors = list(lexed.errors)
+    tokens, at = lexed.tokens, 0
+    program = ast.Program(())
+    while len(errors) < MAX_ERRORS:
+        try:
+            program = _parse_from(lexed, at, file)
+            break
+        except SyntaxError_ as error:
+            errors.append(error)
+            break
+        except VisitError as error:
+            assert isinstance(error.orig_exc, SyntaxError_)
+            errors.append(error.orig_exc)
+            break
+        except UnexpectedToken as error:
+            bad = error.token
+            errors.append(_explain(error, source, file))
+            at = _next_declaration(tokens, at, bad)
+            if at >= len(tokens):
+                break
+    if errors:
+        errors.sort(key=lambda e: e.span[:2])
+        first = errors[0]
+        first.others = tuple(errors[1:])
+        raise first
+    return program
+
+
+def _parse_from(lexed: Lexed, start: int, file: str) -> ast.Program:
+    tokens: Any = lexed.tokens[start:] if start else lexed.tokens
+    docs = {lexed.tokens[i].start_pos or 0: text for i, text in lexed.docs.items()}
+    with Builder.reading(file, docs):
+        result: object = _grammar().parse(tokens)
+    assert isinstance(result, ast.Program)
+    return result
+
+
+def _next_declaration(tokens: list[Token], start: int, bad: Token) -> int:
+    """Where to go on: the next declaration at the beginning of a line, at or behind `bad`."""
+    if bad.type == "$END":
+        return len(tokens)
+    reached = bad.start_pos or 0
+    for index in range(start + 1, len(tokens)):
+        token = tokens[index]
+        if (token.start_pos or 0) >= reached and token.column == 1 and token.type in _DECLARATION:
+            return index
+    return len(tokens)
+
+
+def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
+    token = error.token
+    wanted = expected_in_words(set(error.accepts or error.expected))
+    if token.type == "$END":
+        lines = source.splitlines() or [""]
+        last = next((i for i in range(len(lines), 0, -1) if lines[i - 1].strip()), 1)
+        column = len(lines[last - 1].rstrip()) + 1
+        span, found = Span(last, column, last, column + 1, file), "the text ends here"
+    else:
+        line, column = token.line or 1, token.column or 1
+        span = Span(line, column, line, column + len(token), file)
+        found = f"found `{token}`"
+    message = f"Expected {wanted}, but {found}." if wanted else f"Did not expect `{token}` here."
+    return SyntaxError_(message, span, _hint(token))
+
+
+def _hint(token: Token) -> str:
+    """A way out of the mistakes that people make most."""
+    match token.type, str(token):
+        case "EQ", _:
+            return "To compare two values write `==`."
+        case "IN", _:
+            return "`in` closes a `let`; is there one that has its `in` already?"
+        case "ID", "where":
+            return "Futhark has no `where`; bind names with `let .. in` before they are used."
+        case "ID", "elif" | "elseif":
+            return "Write `else if`."
+        case "RANGE_END" | "DOTDOT", _:
+            return "A range is written `a..<b`, `a...b` or `a..b..<c`."
+        case "DEF" | "ENTRY" | "LET", _:
+            return "The declaration before this one is not complete."
+    return ""
+
+
+def expected_in_words(accepts: set[str]) -> str:
+    """What a reader would say could stand here, at most four things."""
+    words: list[str] = []
+    rest = set(accepts)
+    if rest >= {"IF", "FLOAT"}:
+        words.append("an expression")
+        rest -= _ATOMS | _OPERATORS
+    elif rest >= {"FLOAT", "OP"}:
+        words.append("an operator or an argument")
+        rest -= _ATOMS | _OPERATORS
+    elif "UNDERSCORE" in rest:
+        words.append("a pattern")
+        rest -= _ATOMS
+    elif rest >= {"STAR", "LBRACK"}:
+        words.append("a type")
+        rest -= _ATOMS
+    elif rest >= {"OP", "MINUS"}:
+        words.append("an operator")
+        rest -= _OPERATORS
+    words += [f"`{word.lower()}`" for word in _KEYWORDS if word in rest]
+    words += [_WORDS[name] for name in _WORDS if name in rest]
+    if rest >= {"DEF", "ENTRY", "MODULE"}:
+        words.append("a declaration (`def`, `entry`, `type`)")
+    if not words and "$END" in rest:
+        words = ["the end of the program"]
+    words = words[:4]
+    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)

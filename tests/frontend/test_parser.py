@@ -1,0 +1,143 @@
+"""The parser: trees, places, operators, and errors in words."""
+
+import pytest
+
+from compiler.base.errors import SyntaxError_
+from compiler.frontend import ast
+from compiler.frontend.parser import parse
+
+
+def body(text: str) -> ast.Exp:
+    (dec,) = parse(f"def main x = {text}").decs
+    assert isinstance(dec, ast.ValDec)
+    return dec.body
+
+
+def shape(exp: ast.Exp) -> str:
+    """An expression with all its parentheses, to compare trees."""
+    match exp:
+        case ast.Var(_, name):
+            return ".".join(name)
+        case ast.IntLit(_, value, suffix):
+            return f"{value}{suffix}"
+        case ast.FloatLit(_, text, suffix):
+            return f"{text}{suffix}"
+        case ast.BinOp(_, op, _, lhs, rhs):
+            return f"({shape(lhs)} {'.'.join(op)} {shape(rhs)})"
+        case ast.Apply(_, fn, args):
+            return f"{shape(fn)}({', '.join(map(shape, args))})"
+        case ast.Negate(_, inner):
+            return f"(-{shape(inner)})"
+        case ast.Parens(_, inner):
+            return shape(inner)
+        case ast.Project(_, inner, name):
+            return f"{shape(inner)}.{name}"
+        case ast.Index(_, array, dims):
+            return f"{shape(array)}[{len(dims)}]"
+        case ast.OpSection(_, op, left, right):
+            ends = (shape(e) if e else "_" for e in (left, right))
+            return f" {'.'.join(op)} ".join(ends)
+        case ast.RangeExp(_, first, second, kind, end):
+            step = f"..{shape(second)}" if second else ""
+            return f"{shape(first)}{step}{kind}{shape(end)}"
+        case _:
+            return type(exp).__name__
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("1 + 2 * 3", "(1 + (2 * 3))"),
+        ("1 - 2 - 3", "((1 - 2) - 3)"),
+        ("2 ** 3 ** 2", "((2 ** 3) ** 2)"),
+        ("x & 1 == 0", "((x & 1) == 0)"),
+        ("x |> f |> g", "((x |> f) |> g)"),
+        ("f <| g <| x", "(f <| (g <| x))"),
+        ("a || b && c", "(a || (b && c))"),
+        ("x +^ y * z", "(x +^ (y * z))"),
+        ("x `f32.max` y + 1", "(x f32.max (y + 1))"),
+        ("-x ** 2", "((-x) ** 2)"),
+        ("f x (-1)", "f(x, (-1))"),
+        ("f x -1", "(f(x) - 1)"),
+        ("f xs[0]", "f(xs[1])"),
+        ("f xs [0]", "f(xs, ArrayExp)"),
+        ("x.0.1", "x.0.1"),
+        ("xs[0][1].y", "xs[1][1].y"),
+        ("f32.sqrt x", "f32.sqrt(x)"),
+        ("(+)", "_ + _"),
+        ("(+ 1)", "_ + 1"),
+        ("(x *)", "x * _"),
+        ("(x * y *)", "(x * y) * _"),
+        ("(-1)", "(-1)"),
+        ("0..<x", "0..<x"),
+        ("0..2...x", "0..2...x"),
+        ("x i32.+ 1", "(x i32.+ 1)"),
+        ("1.5e3f32", "1.5e3f32"),
+        ("0xffu8", "255u8"),
+        ("1_000", "1000"),
+        ("'a'", "97"),
+        ("f a \\y -> y + 1", "f(a, Lambda)"),
+        ("x with [0] = 1 with [1] = 2", "Update"),
+    ],
+)
+def test_expressions_group_as_the_language_says(text: str, tree: str) -> None:
+    assert shape(body(text)) == tree
+
+
+def test_let_chains_need_one_in() -> None:
+    exp = body("let a = 1 let (b, c) = (a, 2) let d[0] = b in c")
+    assert isinstance(exp, ast.Let)
+    assert isinstance(exp.body, ast.Let)
+    assert isinstance(exp.body.body, ast.LetWith)
+
+
+def test_type_variables_and_characters_are_told_apart() -> None:
+    (dec,) = parse("def f 'a 'b (x: a) (y: b) = 'a'").decs
+    assert isinstance(dec, ast.ValDec)
+    assert [p.name for p in dec.type_params] == ["a", "b"]
+    assert isinstance(dec.body, ast.IntLit)
+
+
+def test_places_are_exact() -> None:
+    exp = body("let y = x\n  in foo y")
+    assert isinstance(exp, ast.Let)
+    assert exp.body.span[:4] == (2, 6, 2, 11)
+
+
+def test_documentation_comments_reach_their_declaration() -> None:
+    prog = parse("-- | Adds one.\n-- And no more.\ndef f x = x + 1\n\n-- plain\ndef g x = x")
+    docs = [dec.doc for dec in prog.decs if isinstance(dec, ast.ValDec)]
+    assert docs == ["Adds one.\nAnd no more.", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("def main (x: i32) = x +", "1:24", "Expected an expression, but the text ends here."),
+        ("def f x = (x + 1\ndef g = 1", "2:1", "`)`"),
+        ("def f x = if x the 3 else 4", "1:22", "`then`"),
+        ("def f = 3 $ 4", "1:11", "no use for `$`"),
+        ('def f = "abc', "1:9", "no closing quote"),
+        ("def f (x: ) = x", "1:11", "Expected a type"),
+        ("def f = loop x = 1 do x", "1:20", "`for`"),
+    ],
+)
+def test_errors_say_where_and_what_was_expected(text: str, place: str, words: str) -> None:
+    with pytest.raises(SyntaxError_) as caught:
+        parse(text)
+    assert caught.value.span.place == place
+    assert words in caught.value.message
+    assert "RPAR" not in caught.value.message
+    assert "^" in caught.value.render(text)
+
+
+def test_several_errors_are_found_in_one_run() -> None:
+    with pytest.raises(SyntaxError_) as caught:
+        parse("def a = (1\ndef b = 2\ndef c = [1,,2]\ndef d = 3\ndef e = let x = 1\n")
+    error = caught.value
+    assert [e.span.line for e in (error, *error.others)] == [2, 3, 5]
+
+
+def test_deep_nesting_and_an_empty_file_are_programs() -> None:
+    assert parse("").decs == ()
+    assert isinstance(body("(" * 1000 + "x" + ")" * 1000), ast.Parens)
