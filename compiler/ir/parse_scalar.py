@@ -1,0 +1,285 @@
+"""Reading scalar expressions, sizes and types from their text form."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import cast
+
+import numpy as np
+
+from compiler.base.names import Name
+from compiler.base.prim import BIN_OPS, FUNS, INTS, PRIMS, Prim
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import (
+    SE,
+    Array,
+    Bin,
+    Conv,
+    Fun,
+    Lit,
+    Mem,
+    MemBind,
+    Operand,
+    Param,
+    Scalar,
+    Select,
+    Space,
+    Type,
+    Un,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import prim_of
+from compiler.ir.syntax import CALLS, PRECEDENCE
+from compiler.ir.tokens import Tokens
+
+_FLOAT_OF: dict[Prim, Prim] = {"u16": "f16", "u32": "f32", "u64": "f64"}
+_NUMBER = re.compile(r"([\d.]+(?:[eE][+-]?\d+)?)([iuf]\d+)?")
+_INFIX = frozenset(BIN_OPS) & frozenset(PRECEDENCE)
+
+
+class ScalarParser:
+    """The part of the parser below expressions. `types` holds what has been bound so far."""
+
+    def __init__(self, source: str) -> None:
+        self.tokens = Tokens(source)
+        self.types: dict[Name, Type] = {}
+
+    # --- scalar expressions ------------------------------------------------------------------
+
+    def se(self, least: int = 1) -> SE:
+        """A scalar expression of operators that bind at least as tightly as `least`."""
+        t = self.tokens
+        left = self._unary()
+        while t.kind == "op" and t.text in _INFIX and PRECEDENCE[t.text] >= least:
+            op = t.next()
+            right = self.se(PRECEDENCE[op] + 1)
+            left = Bin(op, prim_of(left), left, right)
+        return left
+
+    def _unary(self) -> SE:
+        t = self.tokens
+        if t.take("!"):
+            arg = self._unary()
+            return Un("not", prim_of(arg), arg)
+        if t.kind == "op" and t.text == "-":
+            after = t.peek()
+            t.next()
+            if after.kind == "number":
+                return self._number(negative=True)
+            arg = self._unary()
+            infinite = after.kind == "word" and isinstance(arg, Lit)
+            return Lit(-arg.value, arg.prim) if infinite else Un("neg", prim_of(arg), arg)  # type: ignore[union-attr]
+        return self._atom()
+
+    def _atom(self) -> SE:
+        t = self.tokens
+        if t.kind == "number":
+            return self._number(negative=False)
+        if t.kind == "name":
+            return self._variable()
+        if t.take("("):
+            inner = self.se()
+            t.expect(")")
+            return inner
+        if t.kind == "word":
+            if t.text in ("true", "false"):
+                return Lit(t.next() == "true", "bool")
+            if t.text in CALLS:
+                return self._call(t.next())
+            if t.text in PRIMS:
+                return self._of_type(cast(Prim, t.next()))
+        raise t.error("expected a scalar expression")
+
+    def _variable(self) -> SE:
+        t = self.tokens
+        kind = self.types.get(t.text)
+        if kind is None:
+            t.fail("expected a name that is bound above")
+        if not isinstance(kind, Scalar):
+            t.fail("expected a scalar")
+        return Var(t.next(), kind.prim)
+
+    def _number(self, negative: bool) -> SE:
+        t = self.tokens
+        found = _NUMBER.fullmatch(t.text)
+        if found is None or (found[2] or "i64") not in PRIMS:
+            t.fail("expected a number with a type")
+        prim = cast(Prim, found[2] or "i64")
+        if prim in INTS and not found[1].isdigit():
+            t.fail(f"expected an integer of type {prim}")
+        t.next()
+        value: int | float = int(found[1]) if prim in INTS else _round(found[1], prim)
+        return Lit(-value if negative else value, prim)
+
+    def _of_type(self, prim: Prim) -> SE:
+        """What follows `f32`: `.nan`, `.inf`, or `.i64(x)`, a conversion from i64."""
+        t = self.tokens
+        t.expect(".")
+        if t.kind == "name" and t.text in ("nan", "inf"):
+            return Lit(math.nan if t.next() == "nan" else math.inf, prim)
+        source = self.prim()
+        t.expect("(")
+        arg = self.se()
+        t.expect(")")
+        return Conv(source, prim, arg)
+
+    def _call(self, fun: str) -> SE:
+        t = self.tokens
+        t.expect("(")
+        args = [self.se()]
+        while t.take(","):
+            args.append(self.se())
+        wanted = (
+            3 if fun == "select" else FUNS[fun][0] if fun in FUNS else 2 if fun[0] == "m" else 1
+        )
+        if len(args) != wanted:
+            t.fail(f"`{fun}` takes {wanted} arguments and not {len(args)}")
+        t.expect(")")
+        at = prim_of(args[0])
+        if fun == "select":
+            return Select(args[0], args[1], args[2])
+        if fun in ("min", "max"):
+            return Bin(fun, at, args[0], args[1])
+        if fun in ("abs", "sgn"):
+            return Un(fun, at, args[0])
+        return Fun(fun, _FLOAT_OF.get(at, at) if fun == "from_bits" else at, tuple(args))
+
+    def operand(self) -> Operand:
+        """A scalar expression, or the name of an array or block."""
+        t = self.tokens
+        if t.kind == "name" and not isinstance(self.types.get(t.text), Scalar):
+            if t.text not in self.types:
+                t.fail("expected a name that is bound above")
+            return t.next()
+        return self.se()
+
+    def operands(self) -> tuple[Operand, ...]:
+        """Operands in parentheses."""
+        t = self.tokens
+        t.expect("(")
+        found: list[Operand] = []
+        while not t.take(")"):
+            found.append(self.operand())
+            if t.text != ")":
+                t.expect(",")
+        return tuple(found)
+
+    # --- sizes and types -----------------------------------------------------------------------
+
+    def poly(self) -> Poly:
+        """A polynomial as `Poly.__str__` writes it; stops before `+ {`."""
+        t = self.tokens
+        total = self._term(-1 if t.take("-") else 1)
+        while t.kind == "op" and t.text in ("+", "-") and t.peek().text != "{":
+            total = total + self._term(-1 if t.next() == "-" else 1)
+        return total
+
+    def _term(self, sign: int) -> Poly:
+        term = self._factor() * sign
+        while self.tokens.take("*"):
+            term = term * self._factor()
+        return term
+
+    def _factor(self) -> Poly:
+        t = self.tokens
+        if t.kind == "number":
+            return Poly.const(t.integer())
+        base = Poly.var(t.name("a size"))
+        return base ** t.integer("a power") if t.take("**") else base
+
+    def shape(self) -> tuple[Poly, ...]:
+        """Sizes as `[n][m]`, or `[]` for none."""
+        t = self.tokens
+        sizes: list[Poly] = []
+        while t.take("["):
+            if t.take("]"):
+                break
+            sizes.append(self.poly())
+            t.expect("]")
+        return tuple(sizes)
+
+    def prim(self) -> Prim:
+        """A primitive type."""
+        if self.tokens.text not in PRIMS:
+            self.tokens.fail("expected a primitive type")
+        return cast(Prim, self.tokens.next())
+
+    def space(self) -> Space:
+        """A memory space."""
+        if self.tokens.text not in ("device", "shared", "private"):
+            self.tokens.fail("expected `device`, `shared` or `private`")
+        return cast(Space, self.tokens.next())
+
+    def type(self) -> Type:
+        """A scalar, array or block type."""
+        t = self.tokens
+        if t.take("mem"):
+            t.expect("(")
+            prim = self.prim()
+            space: Space = self.space() if t.take(",") else "device"
+            t.expect(")")
+            return Mem(prim, space)
+        if t.text != "[":
+            return Scalar(self.prim())
+        shape = self.shape()
+        return Array(self.prim(), shape, self._place() if t.take("@") else None)
+
+    def _place(self) -> MemBind:
+        t = self.tokens
+        block = t.name("a block")
+        t.expect("->")
+        offset = self.poly()
+        t.expect("+")
+        t.expect("{")
+        dims: list[Dim[Poly]] = []
+        while not t.take("}"):
+            t.expect("(")
+            size = self.poly()
+            t.expect(":")
+            dims.append(Dim(size, self.poly()))
+            t.expect(")")
+            if t.text != "}":
+                t.expect(",")
+        return MemBind(block, Lmad(offset, tuple(dims)))
+
+    def types_in_parentheses(self) -> tuple[Type, ...]:
+        """Types such as `(f32, [n]i32)`."""
+        t = self.tokens
+        t.expect("(")
+        found: list[Type] = []
+        while not t.take(")"):
+            found.append(self.type())
+            if t.text != ")":
+                t.expect(",")
+        return tuple(found)
+
+    def params(self, start: str = "(", end: str = ")") -> tuple[Param, ...]:
+        """Names with types, which are in scope from then on; between brackets i64 is implied."""
+        t = self.tokens
+        t.expect(start)
+        found: list[Param] = []
+        while not t.take(end):
+            found.append(self._param(implied=start == "["))
+            if t.text != end:
+                t.expect(",")
+        return tuple(found)
+
+    def _param(self, implied: bool) -> Param:
+        t = self.tokens
+        name = t.name()
+        kind: Type = Scalar("i64")
+        unique = False
+        if not implied or t.text == ":":
+            t.expect(":")
+            unique = t.take("*")
+            kind = self.type()
+        self.types[name] = kind
+        return Param(name, kind, unique)
+
+
+def _round(text: str, prim: Prim) -> float:
+    if prim == "f64":
+        return float(text)
+    return float(np.float32(text) if prim == "f32" else np.float16(text))

@@ -1,0 +1,121 @@
+"""The tokens of the core language's text form, and a cursor over them with errors at positions."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Literal, NamedTuple, NoReturn
+
+from compiler.base.errors import SyntaxError_
+from compiler.base.spans import Span
+from compiler.ir.syntax import KEYWORDS
+
+Kind = Literal["name", "word", "number", "string", "op", "end"]
+
+_TOKEN = re.compile(
+    r"""(?P<space>(?:\s|--[^\n]*)+)
+    |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:[iuf]\d+)?)
+    |(?P<name>[^\W\d][\w']*)
+    |`(?P<quoted>[^`]*)`
+    |(?P<string>"(?:[^"\\]|\\.)*")
+    |(?P<op>->|:\+|\*\*|//|%%|<<|>>|==|!=|<=|>=|&&|\|\||[-+*/%&|^<>!=()\[\]{},:@\\.])""",
+    re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """`at` is the offset in the text; `word` is a keyword."""
+
+    kind: Kind
+    text: str
+    at: int
+
+
+class Tokens:
+    """A cursor: `kind` and `text` of the current token, and steps forward."""
+
+    __slots__ = ("_all", "_at", "_source", "kind", "text")
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._all = self._split(source)
+        self._at = 0
+        self.kind, self.text, _ = self._all[0]
+
+    def _split(self, source: str) -> list[Token]:
+        tokens: list[Token] = []
+        at = 0
+        while at < len(source):
+            match = _TOKEN.match(source, at)
+            if match is None:
+                raise self._error(f"`{source[at]}` does not begin any token", at, at + 1)
+            kind = match.lastgroup
+            if kind == "name":
+                word = match["name"] in KEYWORDS
+                tokens.append(Token("word" if word else "name", match["name"], at))
+            elif kind == "quoted":
+                tokens.append(Token("name", match["quoted"], at))
+            elif kind != "space":
+                tokens.append(Token(kind, match[0], at))  # type: ignore[arg-type]
+            at = match.end()
+        tokens.append(Token("end", "", at))
+        return tokens
+
+    def next(self) -> str:
+        """Step over the current token and give its text."""
+        text = self.text
+        if self.kind != "end":
+            self._at += 1
+            self.kind, self.text, _ = self._all[self._at]
+        return text
+
+    def peek(self) -> Token:
+        """Look at the token after the current one."""
+        return self._all[min(self._at + 1, len(self._all) - 1)]
+
+    def take(self, text: str) -> bool:
+        """Step over the operator or keyword `text` if it is there."""
+        if self.text == text and self.kind in ("op", "word"):
+            self.next()
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        """Step over the operator or keyword `text`, or fail."""
+        if not self.take(text):
+            self.fail(f"expected `{text}`")
+
+    def name(self, what: str = "a name") -> str:
+        """Step over a name, or fail."""
+        if self.kind != "name":
+            self.fail(f"expected {what}")
+        return self.next()
+
+    def integer(self, what: str = "a number") -> int:
+        """Step over an integer without a suffix, with its sign, or fail."""
+        negative = self.take("-")
+        if not self.text.isdigit():
+            self.fail(f"expected {what}")
+        value = int(self.next())
+        return -value if negative else value
+
+    def string(self) -> str:
+        """Step over a text in double quotes, or fail."""
+        if self.kind != "string":
+            self.fail("expected a text in double quotes")
+        return str(json.loads(self.next(), strict=False))
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an error at the current token."""
+        raise self.error(message)
+
+    def error(self, message: str) -> SyntaxError_:
+        """Make an error at the current token."""
+        token = self._all[self._at]
+        found = f"found `{token.text}`" if token.kind != "end" else "found the end of the text"
+        return self._error(f"{message}, {found}", token.at, token.at + max(1, len(token.text)))
+
+    def _error(self, message: str, start: int, end: int) -> SyntaxError_:
+        line = self._source.count("\n", 0, start) + 1
+        col = start - (self._source.rfind("\n", 0, start) + 1) + 1
+        return SyntaxError_(message, Span(line, col, line, col + end - start))
