@@ -12,6 +12,12 @@ class Fuel:
         self.budget = budget
         self.spent = 0
 
+    def fork(self) -> Fuel:
+        """Another budget that goes on from here."""
+        other = Fuel(self.budget)
+        other.spent = self.spent
+        return other
+
     def spend(self) -> bool:
         """Take one unit; ask right before a rewrite, and skip the rewrite on False."""
         if self.budget is not None and self.spent >= self.budget:

@@ -22,6 +22,10 @@ class NameSource:
     def __init__(self, start: int = 0) -> None:
         self._next = start
 
+    def fork(self) -> NameSource:
+        """Another source that goes on from here: for two programs that have a common beginning."""
+        return NameSource(self._next)
+
     def fresh(self, base: str) -> Name:
         """A new name that reads like `base` (whose own tag, if any, is dropped)."""
         self._next += 1

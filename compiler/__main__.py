@@ -1,0 +1,205 @@
+"""The command line: `stridescope check | show | run | worker | serve`.
+
+Exit status: 0 for success, 1 for an error in the program or its input, 2 for wrong usage, 3 for an
+internal error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from compiler import __version__, api, worker
+from compiler.answers import failure
+from compiler.base.errors import CompileError, UsageError
+from compiler.ir import values
+
+Json = dict[str, Any]
+OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the answer is the exit status."""
+    args = _parser().parse_args(argv)
+    if args.command == "serve":
+        return _serve(args)
+    if args.command == "worker":
+        worker.serve(sys.stdin, sys.stdout)
+        return OK
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "check": _check,
+        "show": _show,
+        "run": _run,
+    }
+    status = [INTERNAL]
+
+    def work() -> None:
+        status[0] = _guarded(commands[args.command], args)
+
+    worker.with_deep_stack(work)
+    return status[0]
+
+
+def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
+    try:
+        return command(args)
+    except CompileError as error:
+        source = _text_or_nothing(args.file)
+        if args.json:
+            print(json.dumps(failure(error, source), ensure_ascii=False))
+        else:
+            for e in (error, *error.others):
+                print(f"{args.file}:{e.render(source)}", file=sys.stderr)
+        if error.kind == "usage":
+            return WRONG_USAGE
+        return INTERNAL if error.kind == "internal" else WRONG_PROGRAM
+    except RecursionError:
+        print(f"{args.file}: the program nests too deeply.", file=sys.stderr)
+        return WRONG_PROGRAM
+
+
+def _check(args: argparse.Namespace) -> int:
+    answer = api.check(_source(args.file), _options(args))
+    if args.json:
+        print(json.dumps(answer))
+        return OK
+    for entry in answer["entries"]:
+        params = " ".join(f"({n}: {t})" for n, t in zip(entry["names"], entry["params"], strict=True))
+        print(f"entry {entry['name']} {params} : {', '.join(entry['results'])}")
+    return OK
+
+
+def _show(args: argparse.Namespace) -> int:
+    answer = api.show(_source(args.file), args.stage or None, _options(args))
+    if args.json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return OK
+    single = len(answer["stages"]) == 1
+    for name, stage in answer["stages"].items():
+        if not single:
+            print(f"-- {name} ({stage['ms']:.1f} ms)")
+        print(stage["text"], end="" if single else "\n")
+    if args.remarks:
+        for remark in answer["remarks"]:
+            place = ":".join(map(str, remark["src"][0][:2])) if remark["src"] else "-"
+            hint = f" {remark['hint']}" if remark["hint"] else ""
+            print(f"{place}: {remark['kind']} {remark['rule']}: {remark['because']}{hint}")
+    return OK
+
+
+def _run(args: argparse.Namespace) -> int:
+    source, options = _source(args.file), _options(args)
+    if args.generate:
+        made = api.generate(source, args.entry, _sizes(args.generate), args.seed, options)
+        inputs = values.parse(made["input"])
+    else:
+        data = Path(args.input).read_bytes() if args.input else sys.stdin.buffer.read()
+        inputs = values.parse_bytes(data)
+    backend = args.backend
+    outcome = api.run_values(
+        source, args.entry, inputs, backend, args.stage, options, args.deadline
+    )
+    if args.binary:
+        for value in outcome["values"]:
+            sys.stdout.buffer.write(values.to_binary(value))
+    else:
+        for value in outcome["values"]:
+            print(values.show(value))
+    if "note" in outcome:
+        print(outcome["note"], file=sys.stderr)
+    if args.time:
+        print(f"{outcome['ms']:.3f} ms ({outcome['backend']})", file=sys.stderr)
+    return OK
+
+
+def _serve(args: argparse.Namespace) -> int:
+    """The server is a program of its own, so that the compiler does not import it."""
+    command = [sys.executable, "-m", "app", "--host", args.host, "--port", str(args.port)]
+    os.execv(sys.executable, command)
+
+
+def _source(file: str) -> str:
+    if file == "-":
+        return worker.decode_source(sys.stdin.buffer.read())
+    return worker.read_source(file)
+
+
+def _text_or_nothing(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _sizes(pairs: Sequence[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for pair in pairs:
+        name, _, number = pair.partition("=")
+        if not number.lstrip("-").isdigit():
+            raise UsageError(f"`{pair}` is not of the form NAME=NUMBER.")
+        sizes[name] = int(number)
+    return sizes
+
+
+def _options(args: argparse.Namespace) -> Json:
+    return {
+        "entry": getattr(args, "entry", ""),
+        "target": args.target,
+        "disable": args.disable,
+        "fuel": args.fuel,
+        "unsafe": args.unsafe,
+        "verify": args.verify,
+        "thresholds": _sizes(args.threshold),
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stridescope", description="A compiler explorer for data-parallel functional arrays."
+    )
+    parser.add_argument("--version", action="version", version=f"stridescope {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("file", help="a Futhark program, or - for standard input")
+    common.add_argument("--json", action="store_true", help="answer as the worker would")
+    common.add_argument("--target", default="c", choices=api.TARGETS)
+    common.add_argument("--verify", action="store_true", help="check the program after every pass")
+    common.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
+    common.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
+    common.add_argument("--disable", action="append", default=[], metavar="RULE")
+    common.add_argument("--threshold", action="append", default=[], metavar="NAME=VALUE")
+
+    commands.add_parser("check", parents=[common], help="parse and type check")
+
+    show = commands.add_parser("show", parents=[common], help="print stages of the pipeline")
+    show.add_argument("--stage", action="append", metavar="ID", help="may be given several times")
+    show.add_argument("--entry", default="", help="compile only this entry point")
+    show.add_argument("--remarks", action="store_true", help="print what the compiler decided")
+
+    run = commands.add_parser("run", parents=[common], help="run an entry point")
+    run.add_argument("--entry", default="", help="default: main")
+    run.add_argument("--backend", default="c", choices=api.BACKENDS)
+    run.add_argument("--stage", default="", metavar="ID", help="with --backend ref")
+    run.add_argument("--input", metavar="FILE", help="text or binary values; default: stdin")
+    run.add_argument("--generate", action="append", metavar="SIZE=N", help="random inputs instead")
+    run.add_argument("--seed", type=int, default=1)
+    run.add_argument("--binary", action="store_true", help="print results in the binary format")
+    run.add_argument("--time", action="store_true", help="print the run time to standard error")
+    run.add_argument("--deadline", type=float, default=600.0, metavar="SECONDS")
+
+    commands.add_parser("worker", help="answer JSON requests on standard input, line by line")
+
+    serve = commands.add_parser("serve", help="serve the page")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8000)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

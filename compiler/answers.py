@@ -1,0 +1,74 @@
+"""The shapes of the protocol's answers: errors, remarks, lines, entry points, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.base.errors import CompileError
+from compiler.base.remarks import Remark
+from compiler.base.spans import Span, user_spans
+from compiler.base.text import Text
+from compiler.frontend.typed import EntryPoint
+
+Json = dict[str, Any]
+
+
+def failure(error: CompileError, source: str = "") -> Json:
+    """An answer that says what went wrong; `errors` has all that one run found, in order."""
+    first = error_json(error, source)
+    return {
+        "ok": False,
+        "error": {
+            **first,
+            "errors": [error_json(e, source) for e in (error, *error.others)],
+        },
+    }
+
+
+def error_json(error: CompileError, source: str = "") -> Json:
+    """One error. A wrong stage, option, entry or input is of kind `runtime` to the outside."""
+    kind = "runtime" if error.kind == "usage" else error.kind
+    answer: Json = {
+        "kind": kind,
+        "message": error.message,
+        "span": span_json(error.span),
+        "hint": error.hint,
+    }
+    if error.code:
+        answer["code"] = error.code
+    if source:
+        answer["rendered"] = error.render(source)
+    return answer
+
+
+def span_json(span: Span) -> list[int] | None:
+    """The place in the user's text, or None where there is none."""
+    return list(span[:4]) if span.line and not span.file else None
+
+
+def remark_json(remark: Remark) -> Json:
+    """One decision of the compiler."""
+    return {
+        "kind": remark.kind,
+        "rule": remark.rule,
+        "stage": remark.stage,
+        "src": user_spans(remark.at),
+        "because": remark.because,
+        "hint": remark.hint,
+        "numbers": [list(pair) for pair in remark.numbers],
+    }
+
+
+def lines_json(text: Text) -> list[Json]:
+    """A stage's text, line by line."""
+    return [{"text": line.text, "src": user_spans(line.src), "node": line.node} for line in text]
+
+
+def entry_json(entry: EntryPoint) -> Json:
+    """An entry point as the author wrote it."""
+    return {
+        "name": entry.name,
+        "names": list(entry.param_names),
+        "params": list(entry.param_types),
+        "results": list(entry.result_types),
+    }

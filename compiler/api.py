@@ -1,0 +1,264 @@
+"""What the rest of the world may ask of the compiler; all answers are plain data.
+
+Each function is one operation of the worker protocol. Answers are JSON-shaped dictionaries; spans
+are `[line, col, end_line, end_col]` in the user's text, from 1, the end exclusive. The functions
+raise `CompileError`; `answer` in `worker.py` turns that into `{"ok": false, "error": ..}`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from compiler.answers import entry_json, lines_json, remark_json
+from compiler.base.context import Options
+from compiler.base.errors import UsageError
+from compiler.base.text import plain
+from compiler.frontend.typed import TypedProg
+from compiler.ir import interp, random_values, values
+from compiler.ir.nodes import Function, Prog
+from compiler.parallel import tuning
+from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
+from compiler.storage import layout, validity
+from compiler.target import imp_interp, runner
+
+Json = dict[str, Any]
+BACKENDS = ("ref", "c", "cuda")
+TARGETS = ("c", "cuda")
+OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "thresholds")
+VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
+MEMORY_STAGES = ("funmem", "expanded")
+REMEMBERED = 16
+"""Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
+
+_recent: OrderedDict[tuple[str, Options], Compilation] = OrderedDict()
+
+
+def manifest() -> list[Json]:
+    """The stages in order, as panes and documents show them."""
+    return [{"id": s.id, "title": s.title, "explain": s.explain, "kind": s.kind} for s in STAGES]
+
+
+def options_from(given: Mapping[str, Any]) -> Options:
+    """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
+    for name in given:
+        if name not in OPTIONS:
+            known = ", ".join(OPTIONS)
+            raise UsageError(f"There is no option `{name}`.", hint=f"The options are {known}.")
+    target = given.get("target", "c")
+    if target not in TARGETS:
+        raise UsageError(f"There is no target `{target}`.", hint="The targets are c and cuda.")
+    thresholds = given.get("thresholds", {})
+    disabled = given.get("disable", ())
+    fuel = given.get("fuel")
+    if not isinstance(thresholds, Mapping) or not all(
+        isinstance(v, int) for v in thresholds.values()
+    ):
+        raise UsageError("`thresholds` maps names of tuning parameters to whole numbers.")
+    if fuel is not None and (not isinstance(fuel, int) or fuel < 0):
+        raise UsageError("`fuel` is a number of rewrites, 0 or more.")
+    if isinstance(disabled, str) or not all(isinstance(d, str) for d in disabled):
+        raise UsageError("`disable` is a list of ids of passes and rules.")
+    return Options(
+        entry=str(given.get("entry", "")),
+        target=target,
+        disabled=frozenset(disabled),
+        fuel=fuel,
+        unsafe=bool(given.get("unsafe", False)),
+        verify=bool(given.get("verify", False)),
+        thresholds=tuple(sorted(thresholds.items())),
+    )
+
+
+def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
+    """The compilation of `source`, the one from last time if there was one."""
+    key = (source, options_from(options))
+    if key in _recent:
+        _recent.move_to_end(key)
+    else:
+        _recent[key] = Compilation(*key)
+        while len(_recent) > REMEMBERED:
+            _recent.popitem(last=False)
+    return _recent[key]
+
+
+def check(source: str, options: Mapping[str, Any]) -> Json:
+    """Parse and type check: the entry points, or the errors (raised)."""
+    typed: TypedProg = compilation(source, options).result("typed").prog
+    return {"ok": True, "entries": [entry_json(e) for e in typed.entries], "warnings": []}
+
+
+def show(
+    source: str,
+    stages: Iterable[str] | None,
+    options: Mapping[str, Any],
+    partial: Callable[[Json], None] | None = None,
+) -> Json:
+    """Texts, counts and times of the stages asked for (None: all), and all remarks.
+
+    Each stage goes to `partial` as soon as it is there. With several stages, one that fails does
+    not take the others with it: what there is comes back with the error of the first failure.
+    """
+    work = compilation(source, options)
+    names = [stage_named(name).id for name in stages] if stages is not None else list(BY_ID)
+    shown: Json = {}
+    for name in names:
+        result = work.result(name)
+        start = time.perf_counter()
+        text = result.text
+        shown[name] = {
+            "text": plain(text),
+            "lines": lines_json(text),
+            "counts": result.counts,
+            "ms": round(result.ms, 3),
+            "show_ms": round((time.perf_counter() - start) * 1000, 3),
+        }
+        if partial:
+            partial({"ok": True, "partial": True, "stages": {name: shown[name]}})
+    remarks = [remark_json(remark) for remark in work.remarks()]
+    return {"ok": True, "stages": shown, "remarks": remarks}
+
+
+def run(
+    source: str,
+    entry: str,
+    data: str,
+    backend: str,
+    stage: str,
+    options: Mapping[str, Any],
+    deadline: float = 60.0,
+) -> Json:
+    """Run an entry point on values in Futhark's text notation."""
+    args = values.parse(data)
+    start = time.perf_counter()
+    outcome = run_values(source, entry, args, backend, stage, options, deadline)
+    outcome["output"] = "\n".join(values.show(v) for v in outcome.pop("values"))
+    outcome["total_ms"] = round((time.perf_counter() - start) * 1000, 3)
+    return {"ok": True, **outcome}
+
+
+def run_values(
+    source: str,
+    entry: str,
+    args: list[values.Value],
+    backend: str,
+    stage: str,
+    options: Mapping[str, Any],
+    deadline: float,
+) -> Json:
+    """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside."""
+    if backend not in BACKENDS:
+        known = ", ".join(BACKENDS)
+        raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
+    if stage and backend != "ref":
+        raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
+    work = compilation(source, options)
+    entry = entry_named(work, entry)
+    if backend == "ref":
+        return _run_reference(work, entry, args, stage or "soa")
+    if backend == "c" and not runner.compiler_available():
+        note = "No C compiler was found: the reference interpreter ran the program."
+        return {**_run_reference(work, entry, args, "soa"), "note": note}
+    work.result("expanded", backend)
+    program = work.result("imp", backend).prog
+    code = plain(work.result(backend).text)
+    execute = runner.run_c if backend == "c" else runner.run_cuda
+    done = execute(program, code, entry, args, deadline)
+    return {
+        "values": done.values,
+        "ms": round(done.ms, 3),
+        "backend": backend,
+        "peak_bytes": done.peak_bytes,
+        "cores": done.cores,
+    }
+
+
+def _run_reference(work: Compilation, entry: str, args: list[values.Value], stage: str) -> Json:
+    kind = stage_named(stage).kind
+    if kind not in ("ir", "imp"):
+        known = ", ".join((*VALUE_STAGES, "imp"))
+        raise UsageError(f"The stage `{stage}` cannot be run.", hint=f"These can: {known}.")
+    prog = work.result(stage).prog
+    start = time.perf_counter()
+    interpreter: Callable[..., list[values.Value]] = interp.run if kind == "ir" else imp_interp.run
+    results = interpreter(prog, entry, args)
+    ms = (time.perf_counter() - start) * 1000
+    return {"values": results, "ms": round(ms, 3), "backend": "ref", "stage": stage}
+
+
+def entry_named(work: Compilation, name: str) -> str:
+    """The entry point of that name; "" stands for `main`, or for the only one there is."""
+    known = [e.name for e in work.result("typed").prog.entries]
+    if not known:
+        raise UsageError("The program has no entry point.", hint="Write `entry` instead of `def`.")
+    chosen = name or ("main" if "main" in known else known[0])
+    if chosen not in known:
+        listed = ", ".join(f"`{k}`" for k in known)
+        raise UsageError(f"There is no entry point `{chosen}`.", hint=f"There are {listed}.")
+    return chosen
+
+
+def entry_function(work: Compilation, name: str) -> Function:
+    """The entry point's function at stage `soa`, whose parameters say what it takes."""
+    prog: Prog = work.result("soa").prog
+    chosen = entry_named(work, name)
+    return next(fun for fun in prog.funs if fun.name == chosen)
+
+
+def generate(
+    source: str, entry: str, sizes: Mapping[str, int], seed: int, options: Mapping[str, Any]
+) -> Json:
+    """Random inputs for an entry point, as text; `sizes` by the names that the author used."""
+    fun = entry_function(compilation(source, options), entry)
+    made = random_values.inputs(fun, sizes, seed)
+    return {
+        "ok": True,
+        "input": "\n".join(values.show(v) for v in made.values),
+        "sizes": made.sizes,
+    }
+
+
+def memory(
+    source: str,
+    stage: str,
+    array: str,
+    symbols: Mapping[str, int],
+    options: Mapping[str, Any],
+) -> Json:
+    """Blocks and arrays of a memory stage; with `array` also its cells for values of symbols."""
+    if stage not in MEMORY_STAGES:
+        known = ", ".join(MEMORY_STAGES)
+        raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
+    prog = compilation(source, options).result(stage).prog
+    answer: Json = layout.describe(prog)
+    if array:
+        answer |= layout.cells(prog, array, symbols)
+    return {"ok": True, **answer}
+
+
+def tuning_tree(source: str, options: Mapping[str, Any]) -> Json:
+    """The code versions of the program, under their thresholds."""
+    prog = compilation(source, options).result("flat").prog
+    return {"ok": True, "trees": tuning.tree(prog)}
+
+
+def check_validity(source: str, entry: str, data: str, options: Mapping[str, Any]) -> Json:
+    """Do all stages agree on this input? One verdict per stage that can be run."""
+    work = compilation(source, options)
+    entry = entry_named(work, entry)
+    args = values.parse(data)
+    expected = interp.run(work.result("soa").prog, entry, args)
+    verdicts: Json = {}
+    for stage in STAGES:
+        if stage.id == "soa" or stage.kind not in ("ir", "imp"):
+            continue
+        prog = work.result(stage.id).prog
+        if stage.id in MEMORY_STAGES:
+            verdicts[stage.id] = validity.verdict(prog, entry, args, expected)
+        else:
+            interpreter = interp.run if stage.kind == "ir" else imp_interp.run
+            found = interpreter(prog, entry, args)
+            verdicts[stage.id] = validity.compare(found, expected)
+    return {"ok": True, "stages": verdicts}

@@ -1,0 +1,75 @@
+"""Random inputs for an entry point, from a seed and sizes.
+
+Sizes go by the names that the author used (`n` for `n_3`); one that is not given is `DEFAULT_SIZE`.
+Floats lie in [0, 1), integers within -1000 .. 1000 (unsigned: 0 .. 1000) or their range where that
+is smaller. A scalar of type i64 that is a size of another parameter gets that size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.base.errors import UsageError
+from compiler.base.names import base_of
+from compiler.base.prim import DTYPE, Prim, int_range
+from compiler.ir.nodes import Array, Function, Scalar
+from compiler.ir.values import Value
+
+DEFAULT_SIZE = 16
+LARGEST = 1 << 31
+"""Elements; more than this is refused."""
+_SPREAD = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The values in the order of the parameters, and the sizes that were used."""
+
+    values: list[Value]
+    sizes: dict[str, int]
+
+
+def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
+    """Values for all parameters of an entry point before memory is introduced.
+
+    Raises UsageError for negative or far too large sizes.
+    """
+    rng = np.random.default_rng(seed)
+    params = [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
+    symbols = {n for p in params if isinstance(p.type, Array) for d in p.type.shape for n in d.names()}
+    symbols |= {p.name for p in fun.params[: fun.implicit]}
+    known = {name: sizes.get(base_of(name), DEFAULT_SIZE) for name in sorted(symbols)}
+    made: list[Value] = []
+    for param in params:
+        match param.type:
+            case Array(prim, shape):
+                extent = tuple(dim.evaluate(known) for dim in shape)
+                _refuse_bad(param.name, extent)
+                made.append(_random(rng, prim, extent))
+            case Scalar(prim):
+                given = known.get(param.name, sizes.get(base_of(param.name)))
+                made.append(_random(rng, prim, ()) if given is None else DTYPE[prim].type(given))
+            case _:
+                continue
+    return Inputs(made, {base_of(name): size for name, size in known.items()})
+
+
+def _refuse_bad(name: str, extent: tuple[int, ...]) -> None:
+    if any(size < 0 for size in extent):
+        raise UsageError(f"`{base_of(name)}` cannot have the shape {list(extent)}.")
+    if np.prod([float(size) for size in extent]) > LARGEST:
+        raise UsageError(f"`{base_of(name)}` would have more than {LARGEST} elements.")
+
+
+def _random(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Value:
+    if prim == "bool":
+        array = rng.integers(0, 2, extent).astype(np.bool_)
+    elif prim[0] == "f":
+        array = rng.random(extent).astype(DTYPE[prim])
+    else:
+        low, high = int_range(prim)
+        array = rng.integers(max(low, -_SPREAD), min(high, _SPREAD) + 1, extent, dtype=DTYPE[prim])
+    return DTYPE[prim].type(array) if extent == () else np.asarray(array)

@@ -1,0 +1,220 @@
+"""The worker: one JSON object per line in, one per line out (architecture, section 5).
+
+Requests with `"stream": true` get the stages one by one as answers marked `"partial": true` before
+the last one. Nothing but answers is written to standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from compiler import api
+from compiler.answers import failure
+from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_, UsageError
+
+Json = dict[str, Any]
+STACK_BYTES = 1 << 29
+"""Address space, of which only what is used counts: programs nest as deeply as they like."""
+RECURSION_LIMIT = 200_000
+
+_MISSING: Any = object()
+
+
+def with_deep_stack(work: Callable[[], None]) -> None:
+    """Call `work` in a thread in which deep recursion is safe, and wait for it."""
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    threading.stack_size(STACK_BYTES)
+    failed: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=guarded)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
+def serve(requests: IO[str], answers: IO[str]) -> None:
+    """Answer requests until the input ends."""
+
+    def send(answer: Json) -> None:
+        answers.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        answers.flush()
+
+    def loop() -> None:
+        for line in requests:
+            if line.strip():
+                _serve_line(line, send)
+
+    with_deep_stack(loop)
+
+
+def _serve_line(line: str, send: Callable[[Json], None]) -> None:
+    number: Any = None
+    try:
+        request = json.loads(line)
+        if not isinstance(request, dict):
+            raise UsageError("A request is a JSON object.")
+        number = request.get("id")
+    except (json.JSONDecodeError, UsageError) as error:
+        send({"id": number, **failure(UsageError(f"This is no request: {error}"))})
+        return
+    send({"id": number, **answer(request, lambda part: send({"id": number, **part}))})
+
+
+def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json:
+    """The answer to one request, without its id; never an exception."""
+    source = ""
+    try:
+        operation = request.get("op")
+        if operation not in _OPERATIONS:
+            known = ", ".join(_OPERATIONS)
+            raise UsageError(f"There is no operation `{operation}`.", hint=f"There are {known}.")
+        if operation != "manifest":
+            source = _source(request)
+        return _OPERATIONS[operation](source, request, partial)
+    except CompileError as error:
+        return failure(error, source)
+    except RecursionError:
+        return failure(Limitation("The program nests too deeply."), source)
+    except MemoryError:
+        return failure(RuntimeError_("There is not enough memory for this."), source)
+    except Exception as error:
+        bug = CompilerBug(
+            f"{type(error).__name__}: {error}",
+            hint="This is a defect of Stridescope, not of the program.",
+        )
+        return failure(bug, source)
+
+
+def read_source(path: str | Path) -> str:
+    """A program's text from a file. Raises UsageError where it cannot be read."""
+    try:
+        return decode_source(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"Cannot read `{path}`: {error.strerror}.") from None
+
+
+def decode_source(data: bytes) -> str:
+    """UTF-8 text. Raises a syntax error at the place of the first byte that is none."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        from compiler.base.errors import SyntaxError_
+        from compiler.base.spans import Span
+
+        raise SyntaxError_(
+            f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
+            Span(line, column, line, column + 1),
+            "Save the file as UTF-8.",
+        ) from None
+
+
+def _source(request: Json) -> str:
+    if "path" in request:
+        return read_source(_text(request, "path"))
+    return _text(request, "source")
+
+
+def _text(request: Json, name: str, default: Any = _MISSING) -> str:
+    value = request.get(name, default)
+    if value is _MISSING:
+        raise UsageError(f"The request lacks `{name}`.")
+    if not isinstance(value, str):
+        raise UsageError(f"`{name}` is a string.")
+    return value
+
+
+def _object(request: Json, name: str) -> Json:
+    value = request.get(name) or {}
+    if not isinstance(value, dict):
+        raise UsageError(f"`{name}` is an object.")
+    return value
+
+
+def _numbers(request: Json, name: str) -> dict[str, int]:
+    value = _object(request, name)
+    if not all(isinstance(v, int) for v in value.values()):
+        raise UsageError(f"`{name}` maps names to whole numbers.")
+    return value
+
+
+Partial = Callable[[Json], None] | None
+
+
+def _manifest(_source: str, _request: Json, _partial: Partial) -> Json:
+    return {"ok": True, "stages": api.manifest()}
+
+
+def _check(source: str, request: Json, _partial: Partial) -> Json:
+    return api.check(source, _object(request, "options"))
+
+
+def _show(source: str, request: Json, partial: Partial) -> Json:
+    stages = request.get("stages")
+    if stages is not None and not (
+        isinstance(stages, list) and all(isinstance(s, str) for s in stages)
+    ):
+        raise UsageError("`stages` is a list of ids.")
+    stream = partial if request.get("stream") else None
+    return api.show(source, stages, _object(request, "options"), stream)
+
+
+def _run(source: str, request: Json, _partial: Partial) -> Json:
+    return api.run(
+        source,
+        _text(request, "entry", ""),
+        _text(request, "input", ""),
+        _text(request, "backend", "c"),
+        request.get("stage") or "",
+        _object(request, "options"),
+        float(request.get("deadline", 60.0)),
+    )
+
+
+def _generate(source: str, request: Json, _partial: Partial) -> Json:
+    sizes, seed = _numbers(request, "sizes"), int(request.get("seed", 1))
+    return api.generate(
+        source, _text(request, "entry", ""), sizes, seed, _object(request, "options")
+    )
+
+
+def _memory(source: str, request: Json, _partial: Partial) -> Json:
+    stage, array = _text(request, "stage", "funmem"), _text(request, "array", "")
+    return api.memory(
+        source, stage, array, _numbers(request, "values"), _object(request, "options")
+    )
+
+
+def _tuning(source: str, request: Json, _partial: Partial) -> Json:
+    return api.tuning_tree(source, _object(request, "options"))
+
+
+def _validity(source: str, request: Json, _partial: Partial) -> Json:
+    entry, data = _text(request, "entry", ""), _text(request, "input", "")
+    return api.check_validity(source, entry, data, _object(request, "options"))
+
+
+_OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
+    "manifest": _manifest,
+    "check": _check,
+    "show": _show,
+    "run": _run,
+    "generate": _generate,
+    "memory": _memory,
+    "tuning": _tuning,
+    "validity": _validity,
+}
