@@ -1,0 +1,246 @@
+"""Give every array a block and an index function (thesis 4.5, procedures 4.1 to 4.4).
+
+Views share the block of what they look at; what makes new elements gets a fresh block, row-major;
+what consumes an array stays where that array was. Branches and loops are in `control.py`, parallel
+operators in `kernels.py`. Index functions of branches and loops that cannot agree are returned
+along with the array, so that no copy is needed.
+"""
+
+from __future__ import annotations
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug
+from compiler.base.names import base_of
+from compiler.base.spans import Prov
+from compiler.ir import nodes
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    Array,
+    Body,
+    Call,
+    DimFix,
+    DimIndex,
+    Function,
+    Mem,
+    MemBind,
+    Operand,
+    Param,
+    Prog,
+    Rearrange,
+    Reshape,
+    Slice,
+    Stm,
+    Update,
+)
+from compiler.ir.poly import Poly
+from compiler.storage import control, kernels
+from compiler.storage.state import Handler, State, size_text
+
+
+def allocate(prog: Prog, ctx: Ctx) -> Prog:
+    """Introduce memory.
+
+    Needs: stage `flat` (or any later one without memory). Keeps: values, names and provenance of
+    all statements; results of entry points are row-major from the start of their blocks.
+    """
+    return Prog(tuple(_function(fun, ctx) for fun in prog.funs))
+
+
+def _function(fun: Function, ctx: Ctx) -> Function:
+    """Procedure 4.1: blocks stand before the arrays that live in them."""
+    state = State(ctx, HANDLERS)
+    params = tuple(new for param in fun.params for new in _with_block(state, param))
+    state.depth += 1
+    out = state.transform(fun.body.stms)
+    results: list[Operand] = []
+    for result in fun.body.results:
+        if isinstance(result, str):
+            result = _row_major(state, result, "it is a result", fun.prov, out)
+            results.append(state.mem(result).block)
+        results.append(result)
+    returned = tuple(new for param in fun.results for new in _with_block(state, param))
+    for note in state.notes:
+        ctx.remark(note)
+    body = Body(tuple(out), tuple(results))
+    return Function(fun.name, params, returned, body, fun.entry, fun.implicit, fun.prov)
+
+
+def _with_block(state: State, param: Param) -> tuple[Param, ...]:
+    """An array parameter as its block and itself, row-major; others as they are."""
+    old = param.type
+    if not isinstance(old, Array):
+        return (state.bind(param),)
+    block = state.bind(Param(state.ctx.fresh(f"{base_of(param.name)}_mem"), Mem(old.prim)))
+    array = Array(old.prim, old.shape, MemBind(block.name, Lmad.row_major(old.shape)))
+    return (block, state.bind(Param(param.name, array, param.unique)))
+
+
+def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -> str:
+    """`array`, or a copy of it if it does not lie row-major from the start of its block."""
+    lmad = state.mem(array).lmad
+    if (
+        lmad.offset == 0
+        and lmad.is_row_major()
+        and state.space_of(state.mem(array).block) == "device"
+    ):
+        return array
+    kind = state.array(array)
+    state.note(
+        "result",
+        prov,
+        f"`{base_of(array)}` is copied, because {why} and must be row-major from the start of its "
+        "block; it is a view of another array.",
+        ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+    )
+    return state.copy(array, prov, out)
+
+
+# --- array operations: procedure 4.3 ---
+
+
+def _fresh(state: State, stm: Stm, out: list[Stm]) -> None:
+    """New elements: a new block."""
+    (param,) = stm.pat
+    kind = param.type
+    assert isinstance(kind, Array)
+    new = state.allocate(param.name, kind.prim, kind.shape, stm.prov, out)
+    out.append(Stm((new,), stm.exp, stm.prov))
+
+
+def _concat(state: State, stm: Stm, out: list[Stm]) -> None:
+    _fresh(state, stm, out)
+    kind = state.array(stm.pat[0].name)
+    state.note(
+        "concat",
+        stm.prov,
+        f"`{base_of(stm.pat[0].name)}` gets a block of its own, and the arrays that it is put "
+        "together from are copied into it.",
+        ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+    )
+
+
+def _view(state: State, stm: Stm, mem: MemBind, out: list[Stm]) -> None:
+    """Bind a view: the same block under another index function."""
+    (param,) = stm.pat
+    kind = param.type
+    assert isinstance(kind, Array)
+    new = state.bind(Param(param.name, Array(kind.prim, kind.shape, mem)))
+    out.append(Stm((new,), stm.exp, stm.prov))
+
+
+def _slice(state: State, stm: Stm, out: list[Stm]) -> None:
+    exp = stm.exp
+    assert isinstance(exp, Slice)
+    mem = state.mem(exp.array)
+    lmad = sliced(state, mem.lmad, exp.dims, stm.prov, out)
+    _view(state, stm, MemBind(mem.block, lmad), out)
+
+
+def sliced(
+    state: State, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], prov: Prov, out: list[Stm]
+) -> Lmad[Poly]:
+    """The part of an index function that a slice selects."""
+    k = 0
+    for dim in dims:
+        if isinstance(dim, DimFix):
+            lmad = lmad.fix_dim(k, state.poly(dim.at, prov, out))
+        else:
+            start = state.poly(dim.start, prov, out)
+            lmad = lmad.slice(k, start, dim.count, state.poly(dim.stride, prov, out))
+            k += 1
+    return lmad
+
+
+def _rearrange(state: State, stm: Stm, out: list[Stm]) -> None:
+    exp = stm.exp
+    assert isinstance(exp, Rearrange)
+    mem = state.mem(exp.array)
+    _view(state, stm, MemBind(mem.block, mem.lmad.permute(exp.perm)), out)
+
+
+def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
+    """A view if one LMAD does it; else a row-major copy first, with the reason."""
+    exp = stm.exp
+    assert isinstance(exp, Reshape)
+    mem = state.mem(exp.array)
+    seen = mem.lmad.reshape(exp.shape)
+    if isinstance(seen, Lmad):
+        _view(state, stm, MemBind(mem.block, seen), out)
+        return
+    old = state.array(exp.array)
+    if mem.lmad.is_row_major():
+        # Sizes whose products are equal only by what the program checked before.
+        _view(state, stm, MemBind(mem.block, Lmad.row_major(exp.shape, mem.lmad.offset)), out)
+        return
+    state.note(
+        "reshape",
+        stm.prov,
+        f"`{base_of(exp.array)}` is copied to change its shape: {seen.because}.",
+        ("copied", size_text(old.prim, Poly.product(old.shape))),
+    )
+    copied = state.copy(exp.array, stm.prov, out)
+    new = MemBind(state.mem(copied).block, Lmad.row_major(exp.shape))
+    _view(state, Stm(stm.pat, Reshape(exp.shape, copied), stm.prov), new, out)
+
+
+def _update(state: State, stm: Stm, out: list[Stm]) -> None:
+    """The result lives where the consumed array lived; the value is copied into the slice."""
+    exp = stm.exp
+    assert isinstance(exp, Update)
+    mem = state.mem(exp.array)
+    if isinstance(exp.value, str) and state.mem(exp.value).block == mem.block:
+        kind = state.array(exp.value)
+        state.note(
+            "update",
+            stm.prov,
+            f"`{base_of(exp.value)}` is copied before it is written into `{base_of(exp.array)}`, "
+            "because both lie in one block.",
+            ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+        )
+        value = state.copy(exp.value, stm.prov, out)
+        stm = Stm(stm.pat, Update(exp.array, exp.dims, value), stm.prov)
+    _view(state, stm, mem, out)
+
+
+def _call(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Arguments and results follow the convention of functions: block, then row-major array."""
+    exp = stm.exp
+    assert isinstance(exp, Call)
+    args: list[Operand] = []
+    for arg in exp.args:
+        if isinstance(arg, str):
+            arg = _row_major(state, arg, f"`{exp.fun}` gets it", stm.prov, out)
+            args.append(state.mem(arg).block)
+        args.append(arg)
+    pat = tuple(new for param in stm.pat for new in _with_block(state, param))
+    out.append(Stm(pat, Call(exp.fun, tuple(args)), stm.prov))
+
+
+def _no_soac(state: State, stm: Stm, out: list[Stm]) -> None:
+    raise CompilerBug(f"a {type(stm.exp).__name__} is left when memory is introduced")
+
+
+HANDLERS: dict[type, Handler] = {
+    nodes.Slice: _slice,
+    nodes.Rearrange: _rearrange,
+    nodes.Reshape: _reshape,
+    nodes.Update: _update,
+    nodes.Concat: _concat,
+    nodes.Copy: _fresh,
+    nodes.Iota: _fresh,
+    nodes.Replicate: _fresh,
+    nodes.Scratch: _fresh,
+    nodes.ArrayLit: _fresh,
+    nodes.Call: _call,
+    nodes.If: control.transform_if,
+    nodes.Loop: control.transform_loop,
+    nodes.SegMap: kernels.transform_segmap,
+    nodes.SegRed: kernels.transform_segred,
+    nodes.SegScan: kernels.transform_segscan,
+    nodes.SegHist: kernels.transform_seghist,
+    nodes.Map: _no_soac,
+    nodes.Reduce: _no_soac,
+    nodes.Scan: _no_soac,
+    nodes.Scatter: _no_soac,
+    nodes.Hist: _no_soac,
+}

@@ -1,0 +1,305 @@
+"""Memory for branches and loops: what they return along with their arrays (procedures 4.3, 4.4).
+
+An array that leaves a branch or goes round a loop needs one index function for all the ways in
+which it can get there. Parts on which all ways agree stay as they are. A block, an offset or a
+stride on which they do not becomes a value that the branches return, or that the loop carries:
+`if c then a else transpose a` returns two strides, and copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.base.names import Name, base_of
+from compiler.base.spans import Prov
+from compiler.ir.lmad import Dim, Lmad, row_strides
+from compiler.ir.nodes import (
+    I64,
+    Array,
+    Body,
+    ForLoop,
+    If,
+    Loop,
+    Mem,
+    MemBind,
+    Operand,
+    Param,
+    Space,
+    Stm,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.storage.origin import origin
+from compiler.storage.state import State, size_text
+
+ZERO = Poly.const(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where an array lives, as far as all ways agree: None stands for a part to be returned.
+
+    `strides` as a whole is None if they are those of a row-major array of whatever shape.
+    """
+
+    block: Name | None
+    offset: Poly | None
+    strides: tuple[Poly | None, ...] | None
+
+    def parts(self, mem: MemBind) -> list[Operand]:
+        """The values of the parts that are returned, for an array that lives at `mem`."""
+        values: list[Operand] = [] if self.block else [mem.block]
+        if self.offset is None:
+            values.append(se_of(mem.lmad.offset))
+        if self.strides is not None:
+            pairs = zip(self.strides, mem.lmad.dims, strict=True)
+            values += [se_of(dim.stride) for agreed, dim in pairs if agreed is None]
+        return values
+
+    def names(self) -> str:
+        """What is returned, in words."""
+        strides = self.strides is not None and None in self.strides
+        found = [
+            *(["its block"] if self.block is None else []),
+            *(["its offset"] if self.offset is None else []),
+            *(["its strides"] if strides else []),
+        ]
+        return ", ".join(found[:-1]) + (" and " if found[1:] else "") + "".join(found[-1:])
+
+
+def bind_layout(state: State, param: Param, layout: Layout, space: Space) -> list[Param]:
+    """Parameters for the parts that are returned, then the array itself in terms of them."""
+    kind = param.type
+    assert isinstance(kind, Array)
+    base = base_of(param.name)
+    params: list[Param] = []
+
+    def part(suffix: str) -> Poly:
+        new = state.bind(Param(state.ctx.fresh(f"{base}_{suffix}"), I64))
+        params.append(new)
+        return Poly.var(new.name)
+
+    block = layout.block
+    if block is None:
+        new = state.bind(Param(state.ctx.fresh(f"{base}_mem"), Mem(kind.prim, space)))
+        params.append(new)
+        block = new.name
+    offset = part("offset") if layout.offset is None else layout.offset
+    if layout.strides is None:
+        strides: Sequence[Poly] = row_strides(kind.shape, Poly.const(1))
+    else:
+        strides = [part("stride") if agreed is None else agreed for agreed in layout.strides]
+    dims = tuple(Dim(n, stride) for n, stride in zip(kind.shape, strides, strict=True))
+    array = Array(kind.prim, kind.shape, MemBind(block, Lmad(offset, dims)))
+    params.append(state.bind(Param(param.name, array, param.unique)))
+    return params
+
+
+# --- branches ---
+
+
+def transform_if(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Both branches, then for each array the parts of its layout on which they differ."""
+    exp = stm.exp
+    assert isinstance(exp, If)
+    state.depth += 1
+    then, orelse = state.transform(exp.then.stms), state.transform(exp.orelse.stms)
+    state.depth -= 1
+    then_results: list[Operand] = []
+    else_results: list[Operand] = []
+    pat: list[Param] = []
+    for param, x, y in zip(stm.pat, exp.then.results, exp.orelse.results, strict=True):
+        if isinstance(x, str) and isinstance(y, str):
+            space = state.space_of(state.mem(x).block)
+            if state.space_of(state.mem(y).block) != space:
+                space = "device"
+            x = _in_space(state, x, space, stm.prov, then)
+            y = _in_space(state, y, space, stm.prov, orelse)
+            layout = _agreement(state, state.mem(x), state.mem(y))
+            pat += bind_layout(state, param, layout, space)
+            then_results += layout.parts(state.mem(x))
+            else_results += layout.parts(state.mem(y))
+            _explain_if(state, param, layout, stm.prov)
+        else:
+            pat.append(state.bind(param))
+        then_results.append(x)
+        else_results.append(y)
+    new = If(
+        exp.cond, Body(tuple(then), tuple(then_results)), Body(tuple(orelse), tuple(else_results))
+    )
+    out.append(Stm(tuple(pat), new, stm.prov))
+
+
+def _agreement(state: State, x: MemBind, y: MemBind) -> Layout:
+    """The parts that two branches have in common and that make sense outside them."""
+    depth = state.depth
+    same_block = x.block == y.block and state.name_in_scope(x.block, depth)
+    offset = _common(state, x.lmad.offset, y.lmad.offset)
+    if x.lmad.is_row_major() and y.lmad.is_row_major():
+        return Layout(x.block if same_block else None, offset, None)
+    pairs = zip(x.lmad.dims, y.lmad.dims, strict=True)
+    strides = tuple(_common(state, a.stride, b.stride) for a, b in pairs)
+    return Layout(x.block if same_block else None, offset, strides)
+
+
+def _common(state: State, x: Poly, y: Poly) -> Poly | None:
+    return x if x == y and state.in_scope(x, state.depth) else None
+
+
+def _in_space(state: State, array: Name, space: Space, prov: Prov, out: list[Stm]) -> Name:
+    """`array`, or a copy of it if it lies in another space."""
+    if state.space_of(state.mem(array).block) == space:
+        return array
+    state.depth += 1
+    copied = state.copy(array, prov, out, space)
+    state.depth -= 1
+    return copied
+
+
+def _explain_if(state: State, param: Param, layout: Layout, prov: Prov) -> None:
+    if layout.block is not None and (layout.offset is None or layout.strides is not None):
+        state.note(
+            "if",
+            prov,
+            f"The branches leave `{base_of(param.name)}` in one block at different places, so they "
+            f"return {layout.names() or 'nothing more'} with it, and no element is copied.",
+        )
+    elif layout.offset is None or layout.strides is not None:
+        state.note(
+            "if",
+            prov,
+            f"The branches lay out `{base_of(param.name)}` differently, so they return "
+            f"{layout.names()} with it, and no element is copied.",
+        )
+
+
+# --- loops ---
+
+
+def transform_loop(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Guess every carried array's layout, transform the body, and widen the guesses that failed."""
+    exp = stm.exp
+    assert isinstance(exp, Loop)
+    init = list(exp.init)
+    layouts = {}
+    for k, param in enumerate(exp.params):
+        if isinstance(param.type, Array):
+            init[k], layouts[k] = _first_guess(state, exp, k, stm.prov, out)
+    exp = replace(exp, init=tuple(init))
+    while True:
+        notes, shared = len(state.notes), state.shared_left
+        params, body, ends = _attempt(state, exp, layouts)
+        wrong = {
+            k: wider
+            for k, layout in layouts.items()
+            if (wider := _widened(state, layout, state.mem(str(init[k])), ends[k])) != layout
+        }
+        if not wrong:
+            break
+        del state.notes[notes:]
+        state.shared_left = shared
+        layouts.update(wrong)
+    for k, layout in layouts.items():
+        _explain_loop(state, exp.params[k], layout, ends[k], stm.prov)
+    start: list[Operand] = []
+    pat: list[Param] = []
+    for k, param in enumerate(stm.pat):
+        if k in layouts:
+            mem = state.mem(str(init[k]))
+            start += layouts[k].parts(mem)
+            pat += bind_layout(state, param, layouts[k], state.space_of(mem.block))
+        else:
+            pat.append(state.bind(param))
+        start.append(init[k])
+    out.append(Stm(tuple(pat), Loop(params, tuple(start), exp.form, body), stm.prov))
+
+
+def _first_guess(
+    state: State, loop: Loop, k: int, prov: Prov, out: list[Stm]
+) -> tuple[Operand, Layout]:
+    """The initial value, copied if its layout is not worth carrying, and what to try first.
+
+    An array that is updated in place stays in the block and layout that it comes in. Another gets
+    row-major, in a block that the loop carries.
+    """
+    start, end = loop.init[k], loop.body.results[k]
+    assert isinstance(start, str)
+    assert isinstance(end, str)
+    mem = state.mem(start)
+    if origin(loop.body, end) == loop.params[k].name:
+        strides = None if mem.lmad.is_row_major() else mem.lmad.strides
+        return start, Layout(mem.block, mem.lmad.offset, strides)
+    if not mem.lmad.is_row_major():
+        kind = state.array(start)
+        state.note(
+            "loop",
+            prov,
+            f"`{base_of(start)}` is copied once before the loop, because it is not row-major and "
+            "the arrays that take its place in later iterations are.",
+            ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+        )
+        start = state.copy(start, prov, out)
+        mem = state.mem(start)
+    return start, Layout(None, ZERO if mem.lmad.offset == 0 else None, None)
+
+
+def _attempt(
+    state: State, loop: Loop, layouts: dict[int, Layout]
+) -> tuple[tuple[Param, ...], Body, dict[int, MemBind]]:
+    """The loop's parameters and body under the guesses, and where its arrays are at the end."""
+    state.depth += 1
+    params: list[Param] = []
+    for k, param in enumerate(loop.params):
+        if k in layouts:
+            space = state.space_of(state.mem(str(loop.init[k])).block)
+            params += bind_layout(state, param, layouts[k], space)
+        else:
+            params.append(state.bind(param))
+    if isinstance(loop.form, ForLoop):
+        state.index(loop.form.index)
+    stms = state.transform(loop.body.stms)
+    results: list[Operand] = []
+    ends: dict[int, MemBind] = {}
+    for k, result in enumerate(loop.body.results):
+        if k in layouts:
+            space = state.space_of(state.mem(str(loop.init[k])).block)
+            result = _in_space(state, str(result), space, (), stms)
+            ends[k] = state.mem(result)
+            results += layouts[k].parts(ends[k])
+        results.append(result)
+    state.depth -= 1
+    return tuple(params), Body(tuple(stms), tuple(results)), ends
+
+
+def _widened(state: State, layout: Layout, start: MemBind, end: MemBind) -> Layout:
+    """The layout with those parts returned that an iteration did not keep."""
+    block = layout.block if layout.block == end.block else None
+    offset = layout.offset
+    if offset is not None and offset != end.lmad.offset:
+        offset = None
+    strides = layout.strides
+    if strides is None:
+        if not end.lmad.is_row_major():
+            pairs = zip(start.lmad.dims, end.lmad.dims, strict=True)
+            strides = tuple(_common(state, a.stride, b.stride) for a, b in pairs)
+    else:
+        ends = zip(strides, end.lmad.dims, strict=True)
+        strides = tuple(agreed if agreed == dim.stride else None for agreed, dim in ends)
+    return Layout(block, offset, strides)
+
+
+def _explain_loop(state: State, param: Param, layout: Layout, end: MemBind, prov: Prov) -> None:
+    if layout.block is not None:
+        return
+    kind = param.type
+    assert isinstance(kind, Array)
+    made_here = not state.name_in_scope(end.block, state.depth)
+    if made_here:
+        state.note(
+            "loop",
+            prov,
+            f"`{base_of(param.name)}` moves to another block in every iteration, because its next "
+            "value is not built in place.",
+            ("a block", size_text(kind.prim, Poly.product(kind.shape))),
+        )

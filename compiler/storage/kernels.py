@@ -1,0 +1,144 @@
+"""Memory for parallel operators: results are row-major, destinations stay where they are.
+
+What one point of the space returns as an array lives in memory of its own and is copied into its
+row of the result (`memcpy` of thesis figure 4.8), unless it is there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.base.errors import Limitation
+from compiler.base.names import base_of
+from compiler.base.spans import NOWHERE, Prov
+from compiler.ir.nodes import (
+    Array,
+    Body,
+    HistOp,
+    KernelBody,
+    Lambda,
+    Level,
+    Operator,
+    Param,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    SegSpace,
+    Stm,
+    Write,
+)
+from compiler.ir.poly import Poly
+from compiler.storage.state import SHARED_BYTES, State, size_text
+
+
+def transform_segmap(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Results by operand are new arrays over the space; results by `Write` stay in place."""
+    exp = stm.exp
+    assert isinstance(exp, SegMap)
+    body = _kernel_body(state, exp.level, exp.space, exp.body, exp.per_block)
+    pat: list[Param] = []
+    for param, result in zip(stm.pat, body.results, strict=True):
+        if isinstance(result, Write):
+            pat.append(_in_place(state, param, result.dest))
+        else:
+            pat.append(_result(state, param, stm.prov, out))
+            _explain_row(state, param, result, stm.prov)
+    out.append(Stm(tuple(pat), SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
+
+
+def transform_segred(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Reductions over the outer dimensions, then kept arrays over the whole space."""
+    exp = stm.exp
+    assert isinstance(exp, SegRed)
+    ops = _operators(state, exp.ops, stm.prov)
+    body = _kernel_body(state, exp.level, exp.space, exp.body)
+    pat = tuple(_result(state, param, stm.prov, out) for param in stm.pat)
+    out.append(Stm(pat, SegRed(exp.level, exp.space, ops, body), stm.prov))
+
+
+def transform_segscan(state: State, stm: Stm, out: list[Stm]) -> None:
+    """All prefixes over the whole space, then kept arrays."""
+    exp = stm.exp
+    assert isinstance(exp, SegScan)
+    ops = _operators(state, exp.ops, stm.prov)
+    body = _kernel_body(state, exp.level, exp.space, exp.body)
+    pat = tuple(_result(state, param, stm.prov, out) for param in stm.pat)
+    out.append(Stm(pat, SegScan(exp.level, exp.space, ops, body), stm.prov))
+
+
+def transform_seghist(state: State, stm: Stm, out: list[Stm]) -> None:
+    """The histograms stay where the destinations are."""
+    exp = stm.exp
+    assert isinstance(exp, SegHist)
+    operators = _operators(state, [op.op for op in exp.ops], stm.prov)
+    body = _kernel_body(state, exp.level, exp.space, exp.body)
+    dests = [dest for op in exp.ops for dest in op.dests]
+    pat = tuple(_in_place(state, p, d) for p, d in zip(stm.pat, dests, strict=True))
+    ops = tuple(HistOp(h.dests, h.rank, o) for h, o in zip(exp.ops, operators, strict=True))
+    out.append(Stm(pat, SegHist(exp.level, exp.space, ops, body), stm.prov))
+
+
+def _result(state: State, param: Param, prov: Prov, out: list[Stm]) -> Param:
+    """A result in a fresh block if it is an array."""
+    kind = param.type
+    if not isinstance(kind, Array):
+        return state.bind(param)
+    return state.allocate(param.name, kind.prim, kind.shape, prov, out)
+
+
+def _in_place(state: State, param: Param, dest: str) -> Param:
+    """A result that takes over the memory of the array it consumes."""
+    kind = param.type
+    assert isinstance(kind, Array)
+    return state.bind(Param(param.name, Array(kind.prim, kind.shape, state.mem(dest))))
+
+
+def _kernel_body(
+    state: State, level: Level, space: SegSpace, body: KernelBody, per_block: bool = False
+) -> KernelBody:
+    """The body with memory, its statements one scope further in."""
+    saved = state.per_block, state.shared_left
+    state.per_block = per_block
+    state.shared_left = SHARED_BYTES if per_block else 0
+    state.depth += 1
+    for index, _ in space.dims:
+        state.index(index)
+    stms = state.transform(body.stms)
+    state.depth -= 1
+    state.per_block, state.shared_left = saved
+    return KernelBody(tuple(stms), body.results, body.returns)
+
+
+def _operators(state: State, ops: Sequence[Operator], prov: Prov) -> tuple[Operator, ...]:
+    """Operators whose bodies have memory where they use arrays inside."""
+    return tuple(Operator(_lambda(state, op.fn, prov), op.neutral, op.commutative) for op in ops)
+
+
+def _lambda(state: State, fn: Lambda, prov: Prov) -> Lambda:
+    state.depth += 1
+    for param in fn.params:
+        if isinstance(param.type, Array):
+            raise Limitation(
+                "An operator that combines whole arrays is not supported here.",
+                prov[0] if prov else NOWHERE,
+                "Transpose, and reduce or scan each row with an operator on its elements.",
+            )
+        state.bind(param)
+    stms = state.transform(fn.body.stms)
+    state.depth -= 1
+    return Lambda(fn.params, Body(tuple(stms), fn.body.results), fn.returns)
+
+
+def _explain_row(state: State, param: Param, result: object, prov: Prov) -> None:
+    """Tell of a row that is copied into its place."""
+    if not isinstance(result, str):
+        return
+    row = state.array(result)
+    state.note(
+        "row",
+        prov,
+        f"Each point of the kernel builds `{base_of(result)}` in memory of its own, which is then "
+        f"copied into its row of `{base_of(param.name)}`.",
+        ("copied per point", size_text(row.prim, Poly.product(row.shape))),
+    )

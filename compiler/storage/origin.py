@@ -1,0 +1,68 @@
+"""Which array's memory a result will lie in, as far as the statements show it before allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.base.names import Name
+from compiler.ir.nodes import (
+    Body,
+    If,
+    Loop,
+    Rearrange,
+    Reshape,
+    SegHist,
+    SegMap,
+    Slice,
+    Stm,
+    Update,
+    Write,
+)
+
+
+def origin(body: Body, name: Name) -> Name:
+    """The name that `name`'s memory comes from: one bound outside `body`, or where it is made."""
+    return _follow(_definitions(body.stms), name)
+
+
+def _definitions(stms: Sequence[Stm]) -> dict[Name, tuple[Stm, int]]:
+    """Where each name is bound: the statement, and the place in its pattern."""
+    return {param.name: (stm, k) for stm in stms for k, param in enumerate(stm.pat)}
+
+
+def _follow(made: dict[Name, tuple[Stm, int]], name: Name) -> Name:
+    while name in made:
+        stm, k = made[name]
+        before = _source(stm, k)
+        if before is None:
+            return name
+        name = before
+    return name
+
+
+def _source(stm: Stm, k: int) -> Name | None:
+    """The array whose memory result `k` of a statement takes over or looks at, if there is one."""
+    match stm.exp:
+        case Update(array, _, _) | Slice(array, _) | Rearrange(_, array) | Reshape(_, array):
+            return array
+        case SegMap(_, _, body):
+            result = body.results[k]
+            return result.dest if isinstance(result, Write) else None
+        case SegHist(_, _, ops, _):
+            return [dest for op in ops for dest in op.dests][k]
+        case If(_, then, orelse):
+            return _of_branches(then, orelse, k)
+        case Loop(params, init, _, body):
+            result, start = body.results[k], init[k]
+            if isinstance(result, str) and isinstance(start, str):
+                return start if origin(body, result) == params[k].name else None
+    return None
+
+
+def _of_branches(then: Body, orelse: Body, k: int) -> Name | None:
+    one, other = then.results[k], orelse.results[k]
+    if not isinstance(one, str) or not isinstance(other, str):
+        return None
+    source = origin(then, one)
+    made_there = any(param.name == source for stm in then.stms for param in stm.pat)
+    return source if not made_there and origin(orelse, other) == source else None

@@ -1,0 +1,172 @@
+"""What the memory passes know while they walk over a function: types, scopes, and new blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.prim import BYTES, Prim
+from compiler.base.remarks import Remark
+from compiler.base.spans import Prov
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    SE,
+    Alloc,
+    Array,
+    Conv,
+    Copy,
+    Mem,
+    MemBind,
+    Param,
+    Scalar,
+    Space,
+    Stm,
+    Type,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, prim_of
+
+SHARED_BYTES = 32 * 1024
+"""How much of a GPU block's shared memory arrays of known size may take, in bytes."""
+
+
+class State:
+    """The environment of procedure 4.2: all names' types with memory, and their depth.
+
+    Names are unique in a program, so entries are never removed; a name is in scope at a depth if
+    it was bound at that depth or above.
+    """
+
+    __slots__ = (
+        "ctx",
+        "depth",
+        "handlers",
+        "levels",
+        "notes",
+        "per_block",
+        "shared_left",
+        "types",
+    )
+
+    def __init__(self, ctx: Ctx, handlers: Mapping[type, Handler]) -> None:
+        self.ctx = ctx
+        self.handlers = handlers
+        """What to do with a statement, by the class of its expression; others stay as they are."""
+        self.types: dict[Name, Type] = {}
+        self.levels: dict[Name, int] = {}
+        self.depth = 0
+        self.notes: list[Remark] = []
+        """Remarks, kept back while a loop's layout may still be found wrong."""
+        self.per_block = False
+        """Whether the statements at hand are run by a whole block of threads."""
+        self.shared_left = 0
+
+    def transform(self, stms: Sequence[Stm]) -> list[Stm]:
+        """Procedure 4.2: the statements with memory, new ones in between."""
+        out: list[Stm] = []
+        handlers = self.handlers
+        for stm in stms:
+            handler = handlers.get(type(stm.exp))
+            if handler is None:
+                for param in stm.pat:
+                    self.bind(param)
+                out.append(stm)
+            else:
+                handler(self, stm, out)
+        return out
+
+    def bind(self, param: Param) -> Param:
+        """Enter a name with its type; answers it again."""
+        self.types[param.name] = param.type
+        self.levels[param.name] = self.depth
+        return param
+
+    def index(self, name: Name) -> None:
+        """Enter an i64 index of a loop or kernel."""
+        self.levels[name] = self.depth
+
+    def array(self, name: Name) -> Array:
+        """The type of an array, which has its memory by now."""
+        found = self.types[name]
+        assert isinstance(found, Array)
+        return found
+
+    def mem(self, name: Name) -> MemBind:
+        """Where an array lives."""
+        found = self.array(name).mem
+        assert found is not None
+        return found
+
+    def space_of(self, block: Name) -> Space:
+        """Where a block lies."""
+        found = self.types[block]
+        assert isinstance(found, Mem)
+        return found.space
+
+    def in_scope(self, poly: Poly, depth: int) -> bool:
+        """Whether every name of `poly` is bound at `depth` or above."""
+        return all(self.levels.get(name, 0) <= depth for name in poly.names())
+
+    def name_in_scope(self, name: Name, depth: int) -> bool:
+        """Whether a name is bound at `depth` or above."""
+        return self.levels.get(name, 0) <= depth
+
+    def note(self, rule: str, prov: Prov, because: str, *numbers: tuple[str, str]) -> None:
+        """Tell the program's author something about its memory."""
+        stage = self.ctx.stage
+        self.notes.append(Remark("note", f"memory/{rule}", prov, because, "", numbers, stage))
+
+    def allocate(
+        self,
+        name: Name,
+        prim: Prim,
+        shape: Sequence[Poly],
+        prov: Prov,
+        out: list[Stm],
+        space: Space | None = None,
+    ) -> Param:
+        """A parameter for the array `name`, row-major in a fresh block made in `out`."""
+        count = Poly.product(shape)
+        space = space or self._choose_space(prim, count)
+        block = self.bind(Param(self.ctx.fresh(f"{base_of(name)}_mem"), Mem(prim, space)))
+        out.append(Stm((block,), Alloc(count, prim, space), prov))
+        mem = MemBind(block.name, Lmad.row_major(shape))
+        return self.bind(Param(name, Array(prim, tuple(shape), mem)))
+
+    def _choose_space(self, prim: Prim, count: Poly) -> Space:
+        """Shared memory for what a block of threads works on, if it is known to fit."""
+        size = count.constant
+        if not self.per_block or size is None or size * BYTES[prim] > self.shared_left:
+            return "device"
+        self.shared_left -= size * BYTES[prim]
+        return "shared"
+
+    def copy(self, array: Name, prov: Prov, out: list[Stm], space: Space | None = None) -> Name:
+        """A row-major copy of `array` in a fresh block."""
+        old = self.array(array)
+        new = self.allocate(self.ctx.fresh(array), old.prim, old.shape, prov, out, space)
+        out.append(Stm((new,), Copy(array), prov))
+        return new.name
+
+    def poly(self, se: SE, prov: Prov, out: list[Stm]) -> Poly:
+        """`se` as a polynomial; what is not one gets an i64 name in `out`."""
+        found = poly_of(se)
+        if found is not None:
+            return found
+        prim = prim_of(se)
+        name = self.bind(Param(self.ctx.fresh("at"), Scalar("i64"))).name
+        exp = se if prim == "i64" else Conv(prim, "i64", se)
+        out.append(Stm((Param(name, Scalar("i64")),), exp, prov))
+        return Poly.var(name)
+
+
+Handler = Callable[[State, Stm, list[Stm]], None]
+"""Appends the statements that a statement becomes."""
+
+
+def size_text(prim: Prim, count: Poly) -> str:
+    """A number of elements in bytes as the program's author would write it, such as `4*n*m B`."""
+    total = count * BYTES[prim]
+    names = {name: Poly.var(base_of(name)) for name in total.names()}
+    return f"{total.subst(names)} B"
