@@ -276,7 +276,17 @@ class ArrayLit:
 
 
 ArrayOp = (
-    Index | Slice | Update | Rearrange | Reshape | Copy | Concat | Iota | Replicate | Scratch | ArrayLit
+    Index
+    | Slice
+    | Update
+    | Rearrange
+    | Reshape
+    | Copy
+    | Concat
+    | Iota
+    | Replicate
+    | Scratch
+    | ArrayLit
 )
 
 # --- statements and control ------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""What is known about scalars from their definitions, and equality of sizes under it.
+
+`let k = n*m` makes `k` and `n*m` equal; two names with the same definition are equal; after
+`assert(n == m)`, `n` and `m` are equal.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import SE, Array, Bin, MemBind, Type, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import map_se
+
+
+class Known:
+    """Equalities among i64 scalars, gathered in order of the program."""
+
+    __slots__ = ("_defined", "_same")
+
+    def __init__(self) -> None:
+        self._same: dict[Name, Poly] = {}
+        self._defined: dict[SE, Name] = {}
+
+    def define(self, name: Name, se: SE) -> None:
+        """Take note of `let name = se`."""
+        poly = poly_of(se)
+        if poly is not None:
+            self.equate(Poly.var(name), poly)
+            return
+        key = map_se(se, self._canonical)
+        first = self._defined.setdefault(key, name)
+        if first != name:
+            self.equate(Poly.var(name), Poly.var(first))
+
+    def _canonical(self, var: Var) -> SE:
+        poly = self._same.get(var.name)
+        name = None if poly is None else self.normal(poly).as_name
+        return var if name is None else Var(name, var.prim)
+
+    def assume(self, cond: SE) -> None:
+        """Take note of the equalities that an asserted condition states."""
+        match cond:
+            case Bin("&&", _, a, b):
+                self.assume(a)
+                self.assume(b)
+            case Bin("==", "i64", a, b):
+                left, right = poly_of(a), poly_of(b)
+                if left is not None and right is not None:
+                    self.equate(left, right)
+
+    def equate(self, a: Poly, b: Poly) -> None:
+        """Take note that two polynomials are equal, if one of them is a name."""
+        a, b = self.normal(a), self.normal(b)
+        for name, value in ((a.as_name, b), (b.as_name, a)):
+            if name is not None and name not in value.names():
+                self._same[name] = value
+                return
+
+    def normal(self, poly: Poly) -> Poly:
+        """The polynomial with all known names replaced by what they equal."""
+        if not self._same or poly.constant is not None:
+            return poly
+        while True:
+            new = poly.subst(self._same)
+            if new is poly or new == poly:
+                return poly
+            poly = new
+
+    def equal(self, a: Poly, b: Poly) -> bool:
+        """Whether two sizes are certainly equal."""
+        return a == b or self.normal(a) == self.normal(b)
+
+    def equal_shapes(self, a: tuple[Poly, ...], b: tuple[Poly, ...]) -> bool:
+        """Whether two shapes are certainly equal."""
+        return len(a) == len(b) and all(map(self.equal, a, b))
+
+    def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
+        """An LMAD with all its parts in normal form."""
+        dims = tuple(Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims)
+        return Lmad(self.normal(lmad.offset), dims)
+
+    def equal_places(self, a: MemBind, b: MemBind) -> bool:
+        """Whether two arrays lie in one block under the same index function."""
+        if a.block != b.block:
+            return False
+        return a.lmad == b.lmad or self.normal_lmad(a.lmad).same_cells(self.normal_lmad(b.lmad))
+
+    def equal_types(self, a: Type, b: Type, places: bool = True) -> bool:
+        """Whether two types are certainly equal; `places=False` does not look at memory."""
+        if a == b:
+            return True
+        if not isinstance(a, Array) or not isinstance(b, Array):
+            return False
+        if a.prim != b.prim or not self.equal_shapes(a.shape, b.shape):
+            return False
+        if not places or a.mem is b.mem:
+            return True
+        return a.mem is not None and b.mem is not None and self.equal_places(a.mem, b.mem)

@@ -1,0 +1,357 @@
+"""Checks a program of the core language: scopes, types, sizes, consumption, legal forms.
+
+Every pass's output is checked against its stage's row of `stages.MAY_OCCUR`. The type rules are
+those of the thesis (figures 4.2 and 4.6), with sizes equal if `known.Known` can tell;
+`verify_exp.py` has the rule of each expression. Consumption is tracked through roots: two arrays may share memory if
+they have a root in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.prim import COMPARE_OPS, FUNS, NUMBERS, Prim
+from compiler.base.spans import NOWHERE
+from compiler.ir import verify_exp
+from compiler.ir.effects import aliases, consumed
+from compiler.ir.known import Known
+from compiler.ir.nodes import (
+    SE,
+    Array,
+    Assert,
+    Bin,
+    Body,
+    Conv,
+    Fun,
+    Function,
+    If,
+    Lit,
+    Loop,
+    Mem,
+    Operand,
+    Param,
+    Prog,
+    Scalar,
+    Select,
+    Stm,
+    Type,
+    Un,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.printer import show_stm
+from compiler.ir.show_scalar import show_se, show_type
+from compiler.ir.sizes import fun_params, poly_of, prim_of
+from compiler.ir.stages import EXPANDED_STAGES, MAY_OCCUR, MEMORY_STAGES
+from compiler.ir.walk import free, subst
+
+_COMPARE = frozenset(COMPARE_OPS)
+Roots = frozenset[Name]
+
+
+def verify(prog: Prog, stage: str) -> None:
+    """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage."""
+    checker = Checker(stage)
+    for fun in prog.funs:
+        checker.function(fun)
+    if not any(fun.entry for fun in prog.funs):
+        raise CompilerBug(f"{stage}: no function is an entry point")
+
+
+class Checker:
+    """What is in scope, what is known, and what has been consumed, at one point of a program."""
+
+    def __init__(self, stage: str) -> None:
+        self.stage = stage
+        self.forms = MAY_OCCUR[stage]
+        self.memory = stage in MEMORY_STAGES
+        self.expanded = stage in EXPANDED_STAGES
+        self.funs: dict[str, Function] = {}
+        self.types: dict[Name, Type] = {}
+        self.bound: set[Name] = set()
+        self.known = Known()
+        self.roots: dict[Name, Roots] = {}
+        self.dead: dict[Name, str] = {}
+        self.keep: list[Roots] = []
+        """Roots that may not be consumed here, per enclosing loop or lambda."""
+        self.where: list[Stm] = []
+        self.inside: list[str] = []
+        """The levels of the kernels around this point."""
+        self.fun = ""
+
+    # --- errors ------------------------------------------------------------------------------
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an error at the current statement."""
+        place = f"{self.stage}, function `{self.fun}`"
+        span = NOWHERE
+        text = ""
+        if self.where:
+            stm = self.where[-1]
+            first = show_stm(stm).split("\n")
+            text = f", in `{first[0]}{' ..' if len(first) > 1 else ''}`"
+            span = stm.prov[0] if stm.prov else NOWHERE
+        raise CompilerBug(f"{place}{text}: {message}", span)
+
+    def must(self, holds: bool, message: str) -> None:
+        """Fail with `message` unless `holds`."""
+        if not holds:
+            self.fail(message)
+
+    # --- scopes ------------------------------------------------------------------------------
+
+    def bind(self, name: Name, kind: Type) -> None:
+        """Bring a name into scope."""
+        self.must(name not in self.bound, f"`{name}` is bound twice")
+        self.bound.add(name)
+        self.types[name] = kind
+        if isinstance(kind, Array):
+            self.roots[name] = frozenset((name,))
+
+    def bind_params(self, params: Iterable[Param]) -> None:
+        """Bring parameters into scope from left to right, checking each one's type."""
+        for param in params:
+            self.type(param.type)
+            self.bind(param.name, param.type)
+
+    def leave(self, names: Iterable[Name]) -> None:
+        """Take names out of scope."""
+        for name in names:
+            self.types.pop(name, None)
+
+    def type(self, kind: Type) -> None:
+        """Check that a type's sizes, block and LMAD are in scope and fit."""
+        if not isinstance(kind, Array):
+            return
+        self.must(kind.rank >= 1, "an array type has no dimensions")
+        self.sizes(kind.shape)
+        mem = kind.mem
+        if not self.memory:
+            self.must(mem is None, f"{show_type(kind)} has memory before memory is introduced")
+        elif mem is not None:
+            self.must(
+                isinstance(self.types.get(mem.block), Mem), f"`{mem.block}` is no block in scope"
+            )
+            sides = [mem.lmad.offset, *(p for dim in mem.lmad.dims for p in (dim.size, dim.stride))]
+            self.sizes(sides)
+            sizes = tuple(dim.size for dim in mem.lmad.dims)
+            self.must(
+                self.known.equal_shapes(sizes, kind.shape),
+                f"the LMAD of {show_type(kind)} has another shape",
+            )
+
+    def sizes(self, polys: Iterable[Poly]) -> None:
+        """Check that the names in sizes are i64 and in scope."""
+        for poly in polys:
+            for name in poly.names():
+                self.must(
+                    self.types.get(name) == Scalar("i64"), f"the size `{name}` is no i64 in scope"
+                )
+
+    # --- scalars and operands ----------------------------------------------------------------
+
+    def se(self, se: SE) -> Prim:
+        """Check a scalar expression and give its type."""
+        match se:
+            case Lit(value, prim):
+                self.must(isinstance(value, bool) == (prim == "bool"), f"bad literal {value}")
+            case Var(name, prim):
+                kind = self.types.get(name)
+                self.must(kind is not None, f"`{name}` is not in scope")
+                self.must(kind == Scalar(prim), f"`{name}` is used as {prim} and is another type")
+            case Bin(op, at, a, b):
+                self.must(self.se(a) == at and self.se(b) == at, f"mixed types in {show_se(se)}")
+                logic = op in ("&&", "||")
+                fits = at == "bool" if logic else op in _COMPARE or op in "&|^" or at in NUMBERS
+                self.must(fits, f"`{op}` does not work on {at}")
+            case Un(op, at, a):
+                self.must(self.se(a) == at, f"mixed types in {show_se(se)}")
+                self.must(op == "not" or at in NUMBERS, f"`{op}` does not work on {at}")
+            case Conv(src, _, a):
+                self.must(self.se(a) == src, f"the argument of {show_se(se)} has another type")
+            case Fun(fun, at, args):
+                self.must(fun in FUNS, f"there is no function `{fun}`")
+                found = tuple(self.se(arg) for arg in args)
+                self.must(found == fun_params(fun, at), f"wrong arguments in {show_se(se)}")
+            case Select(c, a, b):
+                self.must(self.se(c) == "bool", f"the condition of {show_se(se)} is no bool")
+                self.must(self.se(a) == self.se(b), f"mixed types in {show_se(se)}")
+        return prim_of(se)
+
+    def scalar(self, se: SE, prim: Prim, what: str) -> None:
+        """Check that a scalar expression has a certain type."""
+        found = self.se(se)
+        self.must(found == prim, f"{what} is {found} and not {prim}")
+
+    def operand(self, operand: Operand) -> Type:
+        """Check an operand and give its type; arrays count as used."""
+        if not isinstance(operand, str):
+            return Scalar(self.se(operand))
+        kind = self.types.get(operand)
+        if kind is None:
+            self.fail(f"`{operand}` is not in scope")
+        self.must(not isinstance(kind, Scalar), f"the scalar `{operand}` stands as a bare name")
+        self.used(operand)
+        return kind
+
+    def array(self, name: Name) -> Array:
+        """Check that a name is an array in scope that has not been consumed, and give its type."""
+        kind = self.types.get(name)
+        if not isinstance(kind, Array):
+            self.fail(f"`{name}` is no array in scope")
+        self.used(name)
+        return kind
+
+    def results(self, results: Sequence[Operand], params: Sequence[Param], what: str) -> None:
+        """Check results against parameters whose types may mention parameters to their left."""
+        self.must(len(results) == len(params), f"{what}: {len(results)} for {len(params)}")
+        given: dict[Name, Operand | Poly] = {}
+        for result, param in zip(results, params, strict=True):
+            found = self.operand(result)
+            wanted = subst(param.type, given)
+            self.same(found, wanted, f"{what}: `{param.name}`")
+            if isinstance(result, str):
+                given[param.name] = result
+            elif param.type == Scalar("i64"):
+                size = poly_of(result)
+                if size is not None:
+                    given[param.name] = size
+
+    def same(self, found: Type, wanted: Type, what: str, places: bool = True) -> None:
+        """Check that two types are equal."""
+        self.must(
+            self.known.equal_types(found, wanted, places and self.memory),
+            f"{what} is {show_type(found)} and should be {show_type(wanted)}",
+        )
+
+    # --- consumption -------------------------------------------------------------------------
+
+    def used(self, name: Name) -> None:
+        """Check that an array has not been consumed."""
+        for root in self.roots.get(name, ()):
+            if root in self.dead:
+                self.fail(f"`{name}` is used after `{self.dead[root]}` has been consumed")
+
+    def consume(self, name: Name) -> None:
+        """Mark an array, and all that may share its memory, as consumed."""
+        roots = self.roots.get(name, frozenset((name,)))
+        for kept in self.keep:
+            self.must(not roots & kept, f"`{name}` must not be consumed here")
+        for root in roots:
+            self.dead[root] = name
+
+    # --- statements --------------------------------------------------------------------------
+
+    def function(self, fun: Function) -> None:
+        """Check one function; it may call those before it."""
+        self.fun = fun.name
+        self.must(fun.name not in self.funs, "a second function of that name")
+        self.types = {}
+        self.dead = {}
+        self.known = Known()
+        for param in fun.params[: fun.implicit]:
+            self.must(param.type == Scalar("i64"), f"the implicit `{param.name}` is no i64")
+        self.bind_params(fun.params)
+        fixed = (p.name for p in fun.params if isinstance(p.type, Array) and not p.unique)
+        self.keep = [frozenset(fixed)]
+        self.stms(fun.body.stms)
+        self.results(fun.body.results, fun.results, "result")
+        for result, param in zip(fun.body.results, fun.results, strict=True):
+            if param.unique and isinstance(result, str):
+                shared = self.roots.get(result, frozenset()) & self.keep[0]
+                self.must(not shared, f"the unique result `{result}` aliases a parameter")
+        self.leave(list(self.types))
+        for param in fun.results:
+            self.must(param.name not in self.bound, f"`{param.name}` is bound twice")
+            self.bound.add(param.name)
+        self.funs[fun.name] = fun
+
+    def stms(self, stms: Iterable[Stm]) -> list[Name]:
+        """Check statements in order; their names stay in scope and are given back."""
+        names: list[Name] = []
+        for stm in stms:
+            self.where.append(stm)
+            self.stm(stm)
+            self.where.pop()
+            names.extend(param.name for param in stm.pat)
+        return names
+
+    def stm(self, stm: Stm) -> None:
+        """Check one statement and bring its pattern into scope."""
+        exp = stm.exp
+        kind = type(exp)
+        self.must(kind in self.forms, f"`{kind.__name__}` may not occur at this stage")
+        types = verify_exp.types(self, stm)
+        taken = consumed(exp, self.funs)
+        self.no_sharing(stm, taken)
+        sources = aliases(stm, self.funs)
+        roots = [self.roots_of(names) for names in sources]
+        for name in taken:
+            self.consume(name)
+        self.bind_params(stm.pat)
+        self.pattern(stm.pat, types)
+        for param, found in zip(stm.pat, roots, strict=True):
+            if found and isinstance(param.type, Array):
+                self.roots[param.name] = found
+        if isinstance(exp, Assert):
+            self.known.assume(exp.cond)
+        elif verify_exp.is_se(exp) and stm.pat[0].type == Scalar("i64"):
+            self.known.define(stm.pat[0].name, exp)
+
+    def pattern(self, pat: Sequence[Param], types: Sequence[Type] | None) -> None:
+        """Check a pattern's types against the expression's; None: already checked."""
+        if types is None:
+            return
+        self.must(len(pat) == len(types), f"{len(types)} results for {len(pat)} names")
+        for param, kind in zip(pat, types, strict=True):
+            places = isinstance(kind, Array) and kind.mem is not None
+            self.same(param.type, kind, f"`{param.name}`", places)
+        if self.memory:
+            for param in pat:
+                missing = isinstance(param.type, Array) and param.type.mem is None
+                self.must(not missing, f"the array `{param.name}` has no memory")
+
+    def all_roots(self) -> Roots:
+        """The roots of every array so far."""
+        return frozenset().union(*self.roots.values())
+
+    def roots_of(self, names: Iterable[Name]) -> Roots:
+        """The roots of all of some arrays."""
+        found: frozenset[Name] = frozenset()
+        for name in names:
+            found |= self.roots.get(name, frozenset((name,)))
+        return found
+
+    def no_sharing(self, stm: Stm, taken: Sequence[Name]) -> None:
+        """Check that a consumed array is not also used by the same statement in another way."""
+        if not taken:
+            return
+        gone: set[Name] = set()
+        for name in taken:
+            roots = self.roots.get(name, frozenset((name,)))
+            self.must(
+                isinstance(stm.exp, _BRANCHES) or not roots & gone, f"`{name}` is consumed twice"
+            )
+            gone |= roots
+        if isinstance(stm.exp, _BRANCHES):
+            return
+        others = free(stm.exp) - set(taken)
+        for name in others:
+            if isinstance(self.types.get(name), Array):
+                shared = self.roots.get(name, frozenset((name,))) & gone
+                self.must(not shared, f"`{name}` is used where memory that it shares is consumed")
+
+    def branch(self, body: Body, params: Sequence[Param], what: str) -> dict[Name, str]:
+        """Check a branch against a pattern; gives what it consumed and leaves that unmarked."""
+        before = dict(self.dead)
+        names = self.stms(body.stms)
+        self.results(body.results, params, what)
+        self.leave(names)
+        after, self.dead = self.dead, before
+        return after
+
+
+_BRANCHES = (If, Loop)

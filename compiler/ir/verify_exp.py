@@ -1,0 +1,584 @@
+"""The type rule of each expression: what its parts must be, and the types of its results.
+
+A result type without memory says that any place will do (thesis, rule T-MEM-KERNEL); views give the
+place that they must have. `None` stands for rules that check the statement's pattern themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from compiler.base.names import Name
+from compiler.base.prim import INTS
+from compiler.ir.lmad import Lmad, NoView
+from compiler.ir.nodes import (
+    BOOL,
+    I64,
+    SE,
+    SE_NODES,
+    Alloc,
+    Array,
+    ArrayLit,
+    Assert,
+    Call,
+    Concat,
+    Copy,
+    DimFix,
+    DimIndex,
+    Exp,
+    ForLoop,
+    Hist,
+    HistOp,
+    If,
+    Index,
+    Iota,
+    KernelBody,
+    Lambda,
+    Loop,
+    Map,
+    Mem,
+    MemBind,
+    Operand,
+    Operator,
+    Param,
+    Rearrange,
+    Reduce,
+    Replicate,
+    Reshape,
+    Scalar,
+    Scan,
+    Scatter,
+    Scratch,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Threshold,
+    Type,
+    Update,
+    Write,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.show_scalar import show_shape
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import subst
+
+if TYPE_CHECKING:
+    from compiler.ir.verify import Checker
+
+Types = Sequence[Type] | None
+
+
+def types(c: Checker, stm: Stm) -> Types:
+    """Check a statement's expression; the types of its results."""
+    found: Types = _RULES[type(stm.exp)](c, stm.exp, stm.pat)
+    return found
+
+
+def is_se(exp: Exp) -> TypeGuard[SE]:
+    """Whether an expression is a scalar one."""
+    return isinstance(exp, SE_NODES)
+
+
+def wrap(kind: Type, *sizes: Poly) -> Type:
+    """The type of an array of such values."""
+    if isinstance(kind, Scalar):
+        return Array(kind.prim, sizes) if sizes else kind
+    assert isinstance(kind, Array)
+    return Array(kind.prim, sizes + kind.shape)
+
+
+def row(kind: Array, dims: int = 1) -> Type:
+    """The type of what is left after indexing the first dimensions."""
+    shape = kind.shape[dims:]
+    return Array(kind.prim, shape) if shape else Scalar(kind.prim)
+
+
+def _se(c: Checker, exp: SE, pat: object) -> Types:
+    return (Scalar(c.se(exp)),)
+
+
+# --- array operations ------------------------------------------------------------------------
+
+
+def _indices(c: Checker, at: Iterable[SE]) -> None:
+    for index in at:
+        c.scalar(index, "i64", "an index")
+
+
+def _index(c: Checker, exp: Index, pat: object) -> Types:
+    array = c.array(exp.array)
+    c.must(len(exp.at) == array.rank, f"{len(exp.at)} indices for {array.rank} dimensions")
+    _indices(c, exp.at)
+    return (Scalar(array.prim),)
+
+
+def _sliced(c: Checker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
+    """The shape of a slice."""
+    c.must(len(dims) == array.rank, f"{len(dims)} indices for {array.rank} dimensions")
+    shape: list[Poly] = []
+    for dim in dims:
+        if isinstance(dim, DimFix):
+            c.scalar(dim.at, "i64", "an index")
+        else:
+            c.scalar(dim.start, "i64", "a slice's start")
+            c.scalar(dim.stride, "i64", "a slice's stride")
+            c.sizes((dim.count,))
+            shape.append(dim.count)
+    return tuple(shape)
+
+
+def slice_place(lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly] | None:
+    """The index function of a slice; None if a start or stride is no polynomial."""
+    k = 0
+    for dim in dims:
+        start = poly_of(dim.at if isinstance(dim, DimFix) else dim.start)
+        if start is None:
+            return None
+        if isinstance(dim, DimFix):
+            lmad = lmad.fix_dim(k, start)
+            continue
+        stride = poly_of(dim.stride)
+        if stride is None:
+            return None
+        lmad = lmad.slice(k, start, dim.count, stride)
+        k += 1
+    return lmad
+
+
+def _view(
+    c: Checker, source: Array, shape: tuple[Poly, ...], lmad: Lmad[Poly] | NoView | None, pat: Any
+) -> Types:
+    """The type of a view; if its LMAD cannot be told, at least the block must be the source's."""
+    plain = Array(source.prim, shape)
+    if not c.memory or source.mem is None:
+        return (plain,)
+    if isinstance(lmad, Lmad):
+        return (replace(plain, mem=MemBind(source.mem.block, lmad)),)
+    if lmad is None:
+        place = pat[0].type.mem if pat and isinstance(pat[0].type, Array) else None
+        c.must(
+            place is not None and place.block == source.mem.block,
+            f"a view of an array in `{source.mem.block}` lies in another block",
+        )
+    return (plain,)
+
+
+def _slice(c: Checker, exp: Slice, pat: Any) -> Types:
+    array = c.array(exp.array)
+    shape = _sliced(c, array, exp.dims)
+    c.must(bool(shape), "a slice that fixes all dimensions")
+    lmad = slice_place(array.mem.lmad, exp.dims) if array.mem else None
+    return _view(c, array, shape, lmad, pat)
+
+
+def _update(c: Checker, exp: Update, pat: object) -> Types:
+    array = c.array(exp.array)
+    shape = _sliced(c, array, exp.dims)
+    wanted = Array(array.prim, shape) if shape else Scalar(array.prim)
+    c.same(c.operand(exp.value), wanted, "the value", places=False)
+    return (array,)
+
+
+def _rearrange(c: Checker, exp: Rearrange, pat: Any) -> Types:
+    array = c.array(exp.array)
+    c.must(sorted(exp.perm) == list(range(array.rank)), f"{exp.perm} is no permutation")
+    shape = tuple(array.shape[k] for k in exp.perm)
+    return _view(c, array, shape, array.mem.lmad.permute(exp.perm) if array.mem else None, pat)
+
+
+def product(sizes: Iterable[Poly]) -> Poly:
+    """The number of elements of an array of that shape."""
+    total = Poly.const(1)
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def _reshape(c: Checker, exp: Reshape, pat: Sequence[Param]) -> Types:
+    """Between equal ranks an assertion has guarded it; otherwise the products must match."""
+    array = c.array(exp.array)
+    c.sizes(exp.shape)
+    same_product = c.known.equal(product(array.shape), product(exp.shape))
+    c.must(
+        same_product or len(exp.shape) == array.rank,
+        f"{show_shape(array.shape)} and {show_shape(exp.shape)} differ in size",
+    )
+    kind = pat[0].type if pat else None
+    moved = isinstance(kind, Array) and kind.mem and array.mem and kind.mem.block != array.mem.block
+    if not c.memory or array.mem is None or moved or not same_product:
+        return (Array(array.prim, exp.shape),)
+    return _view(c, array, exp.shape, array.mem.lmad.reshape(exp.shape), pat)
+
+
+def _copy(c: Checker, exp: Copy, pat: object) -> Types:
+    return (replace(c.array(exp.array), mem=None),)
+
+
+def _concat(c: Checker, exp: Concat, pat: object) -> Types:
+    c.must(bool(exp.arrays), "nothing to concatenate")
+    parts = [c.array(name) for name in exp.arrays]
+    total = Poly.const(0)
+    for part in parts:
+        c.same(row(part), row(parts[0]), "a row of a concatenated array", places=False)
+        total = total + part.shape[0]
+    return (wrap(row(parts[0]), total),)
+
+
+def _iota(c: Checker, exp: Iota, pat: object) -> Types:
+    c.must(exp.prim in INTS, f"iota at {exp.prim}")
+    c.sizes((exp.count,))
+    c.scalar(exp.start, exp.prim, "the start")
+    c.scalar(exp.step, exp.prim, "the step")
+    return (Array(exp.prim, (exp.count,)),)
+
+
+def _replicate(c: Checker, exp: Replicate, pat: object) -> Types:
+    c.sizes(exp.shape)
+    return (wrap(c.operand(exp.value), *exp.shape),)
+
+
+def _scratch(c: Checker, exp: Scratch, pat: object) -> Types:
+    c.sizes(exp.shape)
+    return (Array(exp.prim, exp.shape),)
+
+
+def _array_lit(c: Checker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
+    if not exp.elems:
+        kind = pat[0].type if len(pat) == 1 else None
+        empty = isinstance(kind, Array) and c.known.equal(kind.shape[0], Poly.const(0))
+        c.must(empty, "an empty array literal of another size")
+        return None
+    found = [c.operand(elem) for elem in exp.elems]
+    for kind in found:
+        c.same(kind, found[0], "an element", places=False)
+    return (wrap(found[0], Poly.const(len(found))),)
+
+
+# --- control ---------------------------------------------------------------------------------
+
+
+def _assert(c: Checker, exp: Assert, pat: object) -> Types:
+    c.scalar(exp.cond, "bool", "the condition")
+    for part in exp.message:
+        if not isinstance(part, str):
+            c.se(part)
+    return ()
+
+
+def _if(c: Checker, exp: If, pat: Sequence[Param]) -> Types:
+    c.scalar(exp.cond, "bool", "the condition")
+    then = c.branch(exp.then, pat, "the then branch")
+    orelse = c.branch(exp.orelse, pat, "the else branch")
+    c.dead = {**then, **orelse}
+    return None
+
+
+def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
+    c.results(exp.init, exp.params, "an initial value")
+    if isinstance(exp.form, ForLoop):
+        c.must(exp.form.prim in INTS, f"a loop counts in {exp.form.prim}")
+        c.scalar(exp.form.bound, exp.form.prim, "the bound")
+    outside = c.all_roots()
+    c.bind_params(exp.params)
+    fixed = set(outside)
+    for param, value in zip(exp.params, exp.init, strict=True):
+        if isinstance(param.type, Array) and not param.unique and isinstance(value, str):
+            c.roots[param.name] = c.roots_of((value,)) | {param.name}
+            fixed.add(param.name)
+    inner = [param.name for param in exp.params]
+    if isinstance(exp.form, ForLoop):
+        c.bind(exp.form.index, Scalar(exp.form.prim))
+        inner.append(exp.form.index)
+    else:
+        c.must(c.types.get(exp.form.cond) == BOOL, "the loop's condition is no bool")
+        c.must(exp.form.cond in inner, "the loop's condition is none of its parameters")
+    c.keep.append(frozenset(fixed))
+    before = dict(c.dead)
+    inner += c.stms(exp.body.stms)
+    c.results(exp.body.results, exp.params, "an iteration's result")
+    for param, result in zip(exp.params, exp.body.results, strict=True):
+        if param.unique and isinstance(result, str):
+            shared = c.roots_of((result,)) & fixed
+            c.must(not shared, f"`{result}` becomes the unique `{param.name}` and is not fresh")
+    c.dead = before
+    c.keep.pop()
+    c.leave(inner)
+    renamed = {param.name: new.name for param, new in zip(exp.params, pat, strict=False)}
+    return tuple(subst(param.type, renamed) for param in exp.params)
+
+
+def _call(c: Checker, exp: Call, pat: Sequence[Param]) -> Types:
+    fun = c.funs.get(exp.fun)
+    if fun is None:
+        c.fail(f"`{exp.fun}` is no function defined above")
+    c.results(exp.args, fun.params, f"an argument of `{exp.fun}`")
+    given: dict[Name, Operand | Poly] = {}
+    for param, arg in zip(fun.params, exp.args, strict=True):
+        size = None if isinstance(arg, str) else poly_of(arg)
+        if isinstance(arg, str) or size is not None:
+            given[param.name] = arg if isinstance(arg, str) else size  # type: ignore[assignment]
+    for result, new in zip(fun.results, pat, strict=False):
+        given[result.name] = new.name
+    return tuple(subst(result.type, given) for result in fun.results)
+
+
+def _threshold(c: Checker, exp: Threshold, pat: object) -> Types:
+    c.scalar(exp.amount, "i64", "the amount")
+    return (BOOL,)
+
+
+def _alloc(c: Checker, exp: Alloc, pat: object) -> Types:
+    c.sizes((exp.count,))
+    late = c.expanded and bool(c.inside) and exp.space == "device"
+    c.must(not late, "a kernel allocates in device memory")
+    return (Mem(exp.prim, exp.space),)
+
+
+# --- parallel operators ----------------------------------------------------------------------
+
+
+def _fn(c: Checker, fn: Lambda, args: Sequence[Type], what: str) -> None:
+    """A lambda applied to arguments of those types."""
+    c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
+    for kind in fn.returns:
+        c.type(kind)
+    outside = c.all_roots()
+    c.bind_params(fn.params)
+    for param, kind in zip(fn.params, args, strict=True):
+        c.same(param.type, kind, f"the parameter `{param.name}` of {what}", places=False)
+    c.keep.append(outside)
+    before = dict(c.dead)
+    names = c.stms(fn.body.stms)
+    _give(c, fn.body.results, fn.returns, what)
+    c.dead = before
+    c.keep.pop()
+    c.leave([*names, *(param.name for param in fn.params)])
+
+
+def _give(c: Checker, results: Sequence[Operand], wanted: Sequence[Type], what: str) -> None:
+    c.must(len(results) == len(wanted), f"{what}: {len(results)} results for {len(wanted)} types")
+    for result, kind in zip(results, wanted, strict=True):
+        places = isinstance(kind, Array) and kind.mem is not None
+        c.same(c.operand(result), kind, f"a result of {what}", places)
+
+
+def _operators(c: Checker, ops: Sequence[Operator]) -> list[Type]:
+    """Check operators; the types of all their components."""
+    found: list[Type] = []
+    for op in ops:
+        neutral = [c.operand(value) for value in op.neutral]
+        _fn(c, op.fn, [*neutral, *neutral], "an operator")
+        c.must(len(op.fn.returns) == len(neutral), "an operator returns another number of values")
+        for kind, start in zip(op.fn.returns, neutral, strict=True):
+            c.same(kind, start, "an operator's result", places=False)
+        found += neutral
+    return found
+
+
+def _over(c: Checker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
+    """Check the arrays that an operator goes over; the types of their rows."""
+    c.sizes((width,))
+    rows: list[Type] = []
+    for name in arrays:
+        kind = c.array(name)
+        c.must(c.known.equal(kind.shape[0], width), f"`{name}` has outer size {kind.shape[0]}")
+        rows.append(row(kind))
+    return rows
+
+
+def _agree(c: Checker, found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
+    for kind, other in zip(found, wanted, strict=True):
+        c.same(kind, other, what, places=False)
+
+
+def _map(c: Checker, exp: Map, pat: object) -> Types:
+    _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a map")
+    return tuple(wrap(kind, exp.width) for kind in exp.fn.returns)
+
+
+def _folded(c: Checker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
+    rows = _over(c, exp.width, exp.arrays)
+    carried = _operators(c, exp.ops)
+    _fn(c, exp.fn, rows, "the function of a reduction or scan")
+    c.must(len(exp.fn.returns) >= len(carried), "too few results for the operators")
+    _agree(c, exp.fn.returns[: len(carried)], carried, "a value to fold")
+    return carried, [wrap(kind, exp.width) for kind in exp.fn.returns[len(carried) :]]
+
+
+def _reduce(c: Checker, exp: Reduce, pat: object) -> Types:
+    carried, kept = _folded(c, exp)
+    return [wrap(kind) for kind in carried] + kept
+
+
+def _scan(c: Checker, exp: Scan, pat: object) -> Types:
+    carried, kept = _folded(c, exp)
+    return [wrap(kind, exp.width) for kind in carried] + kept
+
+
+def _scatter(c: Checker, exp: Scatter, pat: object) -> Types:
+    _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a scatter")
+    wanted: list[Type] = []
+    dests: list[Type] = []
+    for dest in exp.dests:
+        kind = c.array(dest.array)
+        c.must(1 <= dest.rank <= kind.rank, f"`{dest.array}` has fewer dimensions")
+        wanted += [*([I64] * dest.rank), row(kind, dest.rank)]
+        dests.append(kind)
+    c.must(len(exp.fn.returns) >= len(wanted), "too few results for the destinations")
+    _agree(c, exp.fn.returns[: len(wanted)], wanted, "an index or value to write")
+    return dests + [wrap(kind, exp.width) for kind in exp.fn.returns[len(wanted) :]]
+
+
+def _hist_ops(
+    c: Checker, ops: Sequence[HistOp], outer: Sequence[Poly] = ()
+) -> tuple[list[Type], list[Type]]:
+    """The types that a point must give, and those of the destinations."""
+    wanted: list[Type] = []
+    dests: list[Type] = []
+    for op in ops:
+        kinds = [c.array(name) for name in op.dests]
+        dims = len(outer) + op.rank
+        for kind in kinds:
+            c.must(kind.rank >= dims, "a destination has too few dimensions")
+            places = (kinds[0].shape[:dims], kind.shape[:dims])
+            c.must(c.known.equal_shapes(*places), "the destinations differ in shape")
+            c.must(
+                c.known.equal_shapes(kind.shape[: len(outer)], tuple(outer)), "outer sizes differ"
+            )
+        rows = [row(kind, dims) for kind in kinds]
+        _agree(c, _operators(c, (op.op,)), rows, "a component of the operator")
+        wanted += [I64] * op.rank + rows
+        dests += kinds
+    return wanted, dests
+
+
+def _hist(c: Checker, exp: Hist, pat: object) -> Types:
+    wanted, dests = _hist_ops(c, exp.ops)
+    _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a histogram")
+    c.must(len(exp.fn.returns) == len(wanted), "a histogram's function returns too few or too many")
+    _agree(c, exp.fn.returns, wanted, "an index or value of a histogram")
+    return dests
+
+
+def _kernel(c: Checker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
+    """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
+    _level(c, exp)
+    c.sizes(bound for _, bound in exp.space.dims)
+    body = exp.body
+    for kind in body.returns:
+        c.type(kind)
+    outside = c.all_roots()
+    inner = [index for index, _ in exp.space.dims]
+    for index in inner:
+        c.bind(index, I64)
+    c.keep.append(outside)
+    c.inside.append("per_block" if isinstance(exp, SegMap) and exp.per_block else exp.level)
+    before = dict(c.dead)
+    inner += c.stms(body.stms)
+    _kernel_results(c, body)
+    c.dead = before
+    c.inside.pop()
+    c.keep.pop()
+    c.leave(inner)
+    c.must(len(body.returns) >= len(fixed), "too few results for the operators")
+    _agree(c, body.returns[: len(fixed)], fixed, "a value for an operator")
+    return list(body.returns)
+
+
+def _level(c: Checker, exp: SegOp) -> None:
+    if exp.level == "grid":
+        c.must(not c.inside, "a kernel inside a kernel")
+    elif exp.level == "block":
+        within = "per_block" in c.inside and "thread" not in c.inside and "block" not in c.inside
+        c.must(within, "block level outside of a `per_block` segmap")
+
+
+def _kernel_results(c: Checker, body: KernelBody) -> None:
+    c.must(len(body.results) == len(body.returns), "results and types differ in number")
+    for result, kind in zip(body.results, body.returns, strict=True):
+        if not isinstance(result, Write):
+            _give(c, (result,), (kind,), "a kernel")
+            continue
+        dest = c.array(result.dest)
+        c.same(kind, dest, "the type of a write", places=False)
+        for at, value in result.writes:
+            _indices(c, at)
+            c.must(len(at) <= dest.rank, "more indices than dimensions")
+            c.same(c.operand(value), row(dest, len(at)), "the value written", places=False)
+
+
+def _results(c: Checker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[Type]:
+    """Types of the statement's results for the body's results after the first `skip`."""
+    found: list[Type] = []
+    for result, kind in list(zip(exp.body.results, exp.body.returns, strict=True))[skip:]:
+        write = isinstance(result, Write)
+        found.append(c.array(result.dest) if write else wrap(kind, *sizes))  # type: ignore[union-attr]
+    return found
+
+
+def _segmap(c: Checker, exp: SegMap, pat: object) -> Types:
+    _kernel(c, exp, ())
+    return _results(c, exp, 0, [bound for _, bound in exp.space.dims])
+
+
+def _segred(c: Checker, exp: SegRed, pat: object) -> Types:
+    sizes = [bound for _, bound in exp.space.dims]
+    c.must(bool(sizes), "a reduction over no dimension")
+    carried = _operators(c, exp.ops)
+    _kernel(c, exp, carried)
+    done = [wrap(kind, *sizes[:-1]) for kind in carried]
+    return done + _results(c, exp, len(carried), sizes)
+
+
+def _segscan(c: Checker, exp: SegScan, pat: object) -> Types:
+    sizes = [bound for _, bound in exp.space.dims]
+    c.must(bool(sizes), "a scan over no dimension")
+    carried = _operators(c, exp.ops)
+    _kernel(c, exp, carried)
+    return [wrap(kind, *sizes) for kind in carried] + _results(c, exp, len(carried), sizes)
+
+
+def _seghist(c: Checker, exp: SegHist, pat: object) -> Types:
+    sizes = [bound for _, bound in exp.space.dims]
+    c.must(bool(sizes), "a histogram over no dimension")
+    wanted, dests = _hist_ops(c, exp.ops, sizes[:-1])
+    _kernel(c, exp, wanted)
+    c.must(len(exp.body.returns) == len(wanted), "a histogram gives too many results")
+    return dests
+
+
+_RULES: dict[type, Callable[[Checker, Any, Any], Types]] = {
+    **dict.fromkeys(SE_NODES, _se),
+    Index: _index,
+    Slice: _slice,
+    Update: _update,
+    Rearrange: _rearrange,
+    Reshape: _reshape,
+    Copy: _copy,
+    Concat: _concat,
+    Iota: _iota,
+    Replicate: _replicate,
+    Scratch: _scratch,
+    ArrayLit: _array_lit,
+    Assert: _assert,
+    If: _if,
+    Loop: _loop,
+    Call: _call,
+    Threshold: _threshold,
+    Alloc: _alloc,
+    Map: _map,
+    Reduce: _reduce,
+    Scan: _scan,
+    Scatter: _scatter,
+    Hist: _hist,
+    SegMap: _segmap,
+    SegRed: _segred,
+    SegScan: _segscan,
+    SegHist: _seghist,
+}
