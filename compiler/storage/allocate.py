@@ -13,7 +13,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import base_of
 from compiler.base.spans import Prov
 from compiler.ir import nodes
-from compiler.ir.lmad import Lmad
+from compiler.ir.lmad import Dim, Lmad, NoView
 from compiler.ir.nodes import (
     Array,
     Body,
@@ -98,6 +98,16 @@ def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -
 # --- array operations: procedure 4.3 ---
 
 
+def _scalar(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Nothing changes; what a size is defined as is remembered."""
+    (param,) = stm.pat
+    state.bind(param)
+    exp = stm.exp
+    if param.type == nodes.I64 and isinstance(exp, nodes.SE_NODES):
+        state.known.define(param.name, exp)
+    out.append(stm)
+
+
 def _fresh(state: State, stm: Stm, out: list[Stm]) -> None:
     """New elements: a new block."""
     (param,) = stm.pat
@@ -163,15 +173,11 @@ def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, Reshape)
     mem = state.mem(exp.array)
-    seen = mem.lmad.reshape(exp.shape)
+    seen = _reshaped(state, mem.lmad, exp.shape)
     if isinstance(seen, Lmad):
         _view(state, stm, MemBind(mem.block, seen), out)
         return
     old = state.array(exp.array)
-    if mem.lmad.is_row_major():
-        # Sizes whose products are equal only by what the program checked before.
-        _view(state, stm, MemBind(mem.block, Lmad.row_major(exp.shape, mem.lmad.offset)), out)
-        return
     state.note(
         "reshape",
         stm.prov,
@@ -181,6 +187,26 @@ def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
     copied = state.copy(exp.array, stm.prov, out)
     new = MemBind(state.mem(copied).block, Lmad.row_major(exp.shape))
     _view(state, Stm(stm.pat, Reshape(exp.shape, copied), stm.prov), new, out)
+
+
+def _reshaped(state: State, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[Poly] | NoView:
+    """The index function under a new shape, by what is known of the sizes."""
+    seen = lmad.reshape(shape)
+    if isinstance(seen, Lmad):
+        return seen
+    if lmad.is_row_major():
+        return Lmad.row_major(shape, lmad.offset)
+    normal = state.known.normal
+    old = lmad.subst({name: normal(Poly.var(name)) for name in lmad.names()})
+    again = old.reshape([normal(size) for size in shape])
+    strides = again.strides if isinstance(again, Lmad) else lmad.strides
+    if isinstance(again, NoView) and (
+        len(shape) != lmad.rank or old.size == Poly.product(map(normal, shape))
+    ):
+        return again
+    # Of equal rank and products that are not known to be equal: each size is checked to be the same.
+    dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
+    return Lmad(lmad.offset, dims)
 
 
 def _update(state: State, stm: Stm, out: list[Stm]) -> None:
@@ -221,6 +247,7 @@ def _no_soac(state: State, stm: Stm, out: list[Stm]) -> None:
 
 
 HANDLERS: dict[type, Handler] = {
+    **dict.fromkeys(nodes.SE_NODES, _scalar),
     nodes.Slice: _slice,
     nodes.Rearrange: _rearrange,
     nodes.Reshape: _reshape,

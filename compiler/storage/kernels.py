@@ -33,18 +33,12 @@ from compiler.storage.state import SHARED_BYTES, State, size_text
 
 
 def transform_segmap(state: State, stm: Stm, out: list[Stm]) -> None:
-    """Results by operand are new arrays over the space; results by `Write` stay in place."""
+    """Arrays over the space."""
     exp = stm.exp
     assert isinstance(exp, SegMap)
     body = _kernel_body(state, exp.level, exp.space, exp.body, exp.per_block)
-    pat: list[Param] = []
-    for param, result in zip(stm.pat, body.results, strict=True):
-        if isinstance(result, Write):
-            pat.append(_in_place(state, param, result.dest))
-        else:
-            pat.append(_result(state, param, stm.prov, out))
-            _explain_row(state, param, result, stm.prov)
-    out.append(Stm(tuple(pat), SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
+    pat = _results(state, stm, body, out)
+    out.append(Stm(pat, SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
 
 
 def transform_segred(state: State, stm: Stm, out: list[Stm]) -> None:
@@ -53,7 +47,7 @@ def transform_segred(state: State, stm: Stm, out: list[Stm]) -> None:
     assert isinstance(exp, SegRed)
     ops = _operators(state, exp.ops, stm.prov)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
-    pat = tuple(_result(state, param, stm.prov, out) for param in stm.pat)
+    pat = _results(state, stm, body, out)
     out.append(Stm(pat, SegRed(exp.level, exp.space, ops, body), stm.prov))
 
 
@@ -63,7 +57,7 @@ def transform_segscan(state: State, stm: Stm, out: list[Stm]) -> None:
     assert isinstance(exp, SegScan)
     ops = _operators(state, exp.ops, stm.prov)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
-    pat = tuple(_result(state, param, stm.prov, out) for param in stm.pat)
+    pat = _results(state, stm, body, out)
     out.append(Stm(pat, SegScan(exp.level, exp.space, ops, body), stm.prov))
 
 
@@ -79,12 +73,19 @@ def transform_seghist(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(pat, SegHist(exp.level, exp.space, ops, body), stm.prov))
 
 
-def _result(state: State, param: Param, prov: Prov, out: list[Stm]) -> Param:
-    """A result in a fresh block if it is an array."""
-    kind = param.type
-    if not isinstance(kind, Array):
-        return state.bind(param)
-    return state.allocate(param.name, kind.prim, kind.shape, prov, out)
+def _results(state: State, stm: Stm, body: KernelBody, out: list[Stm]) -> tuple[Param, ...]:
+    """The pattern: fresh blocks for arrays, those of the destinations for writes."""
+    pat: list[Param] = []
+    for param, result in zip(stm.pat, body.results, strict=True):
+        kind = param.type
+        if isinstance(result, Write):
+            pat.append(_in_place(state, param, result.dest))
+        elif isinstance(kind, Array):
+            pat.append(state.allocate(param.name, kind.prim, kind.shape, stm.prov, out))
+            _explain_row(state, param, result, stm.prov)
+        else:
+            pat.append(state.bind(param))
+    return tuple(pat)
 
 
 def _in_place(state: State, param: Param, dest: str) -> Param:

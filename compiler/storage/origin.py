@@ -13,6 +13,8 @@ from compiler.ir.nodes import (
     Reshape,
     SegHist,
     SegMap,
+    SegRed,
+    SegScan,
     Slice,
     Stm,
     Update,
@@ -45,7 +47,7 @@ def _source(stm: Stm, k: int) -> Name | None:
     match stm.exp:
         case Update(array, _, _) | Slice(array, _) | Rearrange(_, array) | Reshape(_, array):
             return array
-        case SegMap(_, _, body):
+        case SegMap(_, _, body) | SegRed(_, _, _, body) | SegScan(_, _, _, body):
             result = body.results[k]
             return result.dest if isinstance(result, Write) else None
         case SegHist(_, _, ops, _):

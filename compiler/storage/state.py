@@ -9,6 +9,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
 from compiler.base.spans import Prov
+from compiler.ir.known import Known
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     SE,
@@ -42,6 +43,7 @@ class State:
         "ctx",
         "depth",
         "handlers",
+        "known",
         "levels",
         "notes",
         "per_block",
@@ -53,6 +55,8 @@ class State:
         self.ctx = ctx
         self.handlers = handlers
         """What to do with a statement, by the class of its expression; others stay as they are."""
+        self.known = Known()
+        """Equalities between sizes, by their definitions."""
         self.types: dict[Name, Type] = {}
         self.levels: dict[Name, int] = {}
         self.depth = 0
@@ -97,6 +101,10 @@ class State:
         found = self.array(name).mem
         assert found is not None
         return found
+
+    def is_row_major(self, lmad: Lmad[Poly]) -> bool:
+        """Whether an array lies densely in row-major order, by what is known of the sizes."""
+        return lmad.is_row_major() or self.known.normal_lmad(lmad).is_row_major()
 
     def space_of(self, block: Name) -> Space:
         """Where a block lies."""

@@ -1,0 +1,184 @@
+"""How large a block made inside a kernel can be: a size that holds for all points of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.ir.nodes import (
+    I64,
+    SE,
+    SE_NODES,
+    Alloc,
+    Bin,
+    Body,
+    Exp,
+    If,
+    Index,
+    KernelBody,
+    Lambda,
+    Lit,
+    Loop,
+    Operator,
+    Param,
+    Scalar,
+    SegRed,
+    SegSpace,
+    Stm,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.walk import all_stms, free, rename
+
+
+class Bounds:
+    """What is known of the names bound inside one kernel."""
+
+    def __init__(self, ctx: Ctx, space: SegSpace) -> None:
+        self.ctx = ctx
+        self.space = space
+        self.below: dict[Name, Poly] = dict(space.dims)
+        """Indices, which run from 0 up to, not including, a bound."""
+        self.made: dict[Name, Stm] = {}
+        """The statement that binds a name inside the kernel."""
+        self.top: set[Name] = set()
+        """Names bound by the kernel's own statements, not by nested ones."""
+
+    def index(self, name: Name, bound: Poly | None) -> None:
+        """Enter a loop's or a kernel's index."""
+        if bound is not None:
+            self.below[name] = bound
+
+    def enter(self, stm: Stm, top: bool) -> None:
+        """Enter a statement of the kernel."""
+        for param in stm.pat:
+            self.made[param.name] = stm
+            if top:
+                self.top.add(param.name)
+
+    def inner(self, poly: Poly) -> set[Name]:
+        """The names of `poly` that have no meaning outside the kernel."""
+        return {name for name in poly.names() if name in self.below or name in self.made}
+
+    def outside(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
+        """A size in terms of names from outside that is never less than `count`.
+
+        First by what is known of the names; then by a reduction over the space, which joins `out`,
+        that computes the maximum beforehand. None if neither is possible.
+        """
+        count = self._simple(count)
+        if not self.inner(count):
+            return count
+        return self._maximum(count, prov, out)
+
+    def _simple(self, count: Poly) -> Poly:
+        """Replace inner names, as far as possible, by others that are never less."""
+        for _ in range(100):
+            for name in sorted(self.inner(count)):
+                better = self._replaced(count, name)
+                if better is not None:
+                    count = better
+                    break
+            else:
+                break
+        return count
+
+    def _replaced(self, count: Poly, name: Name) -> Poly | None:
+        """`count` without `name`; None if nothing is known that would do."""
+        if name in self.below:
+            rises = _rises(count, name)
+            if rises is None:
+                return None
+            return count.subst({name: self.below[name] - 1 if rises else Poly.const(0)})
+        stm = self.made[name]
+        exact = poly_of(stm.exp) if isinstance(stm.exp, SE_NODES) else None
+        if exact is not None:
+            return count.subst({name: exact})
+        if _rises(count, name):
+            for limit in _limits(stm.exp):
+                if not self.inner(limit):
+                    return count.subst({name: limit})
+        return None
+
+    def _maximum(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
+        """The largest `count` over the space, from the statements that it follows from."""
+        needed = self._needed(count)
+        if needed is None:
+            return None
+        fresh = self.ctx.fresh
+        dims = tuple((fresh(index), bound) for index, bound in self.space.dims)
+        renamed = {old: new for (old, _), (new, _) in zip(self.space.dims, dims, strict=True)}
+        body = rename(KernelBody(tuple(needed), (se_of(count),), (I64,)), fresh, renamed)
+        largest = self._flat(dims, body, prov, out)
+        return Poly.var(largest)
+
+    def _flat(
+        self, dims: Sequence[tuple[Name, Poly]], body: KernelBody, prov: Prov, out: list[Stm]
+    ) -> Name:
+        """A reduction with `max` to one number, over a space of a single dimension.
+
+        The indices of the original dimensions are computed from the flat one.
+        """
+        fresh = self.ctx.fresh
+        flat = fresh("point")
+        stms: list[Stm] = []
+        rest: SE = Var(flat, "i64")
+        for index, bound in reversed(dims):
+            size = Bin("max", "i64", se_of(bound), Lit(1, "i64"))
+            stms.append(Stm((Param(index, I64),), Bin("%", "i64", rest, size), prov))
+            rest = Bin("/", "i64", rest, size)
+        a, b = Param(fresh("a"), I64), Param(fresh("b"), I64)
+        larger = Bin("max", "i64", Var(a.name, "i64"), Var(b.name, "i64"))
+        op = Operator(Lambda((a, b), Body((), (larger,)), (I64,)), (Lit(0, "i64"),), True)
+        inner = KernelBody((*stms, *body.stms), body.results, body.returns)
+        total = Poly.product(bound for _, bound in dims)
+        result = Param(fresh("size"), I64)
+        out.append(Stm((result,), SegRed("grid", SegSpace(((flat, total),)), (op,), inner), prov))
+        return result.name
+
+    def _needed(self, count: Poly) -> list[Stm] | None:
+        """The statements that compute the names of `count`, in order; None if some may not move."""
+        wanted = list(self.inner(count))
+        found: set[int] = set()
+        while wanted:
+            name = wanted.pop()
+            if name not in self.made:
+                if not any(name == index for index, _ in self.space.dims):
+                    return None
+                continue
+            stm = self.made[name]
+            if id(stm) in found:
+                continue
+            if name not in self.top or not _is_scalar(stm):
+                return None
+            found.add(id(stm))
+            wanted += [x for x in free(stm) if x in self.made or x in self.below]
+        ordered = {id(stm): stm for stm in self.made.values() if id(stm) in found}
+        return list(ordered.values())
+
+
+def _is_scalar(stm: Stm) -> bool:
+    """Whether a statement computes numbers, without memory of its own."""
+    if isinstance(stm.exp, (*SE_NODES, Index)):
+        return True
+    return (
+        isinstance(stm.exp, (If, Loop))
+        and all(isinstance(param.type, Scalar) for param in stm.pat)
+        and not any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,)))
+    )
+
+
+def _rises(count: Poly, name: Name) -> bool | None:
+    """Whether `count` grows with `name`, which like all sizes is not negative."""
+    signs = {coeff > 0 for mono, coeff in count.terms.items() if any(name == x for x, _ in mono)}
+    return signs.pop() if len(signs) == 1 else None
+
+
+def _limits(exp: Exp) -> list[Poly]:
+    """Polynomials that an expression never exceeds."""
+    if isinstance(exp, Bin) and exp.op == "min":
+        return [poly for side in (exp.lhs, exp.rhs) if (poly := poly_of(side)) is not None]
+    return []

@@ -1,0 +1,255 @@
+"""Memory expansion: no allocation inside a kernel (thesis 4.6, procedure 4.5).
+
+A block that every thread of a kernel makes for itself becomes one block made before the kernel, and
+the index functions inside say which part is whose. On the CPU a thread's elements lie next to each
+other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
+of constant size stay with their thread (`private`), which are registers or the stack.
+Blocks that go through loops and branches inside a kernel are first made to stay (`settle.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.context import Ctx
+from compiler.base.errors import Limitation
+from compiler.base.names import Name, base_of
+from compiler.base.prim import BYTES
+from compiler.base.remarks import Remark
+from compiler.base.spans import NOWHERE, Prov
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    Body,
+    Exp,
+    ForLoop,
+    Function,
+    KernelBody,
+    Lambda,
+    Loop,
+    Mem,
+    MemBind,
+    Param,
+    Prog,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Stm,
+    Type,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
+from compiler.storage.bound import Bounds
+from compiler.storage.settle import Settler
+from compiler.storage.state import size_text
+
+PRIVATE_BYTES = 1024
+"""Largest array that a thread keeps to itself, in bytes."""
+PRIVATE_TOTAL = 4096
+"""How much memory of its own a thread may have, in bytes."""
+
+_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+
+
+def expand(prog: Prog, ctx: Ctx) -> Prog:
+    """Move every allocation out of kernels, but those of small private and shared arrays.
+
+    Needs: memory. Keeps: values; the memory of everything outside kernels.
+    """
+    funs = tuple(_function(fun, ctx) for fun in prog.funs)
+    same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
+    return prog if same else Prog(funs)
+
+
+def _function(fun: Function, ctx: Ctx) -> Function:
+    types: dict[Name, Type] = {param.name: param.type for param in fun.params}
+    stms = _host(fun.body.stms, types, ctx)
+    if stms is fun.body.stms:
+        return fun
+    return replace(fun, body=Body(stms, fun.body.results))
+
+
+def _host(stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx) -> tuple[Stm, ...]:
+    """Statements outside kernels."""
+    out: list[Stm] = []
+    changed = False
+    for stm in stms:
+        new = stm
+        if isinstance(stm.exp, _SEGOPS):
+            if any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,))):
+                new = Expansion(ctx, types, stm.exp).kernel(stm, stm.exp, out)
+        elif type(stm.exp) in NESTED:
+            if isinstance(stm.exp, Loop):
+                types.update((param.name, param.type) for param in stm.exp.params)
+            exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx))
+            new = stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
+        types.update((param.name, param.type) for param in stm.pat)
+        changed = changed or new is not stm
+        out.append(new)
+    return tuple(out) if changed else stms
+
+
+class Owner:
+    """Who has one copy of a block each: the points of a kernel, or of an operator inside it."""
+
+    def __init__(self, dims: tuple[tuple[Name, Poly], ...]) -> None:
+        self.dims = dims
+        self.private: list[Stm] = []
+        """Allocations that stay, at the top of the owner's body."""
+        self.left = PRIVATE_TOTAL
+
+
+class Expansion:
+    """The expansion of one kernel."""
+
+    def __init__(self, ctx: Ctx, types: dict[Name, Type], exp: SegOp) -> None:
+        self.ctx = ctx
+        self.types = types
+        self.bounds = Bounds(ctx, exp.space)
+        self.owner = Owner(exp.space.dims)
+        self.before: list[Stm] = []
+        self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
+        """For a block that is expanded: the new block, whose it was, and each one's size."""
+        self.in_place: dict[Name, Mem] = {}
+        """Blocks that stay, with what they are now."""
+
+    def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
+        """The kernel without allocations; those it needs join `out`."""
+        stms = tuple(Settler(self.ctx, self.types).settle(exp.body.stms))
+        body = KernelBody(stms, exp.body.results, exp.body.returns)
+        new = self._owned(replace(exp, body=body), top=True)
+        out += self.before
+        return Stm(stm.pat, new, stm.prov)
+
+    def _owned(self, exp: SegOp, top: bool) -> SegOp:
+        """The operator that `self.owner` belongs to, its private blocks first in its body."""
+        stms = self._stms(exp.body.stms, top)
+        body = KernelBody((*self.owner.private, *stms), exp.body.results, exp.body.returns)
+        exp = replace(exp, body=body)
+        return rewrite(exp, Rewrite(fn=self._operator, kernel=lambda same: same))
+
+    def _stms(self, stms: tuple[Stm, ...], top: bool = False) -> tuple[Stm, ...]:
+        out: list[Stm] = []
+        for stm in stms:
+            self.bounds.enter(stm, top)
+            if isinstance(stm.exp, Alloc):
+                self._alloc(stm.pat[0], stm.exp, stm.prov)
+            else:
+                out.append(self._stm(stm))
+        return tuple(out)
+
+    def _stm(self, stm: Stm) -> Stm:
+        exp: Exp = stm.exp
+        if isinstance(exp, _SEGOPS):
+            exp = self._inner(exp)
+        elif isinstance(exp, Loop):
+            if isinstance(exp.form, ForLoop):
+                self.bounds.index(exp.form.index, poly_of(exp.form.bound))
+            for param in exp.params:
+                self.bounds.made[param.name] = stm
+            exp = replace(
+                exp,
+                params=tuple(self._rebound(param) for param in exp.params),
+                body=Body(self._stms(exp.body.stms), exp.body.results),
+            )
+        elif type(exp) in NESTED:
+            exp = map_stms(exp, self._stms)
+        return Stm(tuple(self._rebound(param) for param in stm.pat), exp, stm.prov)
+
+    def _inner(self, exp: SegOp) -> SegOp:
+        """An operator inside the kernel: at block level, its points are threads of their own."""
+        for index, bound in exp.space.dims:
+            self.bounds.index(index, bound)
+        if exp.level == "thread":
+            changed = map_stms(exp, self._stms)
+            assert isinstance(changed, _SEGOPS)
+            return changed
+        outer = self.owner
+        self.owner = Owner(outer.dims + exp.space.dims)
+        exp = self._owned(exp, top=False)
+        self.owner = outer
+        return exp
+
+    def _operator(self, fn: Lambda) -> Lambda:
+        """An operator's function, which nobody can number the calls of: all it has is private."""
+        if not any(isinstance(stm.exp, Alloc) for stm in all_stms(fn.body.stms)):
+            return fn
+        outer = self.owner
+        self.owner = Owner(())
+        stms = self._stms(fn.body.stms)
+        body = Body((*self.owner.private, *stms), fn.body.results)
+        self.owner = outer
+        return Lambda(fn.params, body, fn.returns)
+
+    # --- one block ---
+
+    def _alloc(self, param: Param, exp: Alloc, prov: Prov) -> None:
+        """Decide where a block of the kernel goes."""
+        size = exp.count.constant
+        if exp.space == "shared":
+            self.owner.private.append(Stm((param,), exp, prov))
+        elif size is not None and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left):
+            self.owner.left -= size * BYTES[exp.prim]
+            kind = Mem(exp.prim, "private")
+            self.in_place[param.name] = kind
+            new = Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
+            self.owner.private.append(new)
+        else:
+            self._expand(param, exp, prov)
+
+    def _expand(self, param: Param, exp: Alloc, prov: Prov) -> None:
+        """Procedure 4.5 for one block."""
+        name = base_of(param.name)
+        count = self.bounds.outside(exp.count, prov, self.before) if self.owner.dims else None
+        if count is None:
+            raise Limitation(
+                f"How much memory `{name.removesuffix('_mem')}` needs is known only inside the "
+                "kernel, where nothing can be allocated.",
+                prov[0] if prov else NOWHERE,
+                "Use an array whose size does not depend on values computed by the same thread.",
+            )
+        total = Poly.product(bound for _, bound in self.owner.dims) * count
+        new = Param(self.ctx.fresh(param.name), Mem(exp.prim))
+        self.before.append(Stm((new,), Alloc(total, exp.prim), prov))
+        self.moved[param.name] = (new.name, self.owner, count)
+        order = "one thread's after another's"
+        if self.ctx.options.target == "cuda":
+            order = "those of all threads at one index next to each other"
+        self.ctx.remark(
+            Remark(
+                "note",
+                "memory/expand",
+                prov,
+                f"Every thread needs `{name.removesuffix('_mem')}` in memory of its own: all are "
+                f"in one block, {order}.",
+                numbers=(
+                    ("per thread", size_text(exp.prim, count)),
+                    ("in all", size_text(exp.prim, total)),
+                ),
+                stage=self.ctx.stage,
+            )
+        )
+
+    def _rebound(self, param: Param) -> Param:
+        """A name with its array's new place."""
+        kind = param.type
+        if not isinstance(kind, Array) or kind.mem is None or kind.mem.block not in self.moved:
+            return param
+        block, owner, count = self.moved[kind.mem.block]
+        lmad = self._place(kind.mem.lmad, owner, count)
+        return Param(param.name, Array(kind.prim, kind.shape, MemBind(block, lmad)), param.unique)
+
+    def _place(self, lmad: Lmad[Poly], owner: Owner, count: Poly) -> Lmad[Poly]:
+        """An index function for the current thread's part of the expanded block."""
+        flat, points = Poly.const(0), Poly.const(1)
+        for index, bound in owner.dims:
+            flat = flat * bound + Poly.var(index)
+            points = points * bound
+        if self.ctx.options.target != "cuda":
+            return Lmad(flat * count + lmad.offset, lmad.dims)
+        dims = tuple(Dim(dim.size, dim.stride * points) for dim in lmad.dims)
+        return Lmad(flat + lmad.offset * points, dims)

@@ -1,0 +1,286 @@
+"""Inside a kernel, keep blocks made there from travelling through loops and branches.
+
+A block that is allocated once outside has one place per thread, and an index function says where. A
+loop or branch that hands such blocks on would need that place at run time. So a loop's array gets
+one block before the loop, into which each iteration's result is copied; and the results of two
+branches go into one block made before them. Blocks from outside the kernel may travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from compiler.base.context import Ctx
+from compiler.base.errors import Limitation
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Remark
+from compiler.base.spans import NOWHERE, Prov
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    Body,
+    Copy,
+    If,
+    Loop,
+    Mem,
+    MemBind,
+    Operand,
+    Param,
+    Stm,
+    Type,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.walk import NESTED, Replacement, map_stms, subst
+from compiler.storage.state import size_text
+
+
+class Settler:
+    """One kernel's blocks; `types` must hold what is bound outside, and gets what is inside."""
+
+    def __init__(self, ctx: Ctx, types: dict[Name, Type]) -> None:
+        self.ctx = ctx
+        self.types = types
+        self.outside = {name for name, kind in types.items() if isinstance(kind, Mem)}
+        """Blocks that may travel: those made outside the kernel, and names for them."""
+        self.mapping: dict[Name, Replacement] = {}
+        """What became of names that are no longer bound."""
+
+    def settle(self, stms: Sequence[Stm]) -> list[Stm]:
+        """The statements of a body, in order."""
+        out: list[Stm] = []
+        for stm in stms:
+            if self.mapping:
+                stm = subst(stm, self.mapping)
+            if isinstance(stm.exp, If):
+                self._branches(stm, stm.exp, out)
+            elif isinstance(stm.exp, Loop):
+                self._loop(stm, stm.exp, out)
+            else:
+                if type(stm.exp) in NESTED:
+                    exp = map_stms(stm.exp, lambda inner: tuple(self.settle(inner)))
+                    stm = Stm(stm.pat, exp, stm.prov)
+                out.append(stm)
+            self._bind(out[-1].pat)
+        return out
+
+    def _bind(self, params: Iterable[Param]) -> None:
+        for param in params:
+            self.types[param.name] = param.type
+
+    def _mem(self, array: Name) -> MemBind:
+        kind = self.types[array]
+        assert isinstance(kind, Array)
+        assert kind.mem is not None
+        return kind.mem
+
+    def _allocate(self, like: Param, kind: Array, prov: Prov, out: list[Stm]) -> Name:
+        """A block for an array of that shape, in the space of the block parameter `like`."""
+        assert isinstance(like.type, Mem)
+        name = self.ctx.fresh(like.name)
+        count = Poly.product(kind.shape)
+        self._bind((Param(name, like.type),))
+        made = Alloc(count, kind.prim, like.type.space)
+        out.append(Stm((Param(name, like.type),), made, prov))
+        return name
+
+    def _copied(self, array: Name, kind: Array, block: Name, prov: Prov, out: list[Stm]) -> Name:
+        """A statement that copies `array` to the start of `block`."""
+        name = self.ctx.fresh(array)
+        mem = MemBind(block, Lmad.row_major(kind.shape))
+        param = Param(name, Array(kind.prim, kind.shape, mem))
+        self._bind((param,))
+        out.append(Stm((param,), Copy(array), prov))
+        return name
+
+    def _forget(self, parts: Sequence[Param], array: Param, block: Name) -> Param:
+        """The array at the start of `block`; the parts of its place become what they now are."""
+        kind = array.type
+        assert isinstance(kind, Array)
+        assert kind.mem is not None
+        lmad = Lmad.row_major(kind.shape)
+        self.mapping[parts[0].name] = block
+        for old, new in [
+            (kind.mem.lmad.offset, lmad.offset),
+            *zip(kind.mem.lmad.strides, lmad.strides, strict=True),
+        ]:
+            name = old.as_name
+            if name is not None and any(name == part.name for part in parts):
+                self.mapping[name] = new
+        return Param(array.name, Array(kind.prim, kind.shape, MemBind(block, lmad)), array.unique)
+
+    # --- branches ---
+
+    def _branches(self, stm: Stm, exp: If, out: list[Stm]) -> None:
+        bodies = [self._body(exp.then), self._body(exp.orelse)]
+        pat: list[Param] = list(stm.pat)
+        dropped: set[int] = set()
+        for first, last in carried(stm.pat):
+            blocks = [str(body.results[first]) for body in bodies]
+            if all(block in self.outside for block in blocks):
+                self.outside.add(stm.pat[first].name)
+                continue
+            kind = stm.pat[last].type
+            assert isinstance(kind, Array)
+            names = {param.name for param in stm.pat}
+            if any(names & size.names() for size in kind.shape):
+                raise _unknown_size(stm.pat[last].name, stm.prov, "a branch")
+            block = self._allocate(stm.pat[first], kind, stm.prov, out)
+            bodies = [self._into(body, first, last, kind, block, stm.prov) for body in bodies]
+            pat[last] = self._forget(stm.pat[first:last], stm.pat[last], block)
+            dropped.update(range(first, last))
+        then, orelse = (Body(body.stms, _without(body.results, dropped)) for body in bodies)
+        out.append(Stm(_without(pat, dropped), If(exp.cond, then, orelse), stm.prov))
+
+    def _body(self, body: Body) -> Body:
+        stms = tuple(self.settle(body.stms))
+        results = subst(body.results, self.mapping) if self.mapping else body.results
+        return Body(stms, results)
+
+    def _into(
+        self, body: Body, first: int, last: int, kind: Array, block: Name, prov: Prov
+    ) -> Body:
+        """A branch whose result lies at the start of `block`: built there, or copied."""
+        array, made = str(body.results[last]), body.results[first]
+        count = Poly.product(kind.shape)
+        lmad = self._mem(array).lmad
+        alone = body.results.count(made) == 1 and lmad.offset == 0 and lmad.is_row_major()
+        for at, stm in enumerate(body.stms):
+            exp = stm.exp
+            if isinstance(exp, Alloc) and stm.pat[0].name == made:
+                if alone and exp.count == count:
+                    rest = Body(body.stms[:at] + body.stms[at + 1 :], body.results)
+                    return subst(rest, {str(made): block})
+                break
+        stms = list(body.stms)
+        copied = self._copied(array, kind, block, prov, stms)
+        results = (*body.results[:last], copied, *body.results[last + 1 :])
+        return Body(tuple(stms), results)
+
+    # --- loops ---
+
+    def _loop(self, stm: Stm, exp: Loop, out: list[Stm]) -> None:
+        local = self._local(exp)
+        params, init, pat = list(exp.params), list(exp.init), list(stm.pat)
+        blocks: dict[int, Name] = {}
+        dropped: set[int] = set()
+        names = {param.name for param in params}
+        for first, last in carried(exp.params):
+            if first not in local:
+                self.outside |= {params[first].name, pat[first].name}
+                continue
+            kind = params[last].type
+            assert isinstance(kind, Array)
+            if any(names & size.names() for size in kind.shape):
+                raise _unknown_size(params[last].name, stm.prov, "a loop")
+            block, init[last] = self._start(exp, first, last, kind, stm.prov, out)
+            blocks[last] = block
+            pat[last] = self._forget(pat[first:last], pat[last], block)
+            params[last] = self._forget(params[first:last], params[last], block)
+            dropped.update(range(first, last))
+        self._bind(params)
+        body = self._body(exp.body)
+        if blocks:
+            body = self._back(body, blocks, params, stm.prov)
+        body = Body(body.stms, _without(body.results, dropped))
+        new = Loop(_without(params, dropped), _without(init, dropped), exp.form, body)
+        out.append(Stm(_without(pat, dropped), new, stm.prov))
+
+    def _local(self, exp: Loop) -> set[int]:
+        """Places of the block parameters through which a block made in the kernel may go."""
+        firsts = {exp.params[first].name: first for first, _ in carried(exp.params)}
+        local: set[int] = set()
+        grown = True
+        while grown:
+            grown = False
+            for first in firsts.values():
+                start, end = str(exp.init[first]), str(exp.body.results[first])
+                stays = firsts[end] not in local if end in firsts else end in self.outside
+                if first not in local and not (start in self.outside and stays):
+                    local.add(first)
+                    grown = True
+        return local
+
+    def _start(
+        self, exp: Loop, first: int, last: int, kind: Array, prov: Prov, out: list[Stm]
+    ) -> tuple[Name, Name]:
+        """The block that a loop's array stays in, and the initial value there.
+
+        The initial value's own block serves if the loop consumes it.
+        """
+        array = str(exp.init[last])
+        mem = self._mem(array)
+        row_major = mem.lmad.offset == 0 and mem.lmad.is_row_major()
+        if exp.params[last].unique and mem.block not in self.outside and row_major:
+            return mem.block, array
+        block = self._allocate(exp.params[first], kind, prov, out)
+        return block, self._copied(array, kind, block, prov, out)
+
+    def _back(
+        self, body: Body, blocks: dict[int, Name], params: Sequence[Param], prov: Prov
+    ) -> Body:
+        """The iteration's results copied to where the next one looks for them.
+
+        A result that lies in a block which another copy may overwrite is first put elsewhere.
+        """
+        stms = list(body.stms)
+        results: list[Operand] = list(body.results)
+        moves: list[tuple[int, Array]] = []
+        for last, block in blocks.items():
+            kind = params[last].type
+            assert isinstance(kind, Array)
+            assert kind.mem is not None
+            mem = self._mem(str(results[last]))
+            if mem.block == block and mem.lmad.same_cells(kind.mem.lmad):
+                continue
+            if mem.block in blocks.values():
+                like = Param(block, self.types[block])
+                spare = self._allocate(like, kind, prov, stms)
+                results[last] = self._copied(str(results[last]), kind, spare, prov, stms)
+            moves.append((last, kind))
+        for last, kind in moves:
+            results[last] = self._copied(str(results[last]), kind, blocks[last], prov, stms)
+            size = size_text(kind.prim, Poly.product(kind.shape))
+            self.ctx.remark(
+                Remark(
+                    "note",
+                    "memory/double-buffer",
+                    prov,
+                    f"`{base_of(params[last].name)}` goes round a loop inside a kernel: each "
+                    "iteration's result is copied back to where the next one reads it.",
+                    numbers=(("copied per iteration", size),),
+                    stage=self.ctx.stage,
+                )
+            )
+        return Body(tuple(stms), tuple(results))
+
+
+def carried(params: Sequence[Param]) -> list[tuple[int, int]]:
+    """Places of block parameters and of the arrays after them that live there."""
+    found: list[tuple[int, int]] = []
+    for first, param in enumerate(params):
+        if isinstance(param.type, Mem):
+            for last in range(first + 1, len(params)):
+                kind = params[last].type
+                if isinstance(kind, Array):
+                    if kind.mem is not None and kind.mem.block == param.name:
+                        found.append((first, last))
+                    break
+    return found
+
+
+_Item = TypeVar("_Item")
+
+
+def _without(items: Sequence[_Item], dropped: set[int]) -> tuple[_Item, ...]:
+    return tuple(item for k, item in enumerate(items) if k not in dropped)
+
+
+def _unknown_size(name: Name, prov: Prov, where: str) -> Limitation:
+    return Limitation(
+        f"The size of `{base_of(name)}` changes in {where} inside a kernel, so its memory cannot "
+        "be reserved beforehand.",
+        prov[0] if prov else NOWHERE,
+        "Give it the largest size that it can have, and keep count of what is in use.",
+    )
