@@ -1,0 +1,372 @@
+"""Array literals, ranges, indexing, slices and updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name, base_of
+from compiler.frontend import typed as ty
+from compiler.frontend.types import Array, PrimT, Type, row_of
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Operand, Select, Un, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.lower.build import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    Arr,
+    Message,
+    Value,
+    both,
+    either,
+    operand,
+    show_shape,
+)
+from compiler.lower.exps import Exps, literal
+from compiler.lower.leaves import leaves
+
+MINUS_ONE = Lit(-1, "i64")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Checked positions in an array: its first dimensions, and the text for messages."""
+
+    dims: tuple[ir.DimIndex, ...]
+    checks: tuple[SE, ...]
+    text: Message
+
+
+def add(lhs: SE, rhs: SE) -> SE:
+    """`lhs + rhs` at i64, folded where both are literals."""
+    return _fold("+", lhs, rhs)
+
+
+def sub(lhs: SE, rhs: SE) -> SE:
+    """`lhs - rhs` at i64, folded where both are literals."""
+    return _fold("-", lhs, rhs)
+
+
+def _fold(op: str, lhs: SE, rhs: SE) -> SE:
+    if isinstance(rhs, Lit):
+        if rhs.value == 0:
+            return lhs
+        if isinstance(lhs, Lit):
+            return literal(lhs.value + rhs.value if op == "+" else lhs.value - rhs.value, "i64")
+    if op == "+" and lhs == ZERO:
+        return rhs
+    return Bin(op, "i64", lhs, rhs)
+
+
+class Arrays(Exps):
+    """Lowering of the array expressions that are syntax."""
+
+    def array_lit(self, e: ty.ArrayLit, hint: Name) -> Value:
+        """One literal per leaf of the element type."""
+        if not isinstance(e.type, Array):
+            raise CompilerBug("an array literal of no array type", e.span)
+        elem = row_of(e.type)
+        rows = [self.lower(x) for x in e.elems]
+        self.prov = (e.span,)
+        declared = leaves(elem) or (("bool", (), ""),)
+        names = self.names(hint or "a", (end for _, _, end in declared))
+        result: list[Arr] = []
+        for k, (prim, dims, _) in enumerate(declared):
+            column = [row[k] if row else FALSE for row in rows]
+            first = column[0] if column else None
+            if isinstance(first, Arr):
+                shape = first.shape
+            else:
+                shape = tuple(self.known_size(d) or Poly.const(0) for d in dims)
+            elems = tuple(operand(self.expect(x, shape)) for x in column)
+            full = (Poly.const(len(elems)), *shape)
+            exp = ir.ArrayLit(elems) if elems else ir.Scratch(prim, full)
+            result.append(self.array(exp, prim, full, names[k]))
+        return tuple(result)
+
+    def string(self, e: ty.StringConst, hint: Name) -> Value:
+        """The bytes of a string."""
+        shape = (Poly.const(len(e.value)),)
+        elems = tuple(Lit(b, "u8") for b in e.value)
+        exp = ir.ArrayLit(elems) if elems else ir.Scratch("u8", shape)
+        return (self.array(exp, "u8", shape, hint or "s"),)
+
+    # --- ranges ------------------------------------------------------------------------------
+
+    def range_exp(self, e: ty.Range, hint: Name) -> Value:
+        """`first..second..end`: checked, counted, then an `Iota`."""
+        first = self.se(e.first)
+        second = None if e.second is None else self.se(e.second)
+        end = self.se(e.end)
+        self.prov = (e.span,)
+        prim = prim_of(first)
+        if not (poly_of(first) and poly_of(end)):
+            first, end = self.atom(first, "first"), self.atom(end, "end")
+        text: list[str | SE] = ["Range ", first]
+        if second is not None:
+            second = self.atom(second, "second")
+            text += ["..", second]
+        text += [e.kind, end, " is invalid."]
+        start, stop = self.wide(first), self.wide(end)
+        if second is None:
+            step: SE = MINUS_ONE if e.kind == "..>" else ONE
+        else:
+            step = self.atom(sub(self.wide(second), start), "step")
+        count = self.range_count(e.kind, start, stop, step, tuple(text))
+        exp = ir.Iota(count, first, Conv("i64", prim, step) if prim != "i64" else step, prim)
+        if isinstance(step, Lit):
+            exp = ir.Iota(count, first, literal(step.value, prim), prim)
+        array = self.array(exp, prim, (count,), hint or "range")
+        if first == literal(0, prim) and step == ONE:
+            self.iotas[array.name] = count
+        self.bind_sizes(e.ext, e.type, (array,))
+        return (array,)
+
+    def wide(self, se: SE) -> SE:
+        """An integer as i64."""
+        prim = prim_of(se)
+        if prim == "i64":
+            return se
+        return literal(se.value, "i64") if isinstance(se, Lit) else Conv(prim, "i64", se)
+
+    def range_count(self, kind: str, start: SE, stop: SE, step: SE, text: Message) -> Poly:
+        """How many elements a range has; asserts that it is valid."""
+        distance = sub(stop, start)
+        inclusive = kind == "..."
+        if step == ONE:
+            total = self.poly(distance)
+            if not self.is_nonneg(total):
+                self.check(Bin("<=", "i64", start, stop), text)
+            return total + 1 if inclusive else total
+        if step == MINUS_ONE and not inclusive:
+            self.check(Bin("<=", "i64", stop, start), text)
+            return self.poly(sub(start, stop))
+        up, down = Bin("<=", "i64", start, stop), Bin("<=", "i64", stop, start)
+        rises, falls = Bin("<", "i64", ZERO, step), Bin("<", "i64", step, ZERO)
+        if kind == "..<":
+            self.check(both(rises, up), text)
+            round_up = sub(step, ONE)
+        elif kind == "..>":
+            self.check(both(falls, down), text)
+            round_up = add(step, ONE)
+        else:
+            self.check(either(both(rises, up), both(falls, down)), text)
+            return self.poly(Bin("//", "i64", distance, step), "n") + 1
+        return self.poly(Bin("//", "i64", add(distance, round_up), step), "n")
+
+    # --- positions ---------------------------------------------------------------------------
+
+    def place(self, dims: tuple[ty.DimIndex, ...], shape: tuple[Poly, ...]) -> Place:
+        """Positions in an array of that shape, with what must hold for them."""
+        found: list[ir.DimIndex] = []
+        checks: list[SE] = []
+        text: list[str | SE] = ["Index ["]
+        for k, dim in enumerate(dims):
+            if k:
+                text.append(", ")
+            if isinstance(dim, ty.IndexFix):
+                at = self.position(self.se(dim.at))
+                found.append(DimFix(at))
+                checks.append(self.in_bounds(at, shape[k]))
+                text.append(at)
+            else:
+                piece, ok, words = self.slice_dim(dim, shape[k])
+                found.append(piece)
+                checks.append(ok)
+                text.extend(words)
+        text += ["] out of bounds for array of shape ", *show_shape(shape), "."]
+        return Place(tuple(found), tuple(checks), tuple(text))
+
+    def position(self, at: SE) -> SE:
+        """An index as i64, simple enough to be mentioned several times."""
+        at = self.wide(at)
+        if isinstance(at, Conv) and isinstance(at.arg, Lit | Var):
+            return at
+        poly = poly_of(at)
+        if poly is None or len(poly.terms) > 3 or any(len(mono) > 1 for mono in poly.terms):
+            return self.atom(at, "i")
+        return at
+
+    def in_bounds(self, at: SE, size: Poly) -> SE:
+        """`0 <= at < size`, or as much of it as is not plain already."""
+        poly = self.index_poly(at)
+        low: SE = Bin("<=", "i64", ZERO, at)
+        high: SE = Bin("<", "i64", at, se_of(size))
+        if poly is not None:
+            if self.is_nonneg(poly):
+                low = TRUE
+            if self.is_nonneg(size - 1 - poly):
+                high = TRUE
+        return both(low, high)
+
+    def index_poly(self, at: SE) -> Poly | None:
+        """An index as a polynomial of names whose range may be known."""
+        if isinstance(at, Conv) and isinstance(at.arg, Var) and at.arg.name in self.upper:
+            return Poly.var(at.arg.name)
+        poly = poly_of(at)
+        return None if poly is None else poly.subst(self.defined)
+
+    def slice_dim(self, dim: ty.IndexSlice, size: Poly) -> tuple[DimSlice, SE, Message]:
+        """One `start:stop:step`: the slice, when it is valid, and how it reads."""
+        step: SE = ONE if dim.step is None else self.atom(self.se(dim.step), "step")
+        length = se_of(size)
+        start = None if dim.start is None else self.simple(self.se(dim.start), "start")
+        stop = None if dim.stop is None else self.simple(self.se(dim.stop), "stop")
+        if not isinstance(step, Lit):
+            back: SE = Bin("<", "i64", step, ZERO)
+            start = start or self.atom(Select(back, sub(length, ONE), ZERO), "start")
+            stop = stop or self.atom(Select(back, MINUS_ONE, length), "stop")
+        elif step.value < 0:
+            start, stop = start or self.simple(sub(length, ONE), "start"), stop or MINUS_ONE
+        else:
+            start, stop = start or ZERO, stop or length
+        words: Message = (start, ":", stop)
+        if dim.step is not None:
+            words = (*words, ":", step)
+        if step == ONE:
+            return self.unit_slice(start, stop, size, words)
+        return self.strided_slice(start, stop, step, size, words, dim)
+
+    def simple(self, se: SE, hint: str) -> SE:
+        """`se` itself if it is a polynomial, else a name for it."""
+        return se if poly_of(se) is not None else self.atom(se, hint)
+
+    def unit_slice(
+        self, start: SE, stop: SE, size: Poly, words: Message
+    ) -> tuple[DimSlice, SE, Message]:
+        """`start:stop`; valid if empty, or ordered and inside."""
+        first, last = self.poly(start), self.poly(stop)
+        count = last - first
+        inside: SE = TRUE
+        if not self.is_nonneg(first):
+            inside = both(inside, Bin("<=", "i64", ZERO, start))
+        if not self.is_nonneg(count):
+            inside = both(inside, Bin("<=", "i64", start, stop))
+        if not self.is_nonneg(size - last):
+            inside = both(inside, Bin("<=", "i64", stop, se_of(size)))
+        ok = either(Bin("==", "i64", start, stop), inside) if inside != TRUE else inside
+        return DimSlice(start, count, ONE), ok, words
+
+    def strided_slice(
+        self, start: SE, stop: SE, step: SE, size: Poly, words: Message, dim: ty.IndexSlice
+    ) -> tuple[DimSlice, SE, Message]:
+        """`start:stop:step`; valid if empty, or the first and last element are inside."""
+        length = se_of(size)
+        if step == MINUS_ONE and dim.start is None and dim.stop is None:
+            return DimSlice(start, size, step), TRUE, words
+        distance = sub(stop, start)
+        if isinstance(step, Lit) and step.value == 0:
+            return DimSlice(start, Poly.const(0), step), FALSE, words
+        if step == MINUS_ONE:
+            count = self.poly(sub(start, stop))
+        else:
+            safe = step
+            if not isinstance(step, Lit):
+                is_zero = Bin("==", "i64", step, ZERO)
+                safe = self.atom(Select(is_zero, ONE, step), "step")
+            towards = Un("sgn", "i64", safe)
+            rounded = add(distance, sub(safe, towards))
+            if isinstance(safe, Lit):
+                rounded = add(distance, Lit(int(safe.value) - (1 if safe.value > 0 else -1), "i64"))
+            count = self.poly(Bin("//", "i64", rounded, safe), "n")
+        last = add(start, Bin("*", "i64", sub(se_of(count), ONE), step))
+        up = both(Bin("<=", "i64", ZERO, start), Bin("<=", "i64", start, stop))
+        up = both(up, Bin("<", "i64", last, length))
+        down = both(Bin("<=", "i64", MINUS_ONE, stop), Bin("<=", "i64", stop, start))
+        down = both(down, both(Bin("<", "i64", start, length), Bin("<=", "i64", ZERO, last)))
+        if isinstance(step, Lit):
+            fits = up if step.value > 0 else down
+        else:
+            fits = Select(Bin("<", "i64", step, ZERO), down, up)
+        ok = either(Bin("==", "i64", se_of(count), ZERO), fits)
+        if not isinstance(step, Lit):
+            ok = both(Bin("!=", "i64", step, ZERO), ok)
+        return DimSlice(start, count, step), ok, words
+
+    def check_place(self, place: Place) -> None:
+        """Assert that the positions are inside."""
+        cond: SE = TRUE
+        for check in place.checks:
+            cond = both(cond, check)
+        self.check(cond, place.text)
+
+    # --- reading and writing -----------------------------------------------------------------
+
+    def index(self, e: ty.Index, hint: Name) -> Value:
+        """An element or a view per leaf."""
+        value = self.lower(e.array)
+        first = value[0]
+        if not isinstance(first, Arr):
+            raise CompilerBug("an index into no array", e.span)
+        self.prov = (e.span,)
+        place = self.place(e.dims, first.shape)
+        self.prov = (e.span,)
+        self.check_place(place)
+        if not leaves(e.type):
+            return ()
+        names = self.names(hint or self.part_name(e, first), (end for _, _, end in leaves(e.type)))
+        result = tuple(
+            self.read(x, place.dims, name)
+            for x, name in zip(value, names, strict=True)
+            if isinstance(x, Arr)
+        )
+        self.bind_sizes(e.ext, e.type, result)
+        return result
+
+    def part_name(self, e: ty.Index, array: Arr) -> Name:
+        """What a part of an array is called."""
+        base = base_of(e.array.name if isinstance(e.array, ty.Var) else array.name)
+        return f"{base}_el" if isinstance(e.type, PrimT) else f"{base}_part"
+
+    def read(self, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) -> SE | Arr:
+        """`array[dims]`, not checked."""
+        if len(dims) == len(array.shape) and all(isinstance(d, DimFix) for d in dims):
+            at = tuple(d.at for d in dims if isinstance(d, DimFix))
+            return self.scalar(ir.Index(array.name, at), array.prim, name)
+        full, shape = self.whole(array, dims)
+        return self.array(ir.Slice(array.name, full), array.prim, shape, name)
+
+    def whole(
+        self, array: Arr, dims: tuple[ir.DimIndex, ...]
+    ) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
+        """`dims` with the array's other dimensions in full, and the shape that they select."""
+        rest = tuple(DimSlice(ZERO, n, ONE) for n in array.shape[len(dims) :])
+        full = (*dims, *rest)
+        return full, tuple(d.count for d in full if isinstance(d, DimSlice))
+
+    def update(self, e: ty.Update, hint: Name) -> Value:
+        """The array with some positions replaced, per leaf."""
+        value = self.lower(e.array)
+        first = value[0]
+        if not isinstance(first, Arr):
+            raise CompilerBug("an update of no array", e.span)
+        self.prov = (e.span,)
+        place = self.place(e.dims, first.shape)
+        new = self.lower(e.value)
+        self.prov = (e.span,)
+        self.check_place(place)
+        if not new:
+            return value
+        hint = hint or (e.array.name if isinstance(e.array, ty.Var) else "")
+        names = self.names(base_of(hint), (end for _, _, end in leaves(e.type)))
+        result: list[Arr] = []
+        taken: set[Name] = set()
+        for array, leaf, name in zip(value, new, names, strict=True):
+            assert isinstance(array, Arr)
+            if array.name in taken:
+                array = self.array(ir.Copy(array.name), array.prim, array.shape, name)
+            taken.add(array.name)
+            full, shape = self.whole(array, place.dims)
+            item: Operand = operand(self.expect(leaf, shape))
+            exp = ir.Update(array.name, full, item)
+            result.append(self.array(exp, array.prim, array.shape, name))
+        return tuple(result)
+
+    def rows_of(self, t: Type) -> Type:
+        """The type of an array's rows."""
+        if not isinstance(t, Array):
+            raise CompilerBug("rows of no array")
+        return row_of(t)

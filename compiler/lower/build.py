@@ -1,0 +1,303 @@
+"""Statements under construction: names, blocks, sizes and checks.
+
+A lowered value is a tuple of leaves (`leaves.py`): scalar expressions, and arrays with the shape
+that they really have. Shapes are trusted over declared types; where the two differ and cannot be
+shown equal, a check and a reshape stand between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name, base_of
+from compiler.base.prim import Prim
+from compiler.base.spans import NOWHERE, Prov
+from compiler.frontend.typed import Exp as TypedExp
+from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import SE, Bin, Lit, Operand, Param, Stm, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.lower.leaves import leaves
+
+Shape = tuple[Poly, ...]
+TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
+ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
+
+
+@dataclass(frozen=True, slots=True)
+class Arr:
+    """An array variable and its shape."""
+
+    name: Name
+    prim: Prim
+    shape: Shape
+
+
+Leaf = SE | Arr
+Value = tuple[Leaf, ...]
+Message = tuple[str | SE, ...]
+
+
+def operand(leaf: Leaf) -> Operand:
+    """A leaf as an operand."""
+    return leaf.name if isinstance(leaf, Arr) else leaf
+
+
+def leaf_type(leaf: Leaf) -> ir.Type:
+    """The IR type of a leaf."""
+    if isinstance(leaf, Arr):
+        return ir.Array(leaf.prim, leaf.shape)
+    return ir.Scalar(prim_of(leaf))
+
+
+def both(lhs: SE, rhs: SE) -> SE:
+    """`lhs && rhs`, shorter where one is a literal."""
+    if lhs == TRUE or rhs == FALSE:
+        return rhs
+    return lhs if rhs == TRUE or lhs == FALSE else Bin("&&", "bool", lhs, rhs)
+
+
+def either(lhs: SE, rhs: SE) -> SE:
+    """`lhs || rhs`, shorter where one is a literal."""
+    if lhs == FALSE or rhs == TRUE:
+        return rhs
+    return lhs if rhs == FALSE or lhs == TRUE else Bin("||", "bool", lhs, rhs)
+
+
+def show_shape(shape: Iterable[Poly]) -> Message:
+    """`[n][m]` in a message."""
+    parts: list[str | SE] = []
+    for dim in shape:
+        parts += ["[", se_of(dim), "]"]
+    return tuple(parts)
+
+
+class Builder:
+    """The state of lowering one function."""
+
+    def __init__(self, ctx: Ctx) -> None:
+        self.ctx = ctx
+        self.used: set[Name] = set()
+        self.stms: list[Stm] = []
+        self.env: dict[Name, Value] = {}
+        self.sizes: dict[Name, Poly] = {}
+        self.prov: Prov = ()
+        self.unsafe = False
+        self.defined: dict[Name, Poly] = {}
+        """i64 names that were bound to a polynomial of others."""
+        self.upper: dict[Name, Poly] = {}
+        """Integer names that count from 0 up to, not including, this."""
+        self.iotas: dict[Name, Poly] = {}
+        """Arrays `0, 1, .. n-1` and their `n`."""
+        self.nonneg: set[Name] = set()
+        self.named: list[dict[SE, Name]] = [{}]
+        """By open block: size expressions that have a name already."""
+
+    def lower(self, e: TypedExp, hint: Name = "") -> Value:
+        """The value of `e`; `hint` is the name that its result would like."""
+        raise NotImplementedError
+
+    def constant(self, name: Name) -> Value | None:
+        """The value of a top-level constant."""
+        raise NotImplementedError
+
+    # --- names and statements ----------------------------------------------------------------
+
+    def name(self, hint: str) -> Name:
+        """`hint` itself if it is a full name and still free, else a new name like it."""
+        base = base_of(hint)
+        if base != hint and hint not in self.used:
+            self.used.add(hint)
+            return hint
+        return self.ctx.fresh(base)
+
+    def names(self, hint: str, suffixes: Iterable[str]) -> list[Name]:
+        """A name for each leaf of one value."""
+        ends = list(suffixes)
+        if len(ends) == 1:
+            return [self.name(hint or "t")]
+        base = base_of(hint) if hint else "t"
+        return [self.ctx.fresh(f"{base}{end}") for end in ends]
+
+    def emit(self, pat: tuple[Param, ...], exp: ir.Exp) -> None:
+        """Append `let pat = exp`."""
+        self.stms.append(Stm(pat, exp, self.prov))
+
+    def scalar(self, exp: ir.Exp, prim: Prim, hint: str = "") -> Var:
+        """Bind a scalar."""
+        name = self.name(hint or "t")
+        self.emit((Param(name, ir.Scalar(prim)),), exp)
+        return Var(name, prim)
+
+    def array(self, exp: ir.Exp, prim: Prim, shape: Shape, hint: str = "") -> Arr:
+        """Bind an array."""
+        name = self.name(hint or "t")
+        self.emit((Param(name, ir.Array(prim, shape)),), exp)
+        return Arr(name, prim, shape)
+
+    def atom(self, se: SE, hint: str = "") -> SE:
+        """`se` as a literal or variable."""
+        if isinstance(se, Lit | Var):
+            return se
+        prim = prim_of(se)
+        var = self.scalar(se, prim, hint)
+        if prim == "i64":
+            poly = poly_of(se)
+            if poly is not None:
+                poly = poly.subst(self.defined)
+                if len(poly.terms) <= 3:
+                    self.defined[var.name] = poly
+            else:
+                self.named[-1].setdefault(se, var.name)
+        return var
+
+    def open(self) -> list[Stm]:
+        """Start a block; hand the answer to `close`."""
+        outer, self.stms = self.stms, []
+        self.named.append({})
+        return outer
+
+    def close(self, outer: list[Stm]) -> list[Stm]:
+        """End a block; its statements."""
+        inner, self.stms = self.stms, outer
+        self.named.pop()
+        return inner
+
+    # --- sizes -------------------------------------------------------------------------------
+
+    def poly(self, se: SE, hint: str = "") -> Poly:
+        """An i64 expression as a size; what is no polynomial gets a name, equal things the same."""
+        poly = poly_of(se)
+        if poly is not None:
+            return poly.subst(self.defined)
+        for block in self.named:
+            if se in block:
+                return Poly.var(block[se])
+        var = self.scalar(se, "i64", hint or "n")
+        self.named[-1][se] = var.name
+        return Poly.var(var.name)
+
+    def size(self, s: Size) -> Poly:
+        """A declared size."""
+        poly = self.known_size(s)
+        if poly is None:
+            raise CompilerBug(f"size {s} is not in scope", self.prov[0] if self.prov else NOWHERE)
+        return poly
+
+    def known_size(self, s: Size) -> Poly | None:
+        """A declared size, or None if it mentions a name that is not (yet) bound."""
+        match s:
+            case SizeConst(value):
+                return Poly.const(value)
+            case SizeVar(name):
+                poly = self.sizes.get(name)
+                if poly is not None:
+                    return poly
+                bound = self.env.get(name) or self.constant(name)
+                if not bound or isinstance(bound[0], Arr):
+                    return None
+                return self.poly(bound[0], name)
+            case SizeOp(op, lhs, rhs):
+                left, right = self.known_size(lhs), self.known_size(rhs)
+                return None if left is None or right is None else self.size_op(op, left, right)
+            case SizeExp(_, exp) if isinstance(exp, TypedExp):
+                found = self.lower(exp)[0]
+                return None if isinstance(found, Arr) else self.poly(found)
+        return None
+
+    def size_op(self, op: str, left: Poly, right: Poly) -> Poly:
+        """`left op right` as a size."""
+        match op:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "*":
+                return left * right
+        divisor = se_of(right)
+        if not right.constant:
+            self.check(Bin("!=", "i64", divisor, ZERO), ("division by zero",))
+        return self.poly(Bin(op, "i64", se_of(left), divisor))
+
+    def bind_sizes(self, names: tuple[Name, ...], t: Type, value: Value) -> None:
+        """Bind sizes that `t` mentions to what `value` has in their places."""
+        wanted = set(names)
+        if not wanted:
+            return
+        for (_, dims, _), leaf in zip(leaves(t), value, strict=True):
+            if isinstance(leaf, Arr):
+                for dim, actual in zip(dims, leaf.shape, strict=True):
+                    if isinstance(dim, SizeVar) and dim.name in wanted:
+                        wanted.discard(dim.name)
+                        self.sizes[dim.name] = actual
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def check(self, cond: SE, message: Message) -> None:
+        """Stop with `message` unless `cond`."""
+        if not self.unsafe and cond != TRUE:
+            self.emit((), ir.Assert(cond, message))
+
+    def is_nonneg(self, poly: Poly) -> bool:
+        """Whether `poly` is shown to be at least 0 by the ranges of indices and sizes."""
+        for _ in range(4):
+            worst: Name | None = None
+            rising: set[Name] = set()
+            for mono, coeff in poly.terms.items():
+                names = [n for n, _ in mono]
+                if any(n not in self.nonneg and n not in self.upper for n in names):
+                    return False
+                if coeff > 0:
+                    rising.update(names)
+                else:
+                    worst = next((n for n in names if n in self.upper), None)
+                    if worst is None:
+                        return False
+            if worst is None:
+                return True
+            if worst in rising:
+                return False
+            poly = poly.subst({worst: self.upper[worst] - 1})
+        return False
+
+    def expect(self, leaf: Leaf, shape: Shape, what: Message = ()) -> Leaf:
+        """`leaf` with the given shape: itself, or checked and reshaped."""
+        if not isinstance(leaf, Arr) or leaf.shape == shape:
+            return leaf
+        cond: SE = TRUE
+        for have, want in zip(leaf.shape, shape, strict=True):
+            if have != want:
+                cond = both(cond, Bin("==", "i64", se_of(have), se_of(want)))
+        text = what or (
+            "Value of shape ",
+            *show_shape(leaf.shape),
+            " cannot match shape ",
+            *show_shape(shape),
+            ".",
+        )
+        self.check(cond, text)
+        return self.array(ir.Reshape(shape, leaf.name), leaf.prim, shape, base_of(leaf.name))
+
+    def expect_all(self, value: Value, shapes: Iterable[Shape], what: Message = ()) -> Value:
+        """`expect` for every leaf."""
+        return tuple(self.expect(x, s, what) for x, s in zip(value, shapes, strict=True))
+
+    def shapes(self, t: Type) -> list[Shape]:
+        """The declared shapes of a type's leaves."""
+        return [tuple(self.size(d) for d in dims) for _, dims, _ in leaves(t)]
+
+    def params(self, names: Iterable[Name], t: Type, shapes: Iterable[Shape]) -> Value:
+        """Leaves of type `t` under these names."""
+        return tuple(
+            Arr(name, prim, shape) if shape else Var(name, prim)
+            for name, (prim, _, _), shape in zip(names, leaves(t), shapes, strict=True)
+        )
+
+
+def as_params(value: Value) -> tuple[Param, ...]:
+    """The parameters that bind variables."""
+    return tuple(Param(leaf.name, leaf_type(leaf)) for leaf in value if isinstance(leaf, Arr | Var))

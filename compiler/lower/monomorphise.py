@@ -1,0 +1,53 @@
+"""One version of every definition per type instance, and no functions as values.
+
+Needs: a checked program. Keeps: results, and the place of every expression; code of the prelude
+that is put in place has the place of the user's call. Result: monomorphic first-order definitions,
+each after those it refers to; lambdas occur only as arguments of intrinsics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.context import Ctx
+from compiler.base.errors import UsageError
+from compiler.frontend.typed import Def, TypedProg
+from compiler.lower.specialise import Specialiser
+from compiler.lower.static import Frame
+
+
+def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
+    """The part of `prog` that its entry points (or `ctx.options.entry`) need, specialised."""
+    wanted = ctx.options.entry
+    entries = tuple(e for e in prog.entries if not wanted or e.name == wanted)
+    if wanted and not entries:
+        known = ", ".join(e.name for e in prog.entries) or "none"
+        raise UsageError(f"There is no entry point `{wanted}`.", hint=f"Entry points: {known}.")
+    spec = Specialiser({d.name: d for d in prog.defs}, ctx)
+    names = {e.name for e in entries}
+    for code in prog.defs:
+        if code.is_entry and code.source_name in names:
+            _entry(spec, code)
+    return TypedProg(tuple(spec.done), entries)
+
+
+def _entry(spec: Specialiser, code: Def) -> None:
+    fr = Frame()
+    sizes = spec.fresh_sizes(code.size_params, fr)
+    params = tuple(spec.pat(p, fr) for p in code.params)
+    ext = spec.fresh_sizes(code.ext, fr)
+    body = spec.ev(code.body, fr)
+    ret = spec.type(code.ret, fr)
+    name = spec.ctx.fresh(code.name)
+    spec.done.append(
+        replace(
+            code,
+            name=name,
+            type_params=(),
+            size_params=sizes,
+            params=params,
+            ret=ret,
+            ext=ext,
+            body=body,
+        )
+    )

@@ -1,0 +1,313 @@
+"""The typed, monomorphic program as the core language FUN: first-order, A-normal, no records.
+
+Needs: `monomorphise` has run. Keeps: results and failures of every entry point. Gives: arrays of
+primitives only (arrays of tuples become tuples of arrays), sizes as polynomials over explicit i64
+parameters, and a check in front of whatever may fail.
+
+Provenance: a statement has the span of the expression that it computes. Code of the prelude that
+was put in place carries the user's call already; in functions of the prelude that are called, spans
+keep their file, and whoever inlines the call replaces them by the call's.
+
+Constants of the program are functions without parameters. An entry point evaluates those that it
+needs once, at its start; other functions take what they need of them as leading parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name, base_of
+from compiler.frontend import typed as ty
+from compiler.frontend.types import SizeVar
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, se_of
+from compiler.lower.build import Arr, Value, as_params, operand
+from compiler.lower.leaves import leaves
+from compiler.lower.soacs import Soacs
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A function that calls can refer to, and the constants that its calls pass first."""
+
+    fun: Function
+    needs: tuple[Name, ...]
+
+
+class Soa(Soacs):
+    """Lowers one definition after the other; one instance per definition."""
+
+    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], used: set[Name]) -> None:
+        super().__init__(ctx)
+        self.known = known
+        self.used = used
+        self.is_entry = False
+        self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
+        self.prologue: list[Stm] = []
+
+    def lower(self, e: ty.Exp, hint: Name = "") -> Value:
+        """The value of `e`; statements that compute it are appended to the open block."""
+        return LOWER[type(e)](self, e, hint)
+
+    def apply(self, e: ty.Apply, hint: Name) -> Value:
+        """A call of an intrinsic or of a definition."""
+        fn = e.fn
+        if not isinstance(fn, ty.Var):
+            raise CompilerBug("a call of something without a name", e.span)
+        if fn.name.startswith("intrinsics."):
+            value = self.intrinsic(e, fn, hint)
+        else:
+            value = self.call(e, fn, hint)
+        self.bind_sizes(e.ext, e.type, value)
+        return value
+
+    def call(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+        """A call; sizes go first, and results of unknown size come with their sizes."""
+        target = self.known[fn.name]
+        sizes = tuple(se_of(self.size(s)) for s in fn.size_args)
+        args = [leaf for a in e.args for leaf in self.lower(a)]
+        self.prov = (e.span,)
+        given: list[Any] = [*sizes, *args]
+        constants = [p for c in target.needs for p in self.constant_params(c)]
+        mapping: dict[Name, Poly] = {}
+        operands: list[Operand] = [_as_operand(p) for p in constants]
+        heads = target.fun.params[: len(constants)]
+        for param, actual in zip(heads, constants, strict=True):
+            mapping[param.name] = Poly.var(actual.name)
+        for param, leaf in zip(target.fun.params[len(constants) :], given, strict=True):
+            if isinstance(param.type, ir.Array):
+                shape = tuple(p.subst(mapping) for p in param.type.shape)
+                leaf = self.expect(leaf, shape)
+            elif param.type == I64:
+                poly = poly_of(leaf)
+                if poly is None:
+                    leaf = self.atom(leaf, param.name and base_of(param.name))
+                    poly = poly_of(leaf)
+                if poly is not None:
+                    mapping[param.name] = poly.subst(self.defined)
+            operands.append(operand(leaf))
+        return self.results(target.fun, tuple(operands), mapping, e, hint)
+
+    def results(
+        self,
+        fun: Function,
+        operands: tuple[Operand, ...],
+        mapping: dict[Name, Poly],
+        e: ty.Apply,
+        hint: Name,
+    ) -> Value:
+        """The statement of a call, with the results' shapes in the caller's names."""
+        ends = [end for _, _, end in leaves(e.type)]
+        extra = len(fun.results) - len(ends)
+        names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
+        names += self.names(hint or "r", ends)
+        pat, value = self.instance_params(fun.results, names, mapping)
+        self.nonneg.update(names[:extra])
+        self.emit(pat, ir.Call(fun.name, operands))
+        return value[extra:]
+
+    def instance_params(
+        self, params: tuple[Param, ...], names: list[Name], mapping: dict[Name, Poly]
+    ) -> tuple[tuple[Param, ...], Value]:
+        """New variables for a function's results; sizes to the left are in scope to the right."""
+        pat: list[Param] = []
+        value: list[Arr | Var] = []
+        for param, name in zip(params, names, strict=True):
+            t = param.type
+            if isinstance(t, ir.Array):
+                t = ir.Array(t.prim, tuple(p.subst(mapping) for p in t.shape))
+                value.append(Arr(name, t.prim, t.shape))
+            elif isinstance(t, ir.Scalar):
+                value.append(Var(name, t.prim))
+                if t == I64:
+                    mapping[param.name] = Poly.var(name)
+            pat.append(Param(name, t))
+        return tuple(pat), tuple(value)
+
+    # --- constants ---------------------------------------------------------------------------
+
+    def constant(self, name: Name) -> Value | None:
+        """The value of a top-level constant, evaluated at the start of the entry point."""
+        found = self.needs.get(name)
+        if found is None:
+            target = self.known.get(name)
+            if target is None or target.fun.params[len(self._heads(target)) :]:
+                return None
+            found = self.needs[name] = self._take(name, target)
+        params, value = found
+        extra = len(params) - self.sizes_of(name)
+        return value[len(params) - extra :]
+
+    def sizes_of(self, name: Name) -> int:
+        """How many of a constant's results are sizes of the others."""
+        fun = self.known[name].fun
+        named = {
+            n
+            for p in fun.results
+            if isinstance(p.type, ir.Array)
+            for d in p.type.shape
+            for n in d.names()
+        }
+        return sum(1 for p in fun.results if p.name in named)
+
+    def _heads(self, target: Lowered) -> list[Param]:
+        return [p for c in target.needs for p in self.known[c].fun.results]
+
+    def _take(self, name: Name, target: Lowered) -> tuple[tuple[Param, ...], Value]:
+        """Variables for a constant's results, bound in the prologue of an entry point."""
+        operands = [_as_operand(p) for c in target.needs for p in self.constant_params(c)]
+        mapping: dict[Name, Poly] = {}
+        heads = [p for c in target.needs for p in self.constant_params(c)]
+        for param, actual in zip(target.fun.params, heads, strict=True):
+            mapping[param.name] = Poly.var(actual.name)
+        names = [self.ctx.fresh(base_of(name)) for _ in target.fun.results]
+        pat, value = self.instance_params(target.fun.results, names, mapping)
+        if self.is_entry:
+            self.prologue.append(Stm(pat, ir.Call(target.fun.name, tuple(operands)), self.prov))
+        return pat, value
+
+    def constant_params(self, name: Name) -> tuple[Param, ...]:
+        """The variables that hold a constant's results here."""
+        self.constant(name)
+        return self.needs[name][0]
+
+    # --- definitions -------------------------------------------------------------------------
+
+    def definition(self, code: ty.Def) -> Lowered:
+        """One definition."""
+        self.is_entry = code.is_entry
+        self.prov = (code.span,)
+        size_params: list[Param] = []
+        for name in code.size_params:
+            mine = self.name(name)
+            self.sizes[name] = Poly.var(mine)
+            self.nonneg.add(mine)
+            size_params.append(Param(mine, I64))
+        params: list[Param] = []
+        later: list[tuple[ty.Pat, Value]] = []
+        for pat in code.params:
+            params.extend(self.parameter(pat, size_params, later))
+        for pat, value in later:
+            self.bind_pat(pat, value)
+        body = self.lower(code.body)
+        self.prov = (code.span,)
+        heads, results, value = self.function_results(code, body)
+        constants = [] if self.is_entry else [p for ps, _ in self.needs.values() for p in ps]
+        implicit = len(size_params) if self.is_entry else 0
+        fun = Function(
+            code.source_name if self.is_entry else code.name,
+            (*constants, *size_params, *params),
+            results,
+            ir.Body((*self.prologue, *self.stms), (*heads, *(operand(x) for x in value))),
+            self.is_entry,
+            implicit,
+            (code.span,),
+        )
+        return Lowered(fun, () if self.is_entry else tuple(self.needs))
+
+    def parameter(
+        self, pat: ty.Pat, size_params: list[Param], later: list[tuple[ty.Pat, Value]]
+    ) -> list[Param]:
+        """The IR parameters of one source parameter, which is bound at once."""
+        pairs = self.leaf_names(pat)
+        shapes = [
+            tuple(self.param_size(d, size_params) for d in dims) for _, dims, _ in leaves(pat.type)
+        ]
+        value = self.params([name for name, _ in pairs], pat.type, shapes)
+        self.bind_pat(pat, value)
+        return [
+            Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
+            for p, (_, unique) in zip(as_params(value), pairs, strict=True)
+        ]
+
+    def param_size(self, dim: Any, size_params: list[Param]) -> Poly:
+        """A size of a parameter; what an entry's caller cannot know becomes an implicit size."""
+        poly = self.known_size(dim)
+        if poly is None:
+            raise CompilerBug(f"size {dim} of a parameter is not in scope", self.prov[0])
+        return poly
+
+    def function_results(
+        self, code: ty.Def, body: Value
+    ) -> tuple[list[Operand], tuple[Param, ...], Value]:
+        """Results with their declared sizes; sizes that only the body knows are results as well."""
+        self.bind_sizes(code.ext, code.ret, body)
+        heads: list[Operand] = []
+        mapping: dict[Name, Poly] = {}
+        names: dict[Name, Name] = {}
+        declared = leaves(code.ret)
+        results: list[Param] = []
+        shapes: list[tuple[Poly, ...]] = []
+        for (_, dims, _), leaf in zip(declared, body, strict=True):
+            shape: list[Poly] = []
+            for at, dim in enumerate(dims):
+                known = None
+                if isinstance(dim, SizeVar) and dim.name in code.ext:
+                    if dim.name not in names:
+                        names[dim.name] = self.name(dim.name)
+                        actual = self.sizes[dim.name]
+                        heads.append(se_of(actual))
+                        mapping[names[dim.name]] = actual
+                        results.append(Param(names[dim.name], I64))
+                    known = Poly.var(names[dim.name])
+                else:
+                    known = self.known_size(dim)
+                    if known is None and isinstance(leaf, Arr):
+                        known = leaf.shape[at]
+                assert known is not None
+                shape.append(known)
+            shapes.append(tuple(shape))
+        value = self.expect_all(body, [tuple(p.subst(mapping) for p in s) for s in shapes])
+        result_names = self.names("res", (end for _, _, end in declared))
+        params = as_params(self.params(result_names, code.ret, shapes))
+        unique = code.unique
+        results += [Param(p.name, p.type, unique and isinstance(p.type, ir.Array)) for p in params]
+        return heads, tuple(results), value
+
+
+def _as_operand(p: Param) -> Operand:
+    return Var(p.name, p.type.prim) if isinstance(p.type, ir.Scalar) else p.name
+
+
+def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
+    """Stage `soa` of a monomorphic program."""
+    known: dict[Name, Lowered] = {}
+    used: set[Name] = set()
+    funs: list[Function] = []
+    for code in prog.defs:
+        lowered = Soa(ctx, known, used).definition(code)
+        known[code.name] = lowered
+        funs.append(lowered.fun)
+    return Prog(tuple(funs))
+
+
+LOWER: dict[type, Callable[[Soa, Any, Name], Value]] = {
+    ty.Const: Soa.const,
+    ty.StringConst: Soa.string,
+    ty.Var: Soa.var,
+    ty.PrimOp: Soa.prim_op,
+    ty.Convert: Soa.convert,
+    ty.PrimFun: Soa.prim_fun,
+    ty.Apply: Soa.apply,
+    ty.Let: Soa.let,
+    ty.If: Soa.if_exp,
+    ty.Match: Soa.match,
+    ty.Loop: Soa.loop,
+    ty.RecordExp: Soa.record,
+    ty.Project: Soa.project,
+    ty.RecordUpdate: Soa.record_update,
+    ty.ArrayLit: Soa.array_lit,
+    ty.Range: Soa.range_exp,
+    ty.Index: Soa.index,
+    ty.Update: Soa.update,
+    ty.Coerce: Soa.coerce,
+    ty.Assert: Soa.assert_exp,
+    ty.Constr: Soa.constr,
+    ty.Attr: Soa.attr,
+}

@@ -1,0 +1,199 @@
+"""What the specialiser knows about a name: a residual variable, a size, a type, or a function.
+
+Functions never exist at run time. A function value is its code with the frame it was made in; its
+free variables are found there when the code is put in place. Where code moves to a definition of
+its own, a `Barrier` stands between the frames: whatever is looked up through it becomes a parameter
+of that definition (defunctionalisation by specialisation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from compiler.base.names import Name
+from compiler.base.spans import NOWHERE
+from compiler.frontend.typed import Const, Def, Exp, Lambda, Var
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeExp,
+    SizeOp,
+    SizeVar,
+    Sum,
+    Type,
+)
+
+I64 = PrimT("i64")
+
+
+@dataclass(slots=True, eq=False)
+class Fun:
+    """A function value: code, where it was made, its instance, and the arguments it already has.
+
+    `code` is a definition, a lambda, or the name of an intrinsic. `types` is None for a local
+    definition whose instance is not chosen yet.
+    """
+
+    code: Def | Lambda | str
+    frame: Frame | None
+    types: tuple[Type, ...] | None = ()
+    sizes: tuple[Size, ...] = ()
+    args: tuple[Value, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Rec:
+    """A record some of whose fields are functions."""
+
+    fields: tuple[tuple[str, Value], ...]
+
+
+Value = Exp | Size | Type | Fun | Rec
+"""In frames an `Exp` is always a `Var` or `Const`; as an argument it is any residual expression."""
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """Names of one activation of some code, then those around it."""
+
+    parent: Frame | None = None
+    barrier: Barrier | None = None
+    """What stands between this frame and its parent."""
+    names: dict[Name, Value] = field(default_factory=dict)
+
+    def lookup(self, name: Name) -> Value | None:
+        """The value of `name` as seen from here; None for a global name."""
+        frame: Frame | None = self
+        barriers: list[Barrier] | None = None
+        while frame is not None:
+            value = frame.names.get(name)
+            if value is not None:
+                if barriers:
+                    for barrier in reversed(barriers):
+                        value = barrier.bring(value)
+                return value
+            if frame.barrier is not None:
+                barriers = [*barriers, frame.barrier] if barriers else [frame.barrier]
+            frame = frame.parent
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class Barrier:
+    """The wall around a new definition: names from outside become its parameters."""
+
+    fresh: Callable[[str], Name]
+    brought: dict[str, tuple[Exp, Var]] = field(default_factory=dict)
+    """By outer name: what it is outside and the parameter inside, in order of dependence."""
+    wrapped: dict[int, tuple[object, Value]] = field(default_factory=dict)
+
+    def bring(self, value: Value) -> Value:
+        """`value` as code behind the wall sees it."""
+        if isinstance(value, Exp):
+            return self._variable(value) if isinstance(value, Var) else value
+        if isinstance(value, Size):
+            return self.size(value)
+        if isinstance(value, Type):
+            return map_sizes(value, self.size)
+        known = self.wrapped.get(id(value))
+        if known is not None:
+            return known[1]
+        inside = self._wrap(value)
+        self.wrapped[id(value)] = (value, inside)
+        return inside
+
+    def _wrap(self, value: Fun | Rec) -> Value:
+        if isinstance(value, Rec):
+            return Rec(tuple((name, self.bring(v)) for name, v in value.fields))
+        frame = None if value.frame is None else Frame(value.frame, self)
+        types = value.types
+        if types is not None:
+            types = tuple(map_sizes(t, self.size) for t in types)
+        sizes = tuple(self.size(s) for s in value.sizes)
+        return Fun(value.code, frame, types, sizes, tuple(self.bring(a) for a in value.args))
+
+    def _variable(self, var: Var) -> Var:
+        known = self.brought.get(var.name)
+        if known is not None:
+            return known[1]
+        inside = Var(map_sizes(var.type, self.size), var.span, self.fresh(var.name))
+        self.brought[var.name] = (var, inside)
+        return inside
+
+    def size(self, size: Size) -> Size:
+        """A size whose names become parameters."""
+        if isinstance(size, SizeVar):
+            return SizeVar(self._variable(Var(I64, NOWHERE, size.name)).name)
+        if isinstance(size, SizeOp):
+            return SizeOp(size.op, self.size(size.lhs), self.size(size.rhs))
+        if isinstance(size, SizeExp):
+            known = self.brought.get(size.key)
+            if known is None and isinstance(size.exp, Exp):
+                known = (size.exp, Var(I64, size.exp.span, self.fresh("size")))
+                self.brought[size.key] = known
+            return size if known is None else SizeVar(known[1].name)
+        return size
+
+
+def map_sizes(t: Type, f: Callable[[Size], Size]) -> Type:
+    """`t` with `f` applied to every size; sizes that mention an arrow's own parameter included."""
+    if isinstance(t, Array):
+        return Array(tuple(f(d) for d in t.dims), map_sizes(t.elem, f))
+    if isinstance(t, Record):
+        return Record(tuple((name, map_sizes(ft, f)) for name, ft in t.fields)) if t.fields else t
+    if isinstance(t, Sum):
+        return Sum(tuple((c, tuple(map_sizes(p, f) for p in ps)) for c, ps in t.variants))
+    return t
+
+
+def collect_sizes(t: Type, into: list[Size]) -> None:
+    """All sizes of a type outside of arrows, from left to right."""
+    if isinstance(t, Array):
+        into.extend(t.dims)
+        collect_sizes(t.elem, into)
+    elif isinstance(t, Record):
+        for _, ft in t.fields:
+            collect_sizes(ft, into)
+    elif isinstance(t, Sum):
+        for _, payload in t.variants:
+            for pt in payload:
+                collect_sizes(pt, into)
+
+
+def type_key(t: Type) -> object:
+    """Equal for types that differ in sizes only."""
+    if isinstance(t, Array):
+        return (len(t.dims), type_key(t.elem))
+    if isinstance(t, Record):
+        return tuple((name, type_key(ft)) for name, ft in t.fields)
+    if isinstance(t, Sum):
+        return ("|", *((c, tuple(type_key(p) for p in ps)) for c, ps in t.variants))
+    if isinstance(t, Arrow):
+        return ("->", type_key(t.param), type_key(t.result))
+    return t
+
+
+def has_function(t: Type) -> bool:
+    """Whether values of `t` are functions or hold some."""
+    if isinstance(t, Record):
+        return any(has_function(ft) for _, ft in t.fields)
+    if isinstance(t, Arrow):
+        return True
+    return isinstance(t, Sum) and any(has_function(p) for _, ps in t.variants for p in ps)
+
+
+def value_key(value: Value) -> object:
+    """Equal only for values that make equal code; holds identities, so keep the values alive."""
+    if isinstance(value, Fun):
+        code = value.code if isinstance(value.code, str) else id(value.code)
+        frame = 0 if value.frame is None else id(value.frame)
+        return (code, frame, value.types, value.sizes, tuple(value_key(a) for a in value.args))
+    if isinstance(value, Rec):
+        return tuple((name, value_key(v)) for name, v in value.fields)
+    if isinstance(value, Var):
+        return value.name
+    return (value.type, value.value) if isinstance(value, Const) else value
