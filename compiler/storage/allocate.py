@@ -77,12 +77,8 @@ def _with_block(state: State, param: Param) -> tuple[Param, ...]:
 
 def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -> str:
     """`array`, or a copy of it if it does not lie row-major from the start of its block."""
-    lmad = state.mem(array).lmad
-    if (
-        lmad.offset == 0
-        and lmad.is_row_major()
-        and state.space_of(state.mem(array).block) == "device"
-    ):
+    mem = state.mem(array)
+    if mem.lmad.offset == 0 and state.is_row_major(mem.lmad):
         return array
     kind = state.array(array)
     state.note(
@@ -127,6 +123,14 @@ def _concat(state: State, stm: Stm, out: list[Stm]) -> None:
         "together from are copied into it.",
         ("copied", size_text(kind.prim, Poly.product(kind.shape))),
     )
+
+
+def _assert(state: State, stm: Stm, out: list[Stm]) -> None:
+    """Sizes that the program checks to be equal are equal from there on."""
+    assert isinstance(stm.exp, nodes.Assert)
+    if state.depth == 1:
+        state.known.assume(stm.exp.cond)
+    out.append(stm)
 
 
 def _view(state: State, stm: Stm, mem: MemBind, out: list[Stm]) -> None:
@@ -194,7 +198,7 @@ def _reshaped(state: State, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[P
     seen = lmad.reshape(shape)
     if isinstance(seen, Lmad):
         return seen
-    if lmad.is_row_major():
+    if state.is_row_major(lmad):
         return Lmad.row_major(shape, lmad.offset)
     normal = state.known.normal
     old = lmad.subst({name: normal(Poly.var(name)) for name in lmad.names()})
@@ -204,7 +208,7 @@ def _reshaped(state: State, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[P
         len(shape) != lmad.rank or old.size == Poly.product(map(normal, shape))
     ):
         return again
-    # Of equal rank and products that are not known to be equal: each size is checked to be the same.
+    # Equal ranks, and products that nobody knows to be equal: each size was checked to be.
     dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
     return Lmad(lmad.offset, dims)
 
@@ -248,6 +252,7 @@ def _no_soac(state: State, stm: Stm, out: list[Stm]) -> None:
 
 HANDLERS: dict[type, Handler] = {
     **dict.fromkeys(nodes.SE_NODES, _scalar),
+    nodes.Assert: _assert,
     nodes.Slice: _slice,
     nodes.Rearrange: _rearrange,
     nodes.Reshape: _reshape,

@@ -136,7 +136,7 @@ def _agreement(state: State, x: MemBind, y: MemBind) -> Layout:
     depth = state.depth
     same_block = x.block == y.block and state.name_in_scope(x.block, depth)
     offset = _common(state, x.lmad.offset, y.lmad.offset)
-    if x.lmad.is_row_major() and y.lmad.is_row_major():
+    if state.is_row_major(x.lmad) and state.is_row_major(y.lmad):
         return Layout(x.block if same_block else None, offset, None)
     pairs = zip(x.lmad.dims, y.lmad.dims, strict=True)
     strides = tuple(_common(state, a.stride, b.stride) for a, b in pairs)
@@ -228,9 +228,9 @@ def _first_guess(
     assert isinstance(end, str)
     mem = state.mem(start)
     if origin(loop.body, end) == loop.params[k].name:
-        strides = None if mem.lmad.is_row_major() else mem.lmad.strides
+        strides = None if state.is_row_major(mem.lmad) else mem.lmad.strides
         return start, Layout(mem.block, mem.lmad.offset, strides)
-    if not mem.lmad.is_row_major():
+    if not state.is_row_major(mem.lmad):
         kind = state.array(start)
         state.note(
             "loop",
@@ -280,7 +280,7 @@ def _widened(state: State, layout: Layout, start: MemBind, end: MemBind) -> Layo
         offset = None
     strides = layout.strides
     if strides is None:
-        if not end.lmad.is_row_major():
+        if not state.is_row_major(end.lmad):
             pairs = zip(start.lmad.dims, end.lmad.dims, strict=True)
             strides = tuple(_common(state, a.stride, b.stride) for a, b in pairs)
     else:
