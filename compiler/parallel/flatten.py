@@ -1,0 +1,27 @@
+"""The pass `flatten`: nested parallelism becomes kernels and code versions (stage `flat`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.context import Ctx
+from compiler.ir.nodes import Function, Prog
+from compiler.parallel.distribute import host_body
+from compiler.parallel.nest import Scope
+
+
+def flatten(prog: Prog, ctx: Ctx) -> Prog:
+    """Turn every parallel operator into kernels, and make versions of nested ones.
+
+    Needs: fused core language, unique names, no calls inside of parallel operators.
+    Keeps: the value of every function, all assertions, provenance. Afterwards there is no
+    map, reduction, scan, scatter or histogram left: only `seg..` operators, and loops inside them.
+    """
+    numbers = [0]
+    return Prog(tuple(_function(fun, ctx, numbers) for fun in prog.funs))
+
+
+def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
+    sc = Scope(ctx, numbers=numbers)
+    sc.bind(fun.params)
+    return replace(fun, body=host_body(sc, fun.body))

@@ -1,0 +1,318 @@
+"""Where a statement stands while nests are taken apart: levels, sources of values, kernels.
+
+A nest is a tuple of levels, one per `map` around the statement, outermost first; the statement runs
+once per point. When a body is distributed over several kernels, a value of the body lives on in
+one of two ways: `At(array, index)` is the element or row of an array at some of the nest's
+indices (the rows that a map takes, and what an earlier kernel has stored); a statement that is
+cheap is simply run again (`Stm`) in every kernel that needs it. `close` writes down, at the head of
+a kernel, where its free names come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.ir.effects import consumed
+from compiler.ir.nodes import (
+    SE,
+    Bin,
+    Body,
+    Conv,
+    Copy,
+    Exp,
+    Iota,
+    KernelBody,
+    KernelResult,
+    Lambda,
+    Level,
+    Lit,
+    Operator,
+    Param,
+    Replicate,
+    Scalar,
+    SegMap,
+    SegRed,
+    SegScan,
+    SegSpace,
+    Slice,
+    Stm,
+    Type,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.walk import bound, free, rename
+from compiler.parallel.build import product, row_at, row_dims, var, with_dims
+from compiler.parallel.sequentialise import sequentialise
+
+
+@dataclass(frozen=True, slots=True)
+class MapLevel:
+    """One dimension of a nest: its index and how far it runs."""
+
+    index: Name
+    width: Poly
+
+
+Nest = tuple[MapLevel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The element or row of `array` at those indices; the whole array if there are none."""
+
+    array: Name
+    index: tuple[Name, ...]
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known while a function is flattened. Names are unique, so one table serves all."""
+
+    ctx: Ctx
+    level: Level = "grid"
+    versions: bool = True
+    host: set[Name] = field(default_factory=set)
+    """Names that may be mentioned outside the kernels being made."""
+    sources: dict[Name, At | Stm] = field(default_factory=dict)
+    types: dict[Name, Type] = field(default_factory=dict)
+    defs: dict[Name, Exp] = field(default_factory=dict)
+    """Definitions of iotas and replicates, which are read without being in memory."""
+    owned: set[Name] = field(default_factory=set)
+    """Arrays that flattening itself has made, or a loop's own: they may be consumed."""
+    taken: set[Name] = field(default_factory=set)
+    """Names bound in kernels so far."""
+    numbers: list[int] = field(default_factory=lambda: [0])
+    """The number of the next threshold."""
+
+    def inner(self, level: Level) -> Scope:
+        """The scope of a block's code, without versions; tables are shared."""
+        return Scope(
+            self.ctx,
+            level,
+            False,
+            set(self.host),
+            self.sources,
+            self.types,
+            self.defs,
+            set(self.owned),
+            self.taken,
+            self.numbers,
+        )
+
+    def bind(self, params: Iterable[Param]) -> None:
+        """Names bound at the level where kernels are launched."""
+        for param in params:
+            self.host.add(param.name)
+            self.types[param.name] = param.type
+
+    def note(self, stm: Stm) -> None:
+        """Remember types, and definitions that need no memory."""
+        for param in stm.pat:
+            self.types[param.name] = param.type
+        if isinstance(stm.exp, Iota | Replicate):
+            self.defs[stm.pat[0].name] = stm.exp
+
+    def resolve(self, name: Name) -> At:
+        """The outermost array that `name` is a row of, with all indices."""
+        index: tuple[Name, ...] = ()
+        source = self.sources.get(name)
+        while isinstance(source, At):
+            index = source.index + index
+            name = source.array
+            source = self.sources.get(name)
+        return At(name, index)
+
+    def enter(self, nest: Nest, width: Poly) -> MapLevel:
+        """A new level inside `nest`."""
+        return MapLevel(self.ctx.fresh("ijklmno"[min(len(nest), 6)]), width)
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+def close(
+    sc: Scope, needed: Iterable[Name], prov: Prov, taken: frozenset[Name] = frozenset()
+) -> list[Stm]:
+    """Statements that bind the names in `needed`, from arrays outside and by computing again.
+
+    Those in `taken` are consumed by the kernel and get a copy of their own.
+    """
+    closing = _Closing(sc, prov, taken)
+    for name in sorted(needed):
+        closing.need(name)
+    return closing.out
+
+
+class _Closing:
+    """The reads at the head of one kernel."""
+
+    __slots__ = ("done", "out", "prov", "sc", "taken")
+
+    def __init__(self, sc: Scope, prov: Prov, taken: frozenset[Name]) -> None:
+        self.sc = sc
+        self.prov = prov
+        self.taken = taken
+        self.done: set[Name] = set()
+        self.out: list[Stm] = []
+
+    def need(self, name: Name) -> None:
+        source = self.sc.sources.get(name)
+        if source is None or name in self.done:
+            return
+        self.done.add(name)
+        if isinstance(source, Stm):
+            self.need_all(source)
+            self.bind(source.pat[0], source.exp, source.prov)
+            return
+        root = self.sc.resolve(name)
+        exp = self.read(root, self.sc.types[name])
+        self.need_all(exp)
+        self.bind(Param(name, self.sc.types[name]), exp, self.prov)
+
+    def bind(self, param: Param, exp: Exp, prov: Prov) -> None:
+        if param.name in self.taken:
+            view = Param(self.sc.ctx.fresh(param.name), param.type)
+            self.out.append(Stm((view,), exp, prov))
+            exp = Copy(view.name)
+        self.out.append(Stm((param,), exp, prov))
+
+    def need_all(self, node: object) -> None:
+        for name in sorted(free(node)):
+            self.need(name)
+
+    def read(self, root: At, wanted: Type) -> Exp:
+        """The expression for an element or row; iotas and replicates are computed."""
+        made = self.sc.defs.get(root.array)
+        at = tuple(var(i) for i in root.index)
+        if isinstance(wanted, Scalar):
+            if isinstance(made, Iota):
+                return iota_at(made, at[0])
+            if isinstance(made, Replicate):
+                if not isinstance(made.value, str):
+                    return made.value
+                inner = self.sc.resolve(made.value)
+                rest = root.index[len(made.shape) :]
+                return self.read(At(inner.array, inner.index + rest), wanted)
+        elif not root.index:
+            return Slice(root.array, row_dims((), wanted))
+        return row_at(root.array, at, wanted)
+
+
+def iota_at(iota: Iota, at: SE) -> SE:
+    """Element `at` of an iota."""
+    index: SE = at if iota.prim == "i64" else Conv("i64", iota.prim, at)
+    if iota.step != Lit(1, iota.prim):
+        index = Bin("*", iota.prim, index, iota.step)
+    if iota.start == Lit(0, iota.prim):
+        return index
+    return Bin("+", iota.prim, iota.start, index)
+
+
+def kernel_body(
+    sc: Scope,
+    stms: tuple[Stm, ...],
+    results: tuple[KernelResult, ...],
+    returns: tuple[Type, ...],
+    prov: Prov,
+) -> KernelBody:
+    """A thread's code: reads, then the statements, all sequential."""
+    body = KernelBody(sequentialise(stms, sc.ctx.fresh), results, returns)
+    taken = consumed(SegMap("thread", SegSpace(()), KernelBody(stms, (), ()))) if stms else ()
+    reads = close(sc, free(body), prov, frozenset(taken))
+    return KernelBody((*reads, *body.stms), results, returns) if reads else body
+
+
+def settle_names(sc: Scope, exp: Exp) -> Exp:
+    """The kernel with names of its own, should another kernel bind the same ones."""
+    names = bound(exp)
+    if not sc.taken.isdisjoint(names):
+        exp = rename(exp, sc.ctx.fresh)
+        names = bound(exp)
+    sc.taken.update(names)
+    return exp
+
+
+def space(nest: Nest) -> SegSpace:
+    """The points of a nest."""
+    return SegSpace(tuple((level.index, level.width) for level in nest))
+
+
+def widths(nest: Nest) -> tuple[Poly, ...]:
+    """How far each level of a nest runs."""
+    return tuple(level.width for level in nest)
+
+
+def indices(nest: Nest) -> tuple[Name, ...]:
+    """The indices of a nest."""
+    return tuple(level.index for level in nest)
+
+
+def points(nest: Nest) -> Poly:
+    """How many points a nest has."""
+    return product(widths(nest))
+
+
+def out_params(
+    sc: Scope, outer: Iterable[Poly], elements: Iterable[Type], wish: Iterable[Name | None]
+) -> tuple[Param, ...]:
+    """Names, those wished for or new ones, of arrays with those elements."""
+    dims = tuple(outer)
+    found = []
+    for type_, name in zip(elements, wish, strict=True):
+        found.append(Param(name or sc.ctx.fresh("r"), with_dims(dims, type_)))
+    return tuple(found)
+
+
+def emit(sc: Scope, pat: tuple[Param, ...], exp: Exp, prov: Prov) -> Stm:
+    """A statement where kernels are launched; its arrays are fresh."""
+    sc.bind(pat)
+    sc.owned.update(p.name for p in pat)
+    return Stm(pat, exp, prov)
+
+
+def seg_map(
+    sc: Scope,
+    nest: Nest,
+    stms: tuple[Stm, ...],
+    results: tuple[KernelResult, ...],
+    pat: tuple[Param, ...],
+    returns: tuple[Type, ...],
+    prov: Prov,
+) -> Stm:
+    """A kernel that runs the statements at every point of the nest."""
+    body = kernel_body(sc, stms, results, returns, prov)
+    return emit(sc, pat, settle_names(sc, SegMap(sc.level, space(nest), body)), prov)
+
+
+def seg_fold(
+    sc: Scope,
+    kind: type[SegRed] | type[SegScan],
+    nest: Nest,
+    ops: tuple[Operator, ...],
+    stms: tuple[Stm, ...],
+    results: tuple[KernelResult, ...],
+    pat: tuple[Param, ...],
+    returns: tuple[Type, ...],
+    prov: Prov,
+) -> Stm:
+    """A segmented reduction or scan along the last level of the nest."""
+    body = kernel_body(sc, stms, results, returns, prov)
+    exp = kind(sc.level, space(nest), sequential_ops(sc, ops), body)
+    return emit(sc, pat, settle_names(sc, exp), prov)
+
+
+def sequential_ops(sc: Scope, ops: tuple[Operator, ...]) -> tuple[Operator, ...]:
+    """The operators with loops for whatever parallelism is inside them."""
+    return tuple(sequential_op(sc, op) for op in ops)
+
+
+def sequential_op(sc: Scope, op: Operator) -> Operator:
+    """The operator with loops for whatever parallelism is inside it."""
+    stms = sequentialise(op.fn.body.stms, sc.ctx.fresh)
+    if stms is op.fn.body.stms:
+        return op
+    fn = Lambda(op.fn.params, Body(stms, op.fn.body.results), op.fn.returns)
+    return Operator(fn, op.neutral, op.commutative)

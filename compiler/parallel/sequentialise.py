@@ -1,0 +1,285 @@
+"""Parallel operators become loops: what a thread does with the parallelism that is left over.
+
+    map f xs          loop over a fresh array, one update per element
+    reduce op ne f xs loop with the accumulators as parameters
+    scan op ne f xs   both
+    scatter, hist     loop over the destination, an update guarded by the bounds
+
+Needs nothing but the statements themselves; the result holds no parallel operator at any depth
+and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.ir.nodes import (
+    I64,
+    SE,
+    Array,
+    Body,
+    Copy,
+    Exp,
+    ForLoop,
+    Hist,
+    HistOp,
+    If,
+    Lambda,
+    Lit,
+    Loop,
+    Map,
+    Operand,
+    Operator,
+    Param,
+    Reduce,
+    Scan,
+    Scatter,
+    Scratch,
+    Stm,
+    Update,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.ir.walk import NESTED, map_stms, subst
+from compiler.parallel.build import (
+    Fresh,
+    as_operand,
+    inside,
+    read_rows,
+    row_at,
+    row_dims,
+    row_type,
+    shape_of,
+    var,
+    vectorised,
+)
+
+
+def sequentialise(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
+    """The statements with every parallel operator, at any depth, as a loop."""
+    out: list[Stm] = []
+    changed = False
+    for stm in stms:
+        kind = type(stm.exp)
+        if kind in SOACS:
+            out.extend(_one(stm, fresh))
+            changed = True
+        elif kind in NESTED:
+            exp = map_stms(stm.exp, lambda inner: sequentialise(inner, fresh))
+            changed = changed or exp is not stm.exp
+            out.append(stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov))
+        else:
+            out.append(stm)
+    return tuple(out) if changed else stms
+
+
+SOACS = frozenset((Map, Reduce, Scan, Scatter, Hist))
+"""The parallel operators before flattening."""
+
+
+def _one(stm: Stm, fresh: Fresh) -> list[Stm]:
+    match stm.exp:
+        case Map(width, fn, arrays):
+            loop = _start(width, fn, arrays, stm.prov, fresh)
+            loop.keep(stm.pat, fn.body.results)
+        case Reduce(width, ops, fn, arrays):
+            loop = _start(width, fn, arrays, stm.prov, fresh)
+            at = 0
+            for op in ops:
+                count = len(op.neutral)
+                loop.accumulate(op, fn.body.results[at : at + count], stm.pat[at : at + count])
+                at += count
+            loop.keep(stm.pat[at:], fn.body.results[at:])
+        case Scan(width, ops, fn, arrays):
+            loop = _start(width, fn, arrays, stm.prov, fresh)
+            at = 0
+            for op in ops:
+                count = len(op.neutral)
+                totals = loop.accumulate(op, fn.body.results[at : at + count], None)
+                loop.keep(stm.pat[at : at + count], totals)
+                at += count
+            loop.keep(stm.pat[at:], fn.body.results[at:])
+        case Scatter(width, dests, fn, arrays):
+            loop = _start(width, fn, arrays, stm.prov, fresh)
+            at = 0
+            for dest, result in zip(dests, stm.pat, strict=False):
+                place = fn.body.results[at : at + dest.rank]
+                loop.write(dest.array, result, place, fn.body.results[at + dest.rank])
+                at += dest.rank + 1
+            loop.keep(stm.pat[len(dests) :], fn.body.results[at:])
+        case Hist(width, hists, fn, arrays):
+            loop = _start(width, fn, arrays, stm.prov, fresh)
+            at, done = 0, 0
+            for hist in hists:
+                count = len(hist.dests)
+                values = fn.body.results[at : at + hist.rank + count]
+                loop.combine(hist, stm.pat[done : done + count], values)
+                at += hist.rank + count
+                done += count
+        case _:
+            return [stm]
+    return loop.finish(width)
+
+
+@dataclass(slots=True)
+class _LoopBuilder:
+    """A loop under construction: its parameters, its body so far, what goes before it."""
+
+    index: Name
+    prov: Prov
+    fresh: Fresh
+    stms: list[Stm]
+    before: list[Stm] = field(default_factory=list)
+    params: list[Param] = field(default_factory=list)
+    init: list[Operand] = field(default_factory=list)
+    results: list[Operand] = field(default_factory=list)
+    pattern: list[Param] = field(default_factory=list)
+
+    def let(self, param: Param, exp: Exp) -> None:
+        """Add a statement to the body."""
+        self.stms.append(Stm((Param(param.name, param.type),), exp, self.prov))
+
+    def carry(self, param: Param, init: Operand, result: Operand, bind: Param) -> None:
+        """Add a loop parameter with its start, its next value and the name of its last one."""
+        self.params.append(param)
+        self.init.append(init)
+        self.results.append(result)
+        self.pattern.append(bind)
+
+    def named(self, value: Operand, base: str, param: Param) -> Operand:
+        """`value` as something that may be mentioned several times."""
+        if isinstance(value, str | Var | Lit):
+            return value
+        name = Param(self.fresh(base), param.type)
+        self.let(name, value)
+        return as_operand(name)
+
+    def keep(self, pattern: tuple[Param, ...], values: tuple[Operand, ...]) -> None:
+        """Collect one value per iteration in a fresh array."""
+        for bind, value in zip(pattern, values, strict=True):
+            assert isinstance(bind.type, Array)
+            start = Param(self.fresh(bind.name), bind.type)
+            scratch = Scratch(bind.type.prim, bind.type.shape)
+            self.before.append(Stm((start,), scratch, self.prov))
+            here = Param(self.fresh(bind.name), bind.type, unique=True)
+            after = Param(self.fresh(bind.name), bind.type)
+            dims = row_dims((var(self.index),), row_type(bind.type))
+            self.let(after, Update(here.name, dims, value))
+            self.carry(here, start.name, after.name, bind)
+
+    def accumulate(
+        self, op: Operator, values: tuple[Operand, ...], pattern: tuple[Param, ...] | None
+    ) -> tuple[Operand, ...]:
+        """Combine with the accumulators; the new ones. `pattern` names the last ones, if wanted."""
+        count = len(op.neutral)
+        totals, rest = op.fn.params[:count], op.fn.params[count:]
+        binds = pattern or tuple(Param(self.fresh(p.name), p.type) for p in totals)
+        if pattern is not None and self.in_place(op, values, binds):
+            return ()
+        body = self.applied(op.fn.body, rest, values)
+        new = tuple(self.named(r, p.name, p) for r, p in zip(body.results, totals, strict=True))
+        for total, start, result, bind in zip(totals, op.neutral, new, binds, strict=True):
+            self.carry(Param(total.name, total.type), start, result, bind)
+        return new
+
+    def applied(self, body: Body, params: tuple[Param, ...], values: tuple[Operand, ...]) -> Body:
+        """Add the statements of an operator whose `params` stand for `values`; its results."""
+        names: dict[Name, Operand] = {}
+        for param, value in zip(params, values, strict=True):
+            if isinstance(value, str):
+                names[param.name] = value
+            else:
+                self.let(param, value)
+        body = subst(body, names)
+        self.stms.extend(sequentialise(body.stms, self.fresh))
+        return body
+
+    def in_place(self, op: Operator, values: tuple[Operand, ...], binds: tuple[Param, ...]) -> bool:
+        """An operator that goes element by element updates its accumulators where they lie."""
+        vector = vectorised(op, self.fresh)
+        if vector is None or not all(isinstance(v, str) for v in values):
+            return False
+        count = len(op.neutral)
+        index = self.fresh("k")
+        inner = _LoopBuilder(index, self.prov, self.fresh, [])
+        outer = [Param(p.name, p.type, unique=True) for p in op.fn.params[:count]]
+        holds = [Param(self.fresh(p.name), p.type, unique=True) for p in outer]
+        rows = [*(p.name for p in holds), *(str(v) for v in values)]
+        for element, row in zip(vector.fn.params, rows, strict=True):
+            inner.let(element, row_at(row, (var(index),), element.type))
+        inner.stms.extend(sequentialise(vector.fn.body.stms, self.fresh))
+        for hold, total, result in zip(holds, outer, vector.fn.body.results, strict=True):
+            after = Param(self.fresh(hold.name), hold.type)
+            inner.let(
+                after, Update(hold.name, row_dims((var(index),), row_type(hold.type)), result)
+            )
+            bind = Param(self.fresh(hold.name), hold.type)
+            inner.carry(hold, total.name, after.name, bind)
+        self.stms.extend(inner.finish(vector.width))
+        for total, start, end, bind in zip(outer, op.neutral, inner.pattern, binds, strict=True):
+            fresh_start = Param(self.fresh(total.name), total.type)
+            self.before.append(Stm((fresh_start,), Copy(str(start)), self.prov))
+            self.carry(total, fresh_start.name, end.name, bind)
+        return True
+
+    def place(self, indices: tuple[Operand, ...]) -> tuple[SE, ...]:
+        """Indices that may be mentioned several times."""
+        named = (self.named(i, "at", Param("", I64)) for i in indices)
+        return tuple(i for i in named if not isinstance(i, str))
+
+    def write(self, dest: Name, bind: Param, place: tuple[Operand, ...], value: Operand) -> None:
+        """Write a value at a place of the destination, if it is inside."""
+        here = Param(self.fresh(bind.name), bind.type, unique=True)
+        at = self.place(place)
+        row = row_type(bind.type, len(at))
+        written = Param(self.fresh(bind.name), bind.type)
+        then = Stm((written,), Update(here.name, row_dims(at, row), value), self.prov)
+        after = Param(self.fresh(bind.name), bind.type)
+        branches = Body((then,), (written.name,)), Body((), (here.name,))
+        self.let(after, If(inside(at, shape_of(bind.type)), *branches))
+        self.carry(here, dest, after.name, bind)
+
+    def combine(
+        self, hist: HistOp, pattern: tuple[Param, ...], values: tuple[Operand, ...]
+    ) -> None:
+        """Combine values with what is at their place of the destinations, if it is inside."""
+        count = len(hist.dests)
+        at = self.place(values[: hist.rank])
+        holds = [Param(self.fresh(p.name), p.type, unique=True) for p in pattern]
+        branch = _LoopBuilder(self.index, self.prov, self.fresh, [])
+        for old, hold in zip(hist.op.fn.params[:count], holds, strict=True):
+            branch.let(old, row_at(hold.name, at, old.type))
+        body = branch.applied(hist.op.fn.body, hist.op.fn.params[count:], values[hist.rank :])
+        news = []
+        for hold, result in zip(holds, body.results, strict=True):
+            after = Param(self.fresh(hold.name), hold.type)
+            dims = row_dims(at, row_type(hold.type, hist.rank))
+            branch.let(after, Update(hold.name, dims, result))
+            news.append(after.name)
+        then = Body(tuple(branch.stms), tuple(news))
+        orelse = Body((), tuple(h.name for h in holds))
+        afters = tuple(Param(self.fresh(h.name), h.type) for h in holds)
+        exp = If(inside(at, shape_of(pattern[0].type)), then, orelse)
+        self.stms.append(Stm(afters, exp, self.prov))
+        for hold, dest, after, bind in zip(holds, hist.dests, afters, pattern, strict=True):
+            self.carry(hold, dest, after.name, bind)
+
+    def finish(self, width: Poly) -> list[Stm]:
+        """The statements before the loop, and the loop."""
+        form = ForLoop(self.index, "i64", se_of(width))
+        body = Body(tuple(self.stms), tuple(self.results))
+        loop = Loop(tuple(self.params), tuple(self.init), form, body)
+        return [*self.before, Stm(tuple(self.pattern), loop, self.prov)]
+
+
+def _start(
+    width: Poly, fn: Lambda, arrays: tuple[Name, ...], prov: Prov, fresh: Fresh
+) -> _LoopBuilder:
+    """A loop whose body has read the rows and run `fn`."""
+    index = fresh("i")
+    stms = read_rows(fn, arrays, var(index), prov, fresh)
+    stms.extend(sequentialise(fn.body.stms, fresh))
+    return _LoopBuilder(index, prov, fresh, stms)

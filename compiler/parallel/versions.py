@@ -1,0 +1,244 @@
+"""Code versions under thresholds: how much of the parallelism to use is decided at run time.
+
+    suff_outer_k  enough elements in the outer maps: a thread for each, the rest in loops
+    suff_intra_k  (CUDA) a block of threads for each element, the inner parallelism inside the block
+    otherwise     everything flattened
+
+(Thesis, section 7.2.2; the thresholds are what its autotuner tunes, section 7.6.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied, Missed
+from compiler.base.spans import Prov
+from compiler.ir.nodes import (
+    SE,
+    SE_NODES,
+    Assert,
+    Bin,
+    Body,
+    Copy,
+    If,
+    Index,
+    Lit,
+    Loop,
+    Operand,
+    Param,
+    Rearrange,
+    Scalar,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Threshold,
+    Type,
+    Update,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.parallel.build import bool_param, conjunction
+from compiler.parallel.nest import (
+    Nest,
+    Scope,
+    emit,
+    kernel_body,
+    out_params,
+    points,
+    settle_names,
+    space,
+    widths,
+)
+
+OUTER_CPU = 32
+"""Enough for every core of a usual machine to have a few elements, so that none waits long."""
+OUTER_GPU = 1 << 15
+"""About the number of threads that a GPU keeps in flight; with fewer, some of it is idle."""
+INTRA_GPU = 32
+"""A warp: a block with fewer threads wastes most of what it occupies."""
+BLOCK_MOST = 1024
+"""The largest block that CUDA can launch."""
+
+Wish = Sequence[Name | None]
+Made = tuple[list[Stm], list[Name]]
+Version = Callable[[Scope, Wish], Made]
+Versions = tuple[Version, Callable[[Scope], list[Stm]] | None, Version]
+
+
+def choose(
+    sc: Scope,
+    nest: Nest,
+    body: Body,
+    returns: tuple[Type, ...],
+    wish: Wish,
+    prov: Prov,
+    versions: Versions,
+    dims: tuple[Poly, ...] | None = None,
+) -> Made:
+    """The versions of one nest, each under its threshold.
+
+    `dims` are the outer dimensions of the results, if not those of the nest.
+    """
+    outer, block, full = versions
+    amount = points(nest)
+    default = OUTER_GPU if sc.ctx.options.target == "cuda" else OUTER_CPU
+    none: list[Name | None] = [None] * len(returns)
+    if amount.constant is not None and amount.constant < default:
+        because = (
+            f"There are only {amount.constant} outer elements, so there is no version that leaves "
+            "the inner parallelism unused."
+        )
+        sc.ctx.settle("flatten/versions", prov, Applied(True, because))
+        return full(sc, wish)
+    number = sc.numbers[0]
+    if sc.ctx.settle("flatten/versions", prov, Applied(True, _because(amount, default))) is None:
+        return outer(sc, wish)
+    sc.numbers[0] += 1
+    pat = out_params(sc, widths(nest) if dims is None else dims, returns, wish)
+    name, threshold = _threshold(sc, "outer", number, se_of(amount), default, prov)
+    first = outer(sc, none)
+    inner = _intra(sc, nest, body, returns, prov, block) if block is not None else None
+    second: Made
+    if inner is None:
+        second = full(sc, none)
+    else:
+        second = _under_intra(sc, number, inner, full(sc, none), pat, prov)
+    exp = If(Var(name, "bool"), _body(first, pat), _body(second, pat))
+    return [threshold, emit(sc, pat, exp, prov)], [p.name for p in pat]
+
+
+def _because(amount: Poly, default: int) -> str:
+    shown = amount.subst({n: Poly.var(base_of(n)) for n in amount.names()})
+    return (
+        f"There is parallelism inside of the map: a version with one thread for each of its "
+        f"`{shown}` elements runs if they are at least {default} (or what the threshold is set "
+        "to), else one that uses the inner parallelism too."
+    )
+
+
+def _threshold(
+    sc: Scope, kind: str, number: int, amount: SE, default: int, prov: Prov
+) -> tuple[Name, Stm]:
+    param = bool_param(sc.ctx.fresh(f"suff_{kind}"))
+    exp = Threshold(f"suff_{kind}_{number}", amount, default)
+    return param.name, emit(sc, (param,), exp, prov)
+
+
+def _body(made: Made, pat: tuple[Param, ...]) -> Body:
+    stms, names = made
+    results: list[Operand] = []
+    for param, name in zip(pat, names, strict=True):
+        results.append(Var(name, param.type.prim) if isinstance(param.type, Scalar) else name)
+    return Body(tuple(stms), tuple(results))
+
+
+# --- one block of threads per element ----------------------------------------------------------
+
+
+class _Block:
+    """A kernel that gives every element of the nest a block, and how much it finds to do."""
+
+    __slots__ = ("sizes", "stm")
+
+    def __init__(self, stm: Stm, sizes: list[Poly]) -> None:
+        self.stm = stm
+        self.sizes = sizes
+
+
+def _under_intra(
+    sc: Scope, number: int, inner: _Block, full: Made, pat: tuple[Param, ...], prov: Prov
+) -> Made:
+    amount = _least(inner.sizes)
+    name, threshold = _threshold(sc, "intra", number, amount, INTRA_GPU, prov)
+    fits = [
+        Bin("<=", "i64", se_of(size), Lit(BLOCK_MOST, "i64"))
+        for size in inner.sizes
+        if size.constant is None
+    ]
+    cond = conjunction([Var(name, "bool"), *fits])
+    names = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
+    block = [inner.stm], [p.name for p in inner.stm.pat]
+    choice = emit(sc, names, If(cond, _body(block, names), _body(full, names)), prov)
+    return [threshold, choice], [p.name for p in names]
+
+
+def _least(sizes: list[Poly]) -> SE:
+    result = se_of(sizes[0])
+    for size in sizes[1:]:
+        result = Bin("min", "i64", result, se_of(size))
+    return result
+
+
+def _intra(
+    sc: Scope,
+    nest: Nest,
+    body: Body,
+    returns: tuple[Type, ...],
+    prov: Prov,
+    block: Callable[[Scope], list[Stm]],
+) -> _Block | None:
+    """The version with a block per element, if the body is made for it."""
+    if sc.ctx.options.target != "cuda" or sc.level != "grid":
+        return None
+    inner = sc.inner("block")
+    inner.host.update(level.index for level in nest)
+    renamed = block(inner)
+    problem, sizes = _examine(sc, renamed)
+    if problem:
+        sc.ctx.settle("flatten/intra-block", prov, Missed(problem))
+        return None
+    kernel = kernel_body(sc, tuple(renamed), body.results, returns, prov)
+    if any(isinstance(stm.exp, Copy) for stm in kernel.stms):
+        because = "a block of threads cannot update a row of its input in place."
+        sc.ctx.settle("flatten/intra-block", prov, Missed(because))
+        return None
+    because = "The inner parallelism fits into a block of threads, so there is a version for that."
+    if sc.ctx.settle("flatten/intra-block", prov, Applied(True, because)) is None:
+        return None
+    pat = out_params(sc, widths(nest), returns, [None] * len(returns))
+    exp = settle_names(sc, SegMap("grid", space(nest), kernel, per_block=True))
+    return _Block(emit(sc, pat, exp, prov), sizes)
+
+
+def _examine(sc: Scope, stms: list[Stm]) -> tuple[str, list[Poly]]:
+    """Why a block cannot run the statements (empty: it can), and the sizes of its operators."""
+    sizes: dict[Poly, None] = {}
+    for stm in _block_stms(stms):
+        match stm.exp:
+            case SegMap(_, points_, _) | SegRed(_, points_, _, _) | SegScan(_, points_, _, _):
+                sizes[Poly.product([width for _, width in points_.dims])] = None
+            case SegHist() | Update():
+                return "a block of threads cannot update an array in place here.", []
+            case Loop() | If() | Assert() | Index() | Slice() | Rearrange():
+                pass
+            case exp if isinstance(exp, SE_NODES):
+                pass
+            case exp:
+                return f"a block of threads cannot do `{type(exp).__name__.lower()}`.", []
+    for size in sizes:
+        if not all(name in sc.host for name in size.names()):
+            return "the size of the inner parallelism is known only inside of the map.", []
+        if size.constant is not None and size.constant > BLOCK_MOST:
+            return f"{size.constant} inner elements are too many for a block of threads.", []
+    if not sizes:
+        return "nothing inside is parallel for a block of threads.", []
+    return "", list(sizes)
+
+
+def _block_stms(stms: Sequence[Stm]) -> list[Stm]:
+    """The statements at block level: those in loops and branches, not those of its operators."""
+    found: list[Stm] = []
+    for stm in stms:
+        found.append(stm)
+        match stm.exp:
+            case Loop(_, _, _, body):
+                found.extend(_block_stms(body.stms))
+            case If(_, then, orelse):
+                found.extend(_block_stms(then.stms))
+                found.extend(_block_stms(orelse.stms))
+    return found
