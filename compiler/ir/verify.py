@@ -2,7 +2,8 @@
 
 Every pass's output is checked against its stage's row of `stages.MAY_OCCUR`. The type rules are
 those of the thesis (figures 4.2 and 4.6), with sizes equal if `known.Known` can tell;
-`verify_exp.py` has the rule of each expression. Consumption is tracked through roots: two arrays may share memory if
+`verify_exp.py` has the rule of each expression. Consumption is tracked through roots: two arrays
+may share memory if
 they have a root in common.
 """
 

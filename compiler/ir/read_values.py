@@ -1,0 +1,285 @@
+"""Reads values in Futhark's text notation.
+
+A long array of plain numbers is read by NumPy in one go, after its brackets have been compared with
+those of a regular array; everything else, and every error, by a recursive descent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.base.errors import UsageError
+from compiler.base.prim import DTYPE, INTS, PRIMS, Prim, int_range
+from compiler.base.spans import Span
+
+_SKIP = re.compile(r"\s*")
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|--[^\n]*')
+_NUMBER = re.compile(
+    r"([+-]?)(0[xX][0-9a-fA-F_]+|0[bB][01_]+"
+    r"|(?:\d[\d_]*)(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)((?:[iu](?:8|16|32|64)|f(?:16|32|64))?)"
+    r"(?![\w.])"
+)
+_HEX_TAIL = re.compile(r"(?:[iu](?:8|16|32|64))$|f(?:16|32|64)$")
+_SPECIAL = re.compile(r"([+-]?)(f16|f32|f64)\.(nan|inf)(?!\w)")
+_WORD = re.compile(r"true(?!\w)|false(?!\w)")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_EMPTY = re.compile(r"empty\s*\(\s*((?:\[\s*\d+\s*\]\s*)+)(\w+)\s*\)")
+_FIRST = re.compile(
+    r"[\s\[]*[+-]?(?:[\d.eE_+-]*?)((?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?[\s,\]]"
+)
+_SHORT = 64
+"""Characters; a shorter array is not worth the fast way."""
+
+Value = np.generic | npt.NDArray[Any]
+
+
+class Reader:
+    """A position in a text."""
+
+    def __init__(self, text: str, prims: Sequence[Prim] = ()) -> None:
+        if "--" in text:
+            text = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else " " * len(m[0]), text)
+        self.text = text
+        self.at = 0
+        self.prims = prims
+        self.default: Prim | None = None
+
+    def values(self) -> list[Value]:
+        """All values up to the end."""
+        found: list[Value] = []
+        self._skip()
+        while self.at < len(self.text):
+            self.default = self.prims[len(found)] if len(found) < len(self.prims) else None
+            found.append(self._value())
+            self._skip()
+        return found
+
+    # --- errors ------------------------------------------------------------------------------
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        """Raise an error at an offset, or here."""
+        raise self.error(message, at)
+
+    def error(self, message: str, at: int | None = None) -> UsageError:
+        """Make an error at an offset, or here."""
+        at = self.at if at is None else at
+        line = self.text.count("\n", 0, at) + 1
+        col = at - (self.text.rfind("\n", 0, at) + 1) + 1
+        return UsageError(message, Span(line, col, line, col + 1, "input"))
+
+    def _found(self) -> str:
+        word = re.match(r"[\w.+-]+|.", self.text[self.at : self.at + 40], re.DOTALL)
+        return f"`{word[0]}`" if word else "the end of the input"
+
+    # --- the descent -------------------------------------------------------------------------
+
+    def _skip(self) -> None:
+        found = _SKIP.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def _value(self) -> Value:
+        if not self.text.startswith("[", self.at):
+            return self._scalar()
+        end = self._matching_bracket()
+        piece = self.text[self.at : end]
+        first = _FIRST.match(piece)
+        prim = self._prim_of_piece(piece, first[1] if first else None)
+        if end - self.at >= _SHORT and prim is not None:
+            fast = _plain_array(piece, prim)
+            if fast is not None:
+                self.at = end
+                return fast
+        self.default = prim
+        return self._array()
+
+    def _array(self) -> Value:
+        """An array, element by element."""
+        start = self.at
+        self.at += 1
+        self._skip()
+        if self.text.startswith("]", self.at):
+            self.fail("An empty array needs a type: write `empty([0]i32)`.", start)
+        rows: list[Value] = []
+        while True:
+            self._skip()
+            where = self.at
+            row = self._array() if self.text.startswith("[", self.at) else self._scalar()
+            if rows and row.dtype != rows[0].dtype:
+                names = f"{_prim(rows[0])} and {_prim(row)}"
+                self.fail(f"The elements of an array have different types, {names}.", where)
+            if rows and row.shape != rows[0].shape:
+                self.fail(
+                    f"The array is not regular: a row of shape {list(row.shape)} follows one of"
+                    f" shape {list(rows[0].shape)}.",
+                    where,
+                )
+            rows.append(row)
+            self._skip()
+            if self.text.startswith("]", self.at):
+                self.at += 1
+                return np.array(rows, dtype=rows[0].dtype)
+            if not self.text.startswith(",", self.at):
+                self.fail(f"Expected `,` or `]`, found {self._found()}.")
+            self.at += 1
+
+    def _scalar(self) -> Value:
+        """Whatever is not written with brackets."""
+        text = self.text
+        if word := _WORD.match(text, self.at):
+            self.at = word.end()
+            return np.bool_(word[0] == "true")
+        if special := _SPECIAL.match(text, self.at):
+            self.at = special.end()
+            value = math.nan if special[3] == "nan" else math.inf
+            return DTYPE[cast(Prim, special[2])].type(-value if special[1] == "-" else value)
+        if empty := _EMPTY.match(text, self.at):
+            return self._empty(empty)
+        if string := _STRING.match(text, self.at):
+            self.at = string.end()
+            return self._string(string[0], string.start())
+        if number := _NUMBER.match(text, self.at):
+            return self._number(number)
+        raise self.error(f"Expected a value, found {self._found()}.")
+
+    def _empty(self, found: re.Match[str]) -> Value:
+        shape = tuple(int(size) for size in re.findall(r"\d+", found[1]))
+        if found[2] not in PRIMS:
+            self.fail(f"There is no primitive type `{found[2]}`.")
+        if 0 not in shape:
+            self.fail("An `empty` array needs a size of 0.")
+        self.at = found.end()
+        return np.empty(shape, DTYPE[cast(Prim, found[2])])
+
+    def _string(self, quoted: str, at: int) -> Value:
+        try:
+            text = str(json.loads(quoted, strict=False))
+        except json.JSONDecodeError:
+            self.fail("Bad escape in a string.", at)
+        return np.frombuffer(text.encode("utf-8"), np.uint8).copy()
+
+    def _number(self, found: re.Match[str]) -> Value:
+        sign, digits, suffix = found[1], found[2].replace("_", ""), found[3]
+        start = self.at
+        base = {"0x": 16, "0b": 2}.get(digits[:2].lower(), 10)
+        if base == 16 and not suffix and (tail := _HEX_TAIL.search(digits)):
+            digits, suffix = digits[: tail.start()], tail[0]
+        whole = base != 10 or digits.isdigit()
+        default = self.default if self.default in PRIMS and self.default != "bool" else None
+        if default in INTS and not whole:
+            default = None
+        prim = cast(Prim, suffix or default or ("i32" if whole else "f64"))
+        if prim not in INTS:
+            number = float(int(digits, base)) if base != 10 else float(digits)
+            self.at = found.end()
+            with np.errstate(over="ignore"):
+                return DTYPE[prim].type(-number if sign == "-" else number)
+        if not whole:
+            self.fail(f"`{found[0]}` is no integer.")
+        value = int(digits, base) * (-1 if sign == "-" else 1)
+        low, high = int_range(prim)
+        if not low <= value <= high:
+            self.fail(f"`{found[0]}` is out of the range of {prim}, {low} to {high}.", start)
+        self.at = found.end()
+        return DTYPE[prim].type(value)
+
+    # --- which way ---------------------------------------------------------------------------
+
+    def _prim_of_piece(self, piece: str, suffix: str | None) -> Prim | None:
+        if suffix:
+            return suffix if suffix in PRIMS else None
+        head = piece[:4096]
+        if "true" in head or "false" in head:
+            return "bool"
+        whole = "." not in piece and "e" not in piece
+        if (
+            self.default is not None
+            and self.default != "bool"
+            and (whole or self.default[0] == "f")
+        ):
+            return self.default
+        return "i32" if whole else "f64"
+
+    def _matching_bracket(self) -> int:
+        """The offset after the bracket that closes the one here, or of the end."""
+        depth = 0
+        for bracket in _BRACKETS.finditer(self.text, self.at):
+            depth += 1 if bracket[0] == "[" else -1
+            if depth == 0:
+                return bracket.end()
+        return len(self.text)
+
+
+_BRACKETS = re.compile(r"[\[\]]")
+_NO_STRUCTURE = bytes(set(range(256)) - set(b"[],"))
+
+
+def _plain_array(piece: str, prim: Prim) -> Value | None:
+    """A regular array of plain numbers of one type; None where the descent must look."""
+    shape = _shape(piece) if piece.isascii() else None
+    if shape is None:
+        return None
+    flat = _numbers(piece, prim, math.prod(shape))
+    return None if flat is None else flat.reshape(shape)
+
+
+def _shape(piece: str) -> tuple[int, ...] | None:
+    """The shape that the brackets and commas describe; None if they are not regular."""
+    structure = piece.encode("ascii").translate(None, _NO_STRUCTURE)
+    rank = len(structure) - len(structure.lstrip(b"["))
+    inner = structure[rank:].split(b"]", 1)[0]
+    row = b"[" + inner + b"]"
+    sizes = [len(inner) + 1]
+    if inner.strip(b","):
+        return None
+    for depth in range(rank - 1, 0, -1):
+        # After the first row of this depth comes `,` and another row, or the closing bracket.
+        start = structure[depth - 1 :]
+        found = start.find(row + b"]")
+        if found < 0:
+            return None
+        count = (found - 1) // (len(row) + 1) + 1
+        sizes.insert(0, count)
+        row = b"[" + b",".join([row] * count) + b"]"
+    return tuple(sizes) if row == structure else None
+
+
+def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
+    """The numbers in a piece of text, which must be `count` of that type."""
+    plain = piece.replace("[", " ").replace("]", " ").replace("_", "")
+    if prim == "bool":
+        plain = plain.replace("true", "1").replace("false", "0")
+    else:
+        plain = plain.replace(f"{prim}.", "").replace(prim, "")
+    wide = np.float64 if prim[0] == "f" else np.uint64 if prim == "u64" else np.int64
+    if prim == "u64" and "-" in plain:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            flat: npt.NDArray[Any] = np.fromstring(plain, dtype=wide, sep=",")
+        except (DeprecationWarning, ValueError):
+            return None
+    if flat.size != count or "x" in plain:
+        return None
+    if prim[0] == "f":
+        with np.errstate(over="ignore"):
+            return flat.astype(DTYPE[prim])
+    low, high = (0, 1) if prim == "bool" else int_range(prim)
+    if prim in ("i64", "u64"):
+        # At the edges, the number may have been one that does not fit.
+        fits = high not in flat and (prim == "u64" or low not in flat)
+    else:
+        fits = flat.min() >= low and flat.max() <= high
+    return flat.astype(DTYPE[prim]) if fits else None
+
+
+def _prim(value: Value) -> str:
+    return next(prim for prim, dtype in DTYPE.items() if dtype == value.dtype)

@@ -1,0 +1,137 @@
+"""Values as NumPy arrays and scalars, and Futhark's two notations for them.
+
+Text: `1i32`, `-2.5f32`, `f64.nan`, `true`, `[[1, 2], [3, 4]]`, `empty([0][3]i32)`, `"text"` (its
+bytes as u8); `--` begins a comment. A number without a type is i32, or f64 if it is not an integer.
+Output has the type on every element. Binary: Futhark's format, version 2.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.base.errors import UsageError
+from compiler.base.prim import DTYPE, PRIMS, Prim
+from compiler.ir.read_values import Reader
+from compiler.ir.syntax import literal_text
+
+Value = np.generic | npt.NDArray[Any]
+"""A scalar (of NumPy's type) or a C-ordered array, of a type in `prim.DTYPE`."""
+
+_PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
+
+
+def parse(text: str, prims: Sequence[Prim] = ()) -> list[Value]:
+    """Read values from text; `prims` are the types of numbers without one, value by value.
+
+    Raises UsageError with a position in the file `input`.
+    """
+    return Reader(text, prims).values()
+
+
+def prim_of(value: Value) -> Prim:
+    """The element type of a value."""
+    return _PRIM_OF[value.dtype]
+
+
+def type_text(value: Value) -> str:
+    """The type of a value with its sizes, such as `[2][3]f32`."""
+    return "".join(f"[{size}]" for size in value.shape) + prim_of(value)
+
+
+def show(value: Value) -> str:
+    """A value as text; every element carries its type."""
+    prim = prim_of(value)
+    if not value.shape:
+        return literal_text(value.item(), prim)
+    if value.size == 0:
+        return f"empty({type_text(value)})"
+    array = np.ascontiguousarray(value)
+    rows = _rows(array.reshape(-1, array.shape[-1]), prim)
+    for size in reversed(array.shape[:-1]):
+        rows = [f"[{', '.join(rows[at : at + size])}]" for at in range(0, len(rows), size)]
+    return rows[0]
+
+
+def _rows(array: npt.NDArray[Any], prim: Prim) -> list[str]:
+    """The rows of a matrix as text."""
+    flat = array.reshape(-1)
+    if prim == "bool":
+        cells = ["true" if x else "false" for x in flat.tolist()]
+    elif prim[0] != "f":
+        cells = [f"{x}{prim}" for x in flat.tolist()]
+    elif not np.isfinite(flat).all():
+        cells = [literal_text(x, prim) for x in flat.tolist()]
+    elif prim == "f64":
+        cells = [f"{x!r}f64" for x in flat.tolist()]
+    else:
+        cells = [f"{x}{prim}" for x in flat.astype(str).tolist()]
+    width = array.shape[1]
+    return [f"[{', '.join(cells[at : at + width])}]" for at in range(0, len(cells), width)]
+
+
+# --- the binary format -----------------------------------------------------------------------
+
+_VERSION = 2
+
+
+def to_binary(values: Sequence[Value]) -> bytes:
+    """Values one after another in the binary format."""
+    parts: list[bytes] = []
+    for value in values:
+        parts.append(struct.pack("<cBB", b"b", _VERSION, value.ndim))
+        parts.append(prim_of(value).rjust(4).encode())
+        parts.append(struct.pack(f"<{value.ndim}Q", *value.shape))
+        parts.append(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<")).tobytes())
+    return b"".join(parts)
+
+
+def from_binary(data: bytes) -> list[Value]:
+    """Read values in the binary format; raises UsageError with the offset."""
+    values: list[Value] = []
+    at = 0
+    while at < len(data):
+        if data[at : at + 1].isspace():
+            at += 1
+            continue
+        value, at = _one_from_binary(data, at)
+        values.append(value)
+    return values
+
+
+def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
+    if len(data) < at + 7 or data[at : at + 1] != b"b":
+        raise UsageError(f"No value in the binary format begins at byte {at}.")
+    version, rank = data[at + 1], data[at + 2]
+    name = data[at + 3 : at + 7].decode("latin-1").strip()
+    if version != _VERSION or name not in PRIMS:
+        raise UsageError(f"Byte {at} begins version {version} of type `{name}`, which is unknown.")
+    start = at + 7 + 8 * rank
+    if len(data) < start:
+        raise UsageError(f"The value at byte {at} ends within its shape.")
+    shape = struct.unpack_from(f"<{rank}Q", data, at + 7)
+    dtype = DTYPE[name]
+    count = 1
+    for size in shape:
+        count *= size
+    end = start + count * dtype.itemsize
+    if len(data) < end:
+        raise UsageError(f"The value at byte {at} needs {end - start} bytes, and fewer are left.")
+    flat = np.frombuffer(data, dtype.newbyteorder("<"), count, start).astype(dtype)
+    return (flat.reshape(shape) if rank else flat[0]), end
+
+
+def from_bytes(data: bytes, prims: Sequence[Prim] = ()) -> list[Value]:
+    """Read values in whichever format `data` is in."""
+    stripped = data.lstrip()
+    if stripped[:2] == b"b" + bytes((_VERSION,)):
+        return from_binary(data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The input is no UTF-8 text (byte {error.start}).") from None
+    return parse(text, prims)
