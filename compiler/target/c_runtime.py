@@ -1,0 +1,131 @@
+"""The few functions that every C program of ours begins with: memory, failed checks, large copies."""
+
+from __future__ import annotations
+
+HEAD = """\
+#include <stdint.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_max_threads(void) { return 1; }
+#endif
+"""
+
+MEMORY = """\
+// Blocks of memory. A header stands before the elements; blocks are counted by their holders.
+typedef struct ss_block { int64_t holders, bytes; struct ss_block *next, *before; } ss_block;
+enum { SS_HEADER = 64, SS_KEPT = 16 };
+int64_t ss_bytes_now, ss_bytes_peak, ss_bytes_limit = INT64_MAX;
+static ss_block *ss_live, *ss_kept[SS_KEPT];
+
+static ss_block *ss_block_of(const void *cells) { return (ss_block *)((char *)cells - SS_HEADER); }
+
+static ss_block *ss_reuse(int64_t bytes) {
+    for (int k = 0; k < SS_KEPT; k++) {
+        ss_block *b = ss_kept[k];
+        if (b && b->bytes >= bytes && b->bytes - bytes <= bytes / 8 + 4096) {
+            ss_kept[k] = 0;
+            return b;
+        }
+    }
+    return 0;
+}
+
+static void ss_forget(void) {
+    for (int k = 0; k < SS_KEPT; k++) { free(ss_kept[k]); ss_kept[k] = 0; }
+}
+
+static void *ss_alloc(int64_t count, int64_t size) {
+    if (count < 0 || count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+    int64_t bytes = (count * size + 63) / 64 * 64;
+    ss_block *b = ss_reuse(bytes);
+    if (!b) {
+        b = aligned_alloc(64, SS_HEADER + bytes);
+        if (!b) { ss_forget(); b = aligned_alloc(64, SS_HEADER + bytes); }
+        if (!b) return 0;
+        b->bytes = bytes;
+    }
+    b->holders = 1;
+    b->before = 0;
+    b->next = ss_live;
+    if (ss_live) ss_live->before = b;
+    ss_live = b;
+    ss_bytes_now += b->bytes;
+    if (ss_bytes_now > ss_bytes_peak) ss_bytes_peak = ss_bytes_now;
+    return (char *)b + SS_HEADER;
+}
+
+static void *ss_hold(void *cells) {
+    if (cells) ss_block_of(cells)->holders++;
+    return cells;
+}
+
+static void ss_drop(void *cells) {
+    if (!cells) return;
+    ss_block *b = ss_block_of(cells);
+    if (--b->holders) return;
+    if (b->before) b->before->next = b->next; else ss_live = b->next;
+    if (b->next) b->next->before = b->before;
+    ss_bytes_now -= b->bytes;
+    for (int k = 0; k < SS_KEPT; k++)
+        if (!ss_kept[k]) { ss_kept[k] = b; return; }
+    free(ss_kept[0]);
+    memmove(ss_kept, ss_kept + 1, sizeof ss_kept - sizeof *ss_kept);
+    ss_kept[SS_KEPT - 1] = b;
+}
+
+#define ss_set(x, y) do { void *ss_old = x; x = ss_hold(y); ss_drop(ss_old); } while (0)
+
+void ss_clear(void) {
+    while (ss_live) { ss_live->holders = 1; ss_drop((char *)ss_live + SS_HEADER); }
+    ss_forget();
+}
+
+void ss_release(void *cells) { ss_drop(cells); }
+"""
+
+FAILURE = """\
+// A failed check leaves its number and the values it shows; the first one stays.
+int ss_failed;
+int64_t ss_site, ss_values[16];
+
+static __attribute__((noinline, cold, unused)) void ss_fail(int64_t site, int count, const int64_t *values) {
+    if (__atomic_exchange_n(&ss_failed, 1, __ATOMIC_ACQ_REL)) return;
+    ss_site = site;
+    for (int k = 0; k < count && k < 16; k++) ss_values[k] = values[k];
+}
+"""
+
+BITS = """\
+static inline int64_t ss_bits(double x) {
+    int64_t r;
+    memcpy(&r, &x, sizeof r);
+    return r;
+}
+"""
+
+COPY = """\
+static void ss_copy(void *to, const void *from, int64_t bytes) {
+    if (bytes < 1 << 20) { memmove(to, from, bytes); return; }
+    #pragma omp parallel for
+    for (int64_t at = 0; at < bytes; at += 1 << 19)
+        memcpy((char *)to + at, (const char *)from + at, bytes - at < 1 << 19 ? bytes - at : 1 << 19);
+}
+"""
+
+PARTS = """\
+// Into how many parts a histogram's points go: each needs bins of its own.
+static int64_t ss_parts(int64_t points, int64_t bins, int64_t weight) {
+    int64_t parts = omp_get_max_threads();
+    if (points * weight < 65536) return 1;
+    return bins * parts <= points / 2 ? parts : 1;
+}
+"""
+
+SCRATCH = """\
+static void *ss_scratch(int64_t count, int64_t size) { return malloc(count > 0 ? count * size : 1); }
+static void ss_unscratch(void *cells) { free(cells); }
+"""

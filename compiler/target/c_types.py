@@ -1,0 +1,72 @@
+"""Names, types and literals in the C family of languages."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+
+C_TYPE: dict[Prim, str] = {
+    "i8": "int8_t",
+    "i16": "int16_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "u8": "uint8_t",
+    "u16": "uint16_t",
+    "u32": "uint32_t",
+    "u64": "uint64_t",
+    "f16": "_Float16",
+    "f32": "float",
+    "f64": "double",
+    "bool": "bool",
+}
+
+_TAGGED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*_[0-9]+")
+_SUFFIX: dict[Prim, str] = {"u32": "u", "u64": "ull", "i64": ""}
+
+
+def c_name(name: Name) -> str:
+    """A C identifier; names that carry a tag cannot meet keywords and our own functions."""
+    if _TAGGED.fullmatch(name):
+        return name
+    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else _escaped(c) for c in name)
+    return plain if _TAGGED.fullmatch(plain) else f"{plain}_0"
+
+
+def _escaped(char: str) -> str:
+    return "p" if char == "'" else f"u{ord(char):x}"
+
+
+def c_literal(value: int | float | bool, prim: Prim) -> str:
+    """A literal whose value and type are exact."""
+    if prim == "bool":
+        return "true" if value else "false"
+    if prim[0] == "f":
+        return _float_literal(float(value), prim)
+    number = int(value)
+    if prim == "i64" and not -(2**31) < number < 2**31:
+        return f"(-{2**63 - 1}ll - 1)" if number == -(2**63) else _signed(f"{number}ll")
+    if prim == "i32" and number == -(2**31):
+        return f"(-{2**31 - 1} - 1)"
+    return _signed(f"{number}{_SUFFIX.get(prim, '')}")
+
+
+def _signed(text: str) -> str:
+    return f"({text})" if text[0] == "-" else text
+
+
+def _float_literal(value: float, prim: Prim) -> str:
+    if math.isnan(value):
+        return f"({C_TYPE[prim]})(0.0f / 0.0f)" if prim != "f64" else "(0.0 / 0.0)"
+    if math.isinf(value):
+        text = "(1.0f / 0.0f)" if prim != "f64" else "(1.0 / 0.0)"
+        return f"(-{text})" if value < 0 else text
+    if prim == "f64":
+        return _signed(repr(value))
+    short = repr(float(str(np.float32(value)))) if prim == "f32" else repr(value)
+    text = _signed(f"{short}f" if float(np.float32(short)) == value else f"{value!r}f")
+    return text

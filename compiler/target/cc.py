@@ -1,0 +1,161 @@
+"""The C compiler: the machine's own, or the `ziglang` wheel's; libraries are cached by content.
+
+With the wheel there is no OpenMP run time: programs are vectorised, but run on one core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from compiler.base.errors import CompilerBug, UsageError
+
+_COMMON = (
+    "-std=gnu11",
+    "-O3",
+    "-fPIC",
+    "-shared",
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+)
+_EXACT = ("-ffp-contract=off",)
+_VECTOR = '-DSS_VECTOR=__attribute__((simd("notinbranch"),const))'
+_PROBE = """\
+#include <omp.h>
+SS_VECTOR float expf(float);
+float f(const float *x, int n) {
+    float s = 0;
+    #pragma omp parallel for simd reduction(+:s)
+    for (int i = 0; i < n; i++) s += expf(x[i]);
+    return s + omp_get_max_threads();
+}
+"""
+COMPILE_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A command with flags; `parallel` if programs use all cores."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...]
+    version: str
+    parallel: bool
+
+
+@cache
+def find_compiler() -> Compiler:
+    """The compiler to use. Raises UsageError where there is none."""
+    for name in ("cc", "gcc", "clang"):
+        path = shutil.which(name)
+        if path is not None:
+            found = _probe((path,))
+            if found is not None:
+                return found
+    if importlib.util.find_spec("ziglang") is not None:
+        found = _probe((sys.executable, "-m", "ziglang", "cc"))
+        if found is not None:
+            return found
+    raise UsageError(
+        "there is no C compiler on this machine",
+        hint="Install one (`cc`), or the Python package `ziglang`; the reference interpreter still runs.",
+    )
+
+
+def _probe(command: tuple[str, ...]) -> Compiler | None:
+    """The first set of flags that works: threads and vector math, threads, neither."""
+    asked = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return None
+    base = (*_COMMON, *_EXACT, "-march=native")
+    plain = "-DSS_VECTOR="
+    for extra, libraries, parallel in (
+        (("-fopenmp", _VECTOR), ("-lmvec", "-lm"), True),
+        (("-fopenmp", plain), ("-lm",), True),
+        (("-fopenmp-simd", plain), ("-lm",), False),
+    ):
+        made = Compiler(command, (*base, *extra), libraries, asked.stdout, parallel)
+        with tempfile.TemporaryDirectory() as folder:
+            text = (
+                _PROBE
+                if parallel
+                else _PROBE.replace("#include <omp.h>", "").replace("omp_get_max_threads()", "1")
+            )
+            if not _run(made, text, Path(folder) / "probe.so"):
+                return made
+    return None
+
+
+def _run(compiler: Compiler, text: str, target: Path) -> str:
+    """Compile; the compiler's complaints, or "" if there are none."""
+    command = [*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(target)]
+    try:
+        done = subprocess.run(
+            [*command, *compiler.libraries],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMPILE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {COMPILE_SECONDS} s"
+    return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+
+
+def cache_folder() -> Path:
+    """Where libraries are kept: the user's cache, or a folder in the temporary one."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    choices = [Path(base)] if base else [Path.home() / ".cache"]
+    choices.append(Path(tempfile.gettempdir()) / f"cache-{os.getuid()}")
+    for choice in choices:
+        folder = choice / "stridescope" / "c"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.mkdtemp())
+
+
+def compile_c(text: str) -> Path:
+    """The shared library of a C text. Raises CompilerBug if the compiler refuses it."""
+    compiler = find_compiler()
+    digest = hashlib.sha256()
+    for part in (text, *compiler.command, *compiler.flags, compiler.version, _machine()):
+        digest.update(part.encode() + b"\0")
+    target = cache_folder() / f"{digest.hexdigest()[:40]}.so"
+    if target.exists():
+        return target
+    handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
+    os.close(handle)
+    made = Path(name)
+    complaint = _run(compiler, text, made)
+    if complaint:
+        made.unlink(missing_ok=True)
+        raise CompilerBug(f"the C compiler refused our program:\n{complaint[:2000]}")
+    made.replace(target)
+    return target
+
+
+@cache
+def _machine() -> str:
+    """What `-march=native` depends on."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    return "".join(line for line in text.splitlines() if line.startswith(("model name", "flags")))[
+        :4000
+    ]
