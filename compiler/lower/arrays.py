@@ -25,7 +25,8 @@ from compiler.lower.build import (
     operand,
     show_shape,
 )
-from compiler.lower.exps import Exps, literal
+from compiler.lower.control import Control
+from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
 
 MINUS_ONE = Lit(-1, "i64")
@@ -61,7 +62,7 @@ def _fold(op: str, lhs: SE, rhs: SE) -> SE:
     return Bin(op, "i64", lhs, rhs)
 
 
-class Arrays(Exps):
+class Arrays(Control):
     """Lowering of the array expressions that are syntax."""
 
     def array_lit(self, e: ty.ArrayLit, hint: Name) -> Value:

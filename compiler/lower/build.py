@@ -96,6 +96,8 @@ class Builder:
         self.nonneg: set[Name] = set()
         self.named: list[dict[SE, Name]] = [{}]
         """By open block: size expressions that have a name already."""
+        self.funs: dict[str, ir.Function] = {}
+        """What calls refer to."""
 
     def lower(self, e: TypedExp, hint: Name = "") -> Value:
         """The value of `e`; `hint` is the name that its result would like."""

@@ -8,12 +8,11 @@ parameters. A large lambda is put in place once; from its second call on it has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from compiler.base.context import Ctx
-from compiler.base.errors import CompilerBug, Limitation
+from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.spans import NOWHERE, Span
+from compiler.base.spans import Span
 from compiler.frontend.typed import (
     Apply,
     Const,
@@ -22,7 +21,6 @@ from compiler.frontend.typed import (
     Lambda,
     Let,
     Pat,
-    PRecord,
     PVar,
     PWild,
     RecordExp,
@@ -30,22 +28,14 @@ from compiler.frontend.typed import (
 )
 from compiler.frontend.types import (
     UNIT,
-    Array,
     Arrow,
-    PrimT,
-    Record,
     Size,
-    SizeConst,
-    SizeExp,
-    SizeOp,
     SizeVar,
-    Sum,
     Type,
-    TypeVar,
 )
-from compiler.lower.measure import is_larger, key_of
+from compiler.lower.measure import is_larger
+from compiler.lower.naming import Binding, Instance, Naming, wrap
 from compiler.lower.static import (
-    I64,
     Barrier,
     Frame,
     Fun,
@@ -58,7 +48,6 @@ from compiler.lower.static import (
     value_key,
 )
 
-Binding = tuple[tuple[Name, ...], Pat, Exp]
 SMALL = 40
 """Definitions of the prelude up to this many nodes are put in place."""
 LARGE = 60
@@ -89,164 +78,8 @@ ARITY = {
 }
 
 
-@dataclass(slots=True, eq=False)
-class Instance:
-    """A version that exists: its name and the outer variables that its calls pass first."""
-
-    name: Name
-    brought: tuple[Exp, ...]
-    keep: tuple[object, ...]
-    """What the key's identities refer to."""
-
-
-class Calls:
-    """The part of the specialiser that deals with names, types and function values."""
-
-    def __init__(self, defs: dict[Name, Def], ctx: Ctx) -> None:
-        self.defs = defs
-        self.ctx = ctx
-        self.done: list[Def] = []
-        self.instances: dict[object, Instance] = {}
-        self.site: Span | None = None
-        """The user's call that led into the prelude code at hand."""
-        self.placed: set[int] = set()
-        self.higher: dict[Name, bool] = {}
-
-    def ev(self, e: Exp, fr: Frame) -> Exp:
-        """The residual expression of an `e` that is no function."""
-        raise NotImplementedError
-
-    def static(self, e: Exp, fr: Frame, out: list[Binding]) -> Value:
-        """The value of an `e` that is a function or holds one; what it computes goes to `out`."""
-        raise NotImplementedError
-
-    # --- places, types, sizes ----------------------------------------------------------------
-
-    def place(self, span: Span) -> Span:
-        """The span for code from `span`: prelude code takes the user's call that led there."""
-        return span if not span.file or self.site is None else self.site
-
-    def type(self, t: Type, fr: Frame) -> Type:
-        """`t` with type parameters and sizes as the frame has them."""
-        cls = type(t)
-        if cls is PrimT:
-            return t
-        if isinstance(t, Array):
-            result = self.type(t.elem, fr)
-            dims = tuple(self.size(d, fr) for d in t.dims)
-            if isinstance(result, Array):
-                return Array(dims + result.dims, result.elem)
-            return Array(dims, result)
-        if isinstance(t, Record):
-            return Record(tuple((name, self.type(ft, fr)) for name, ft in t.fields))
-        if isinstance(t, TypeVar):
-            value = fr.lookup(t.name)
-            if isinstance(value, Type):
-                return value
-            raise CompilerBug(f"type parameter {t.name} has no instance")
-        if isinstance(t, Arrow):
-            return replace(t, param=self.type(t.param, fr), result=self.type(t.result, fr))
-        if isinstance(t, Sum):
-            return Sum(tuple((c, tuple(self.type(p, fr) for p in ps)) for c, ps in t.variants))
-        return t
-
-    def size(self, s: Size, fr: Frame) -> Size:
-        """A size in residual names."""
-        if isinstance(s, SizeConst):
-            return s
-        if isinstance(s, SizeVar):
-            return self._size_name(s, fr)
-        if isinstance(s, SizeOp):
-            return fold_size(s.op, self.size(s.lhs, fr), self.size(s.rhs, fr))
-        if isinstance(s, SizeExp) and isinstance(s.exp, Exp):
-            exp = self.ev(s.exp, fr)
-            if isinstance(exp, Const):
-                return SizeConst(int(exp.value))
-            return SizeVar(exp.name) if isinstance(exp, Var) else SizeExp(key_of(exp), exp)
-        return s
-
-    def _size_name(self, s: SizeVar, fr: Frame) -> Size:
-        value = fr.lookup(s.name)
-        if isinstance(value, Size):
-            return value
-        if isinstance(value, Var):
-            return SizeVar(value.name)
-        if isinstance(value, Const):
-            return SizeConst(int(value.value))
-        if value is None and s.name in self.defs:
-            exp = self.global_value(Var(I64, NOWHERE, s.name), fr)
-            return SizeConst(int(exp.value)) if isinstance(exp, Const) else SizeVar(exp.name)
-        return s
-
-    def fresh_sizes(self, names: tuple[Name, ...], fr: Frame) -> tuple[Name, ...]:
-        """New names for sizes that an expression brings forth."""
-        result = []
-        for name in names:
-            new = self.ctx.fresh(name)
-            fr.names[name] = SizeVar(new)
-            result.append(new)
-        return tuple(result)
-
-    # --- patterns ----------------------------------------------------------------------------
-
-    def pat(self, p: Pat, fr: Frame) -> Pat:
-        """`p` with new names, which the frame maps to."""
-        t, span = self.type(p.type, fr), self.place(p.span)
-        match p:
-            case PVar(name=name, consumes=consumes):
-                new = self.ctx.fresh(name)
-                fr.names[name] = Var(t, span, new)
-                return PVar(t, span, new, consumes)
-            case PRecord(fields=fields):
-                return PRecord(t, span, tuple((name, self.pat(q, fr)) for name, q in fields))
-        return replace(p, type=t, span=span)
-
-    def bind(self, p: Pat, value: Value, fr: Frame, out: list[Binding]) -> None:
-        """Make `p` stand for `value`; what cannot be substituted is bound in `out`."""
-        if isinstance(p, PVar):
-            if isinstance(value, Exp) and not isinstance(value, Const | Var):
-                out.append(((), self.pat(p, fr), value))
-            else:
-                fr.names[p.name] = value
-        elif isinstance(p, PRecord) and isinstance(value, Rec):
-            parts = dict(value.fields)
-            for name, q in p.fields:
-                self.bind(q, parts[name], fr, out)
-        elif isinstance(p, PRecord) and isinstance(value, RecordExp):
-            exps = dict(value.fields)
-            for name, q in p.fields:
-                self.bind(q, exps[name], fr, out)
-        elif (isinstance(value, Exp) and not isinstance(value, Const | Var)) or (
-            isinstance(value, Exp) and isinstance(p, PRecord)
-        ):
-            out.append(((), self.pat(p, fr), value))
-
-    def trivial(self, value: Value, out: list[Binding]) -> Value:
-        """`value` as something that may be used any number of times."""
-        if not isinstance(value, Exp) or isinstance(value, Const | Var):
-            return value
-        var = Var(value.type, value.span, self.ctx.fresh("arg"))
-        out.append(((), PVar(value.type, value.span, var.name), value))
-        return var
-
-    def residual(self, value: Value, t: Type, span: Span) -> Exp:
-        """`value` as an expression."""
-        if isinstance(value, Exp):
-            return replace(value, span=span) if isinstance(value, Var | Const) else value
-        if isinstance(value, Size):
-            return size_exp(value, span)
-        if isinstance(value, Rec):
-            types = dict(t.fields) if isinstance(t, Record) else {}
-            return RecordExp(
-                t,
-                span,
-                tuple((n, self.residual(v, types.get(n, UNIT), span)) for n, v in value.fields),
-            )
-        raise Limitation(
-            "A function is used here as if it were data.",
-            self.place(span),
-            "Functions can be passed, bound and put into tuples, but not chosen or stored.",
-        )
+class Calls(Naming):
+    """The part of the specialiser that deals with function values."""
 
     # --- definitions -------------------------------------------------------------------------
 
@@ -521,37 +354,3 @@ class Calls:
         value = self.call(fun, given, result, span, (), out)
         body = wrap(out, self.residual(value, result, span))
         return Lambda(fn_type, span, tuple(PVar(v.type, span, v.name) for v in given), body)
-
-
-def wrap(out: list[Binding], body: Exp) -> Exp:
-    """`body` under the bindings of `out`, first outermost."""
-    for sizes, p, rhs in reversed(out):
-        body = Let(body.type, rhs.span, sizes, p, rhs, body)
-    return body
-
-
-def fold_size(op: str, lhs: Size, rhs: Size) -> Size:
-    """`lhs op rhs`, computed where both are literals."""
-    if isinstance(lhs, SizeConst) and isinstance(rhs, SizeConst):
-        a, b = lhs.value, rhs.value
-        if op in "+-*":
-            return SizeConst(a + b if op == "+" else a - b if op == "-" else a * b)
-        if b:
-            return SizeConst(a // b if op == "/" else a % b)
-    return SizeOp(op, lhs, rhs)
-
-
-def size_exp(size: Size, span: Span) -> Exp:
-    """A size as an i64 expression."""
-    from compiler.frontend.typed import PrimOp
-
-    match size:
-        case SizeConst(value):
-            return Const(I64, span, value)
-        case SizeVar(name):
-            return Var(I64, span, name)
-        case SizeOp(op, lhs, rhs):
-            return PrimOp(I64, span, op, "i64", (size_exp(lhs, span), size_exp(rhs, span)))
-        case SizeExp(_, exp) if isinstance(exp, Exp):
-            return exp
-    raise CompilerBug(f"no such size: {size}", span)

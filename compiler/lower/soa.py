@@ -24,32 +24,39 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm, Var
+from compiler.ir.nodes import I64, SE, Function, Operand, Param, Prog, Stm, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
-from compiler.lower.build import Arr, Value, as_params, operand
+from compiler.lower.build import Arr, Builder, Leaf, Shape, Value, as_params, operand
 from compiler.lower.leaves import leaves
 from compiler.lower.soacs import Soacs
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A function that calls can refer to, and the constants that its calls pass first."""
+    """A function that calls can refer to.
+
+    Calls pass the constants in `needs` first, then sizes, then for each of `extra` the size of that
+    leaf of the arguments along that dimension, then the arguments' leaves.
+    """
 
     fun: Function
     needs: tuple[Name, ...]
+    extra: tuple[tuple[int, int], ...]
 
 
 class Soa(Soacs):
     """Lowers one definition after the other; one instance per definition."""
 
-    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], used: set[Name]) -> None:
+    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], done: Builder | None) -> None:
         super().__init__(ctx)
         self.known = known
-        self.used = used
+        if done is not None:
+            self.used, self.funs = done.used, done.funs
         self.is_entry = False
         self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
         self.prologue: list[Stm] = []
+        self.extra: list[tuple[int, int]] = []
 
     def lower(self, e: ty.Exp, hint: Name = "") -> Value:
         """The value of `e`; statements that compute it are appended to the open block."""
@@ -73,7 +80,7 @@ class Soa(Soacs):
         sizes = tuple(se_of(self.size(s)) for s in fn.size_args)
         args = [leaf for a in e.args for leaf in self.lower(a)]
         self.prov = (e.span,)
-        given: list[Any] = [*sizes, *args]
+        given: list[Any] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
         constants = [p for c in target.needs for p in self.constant_params(c)]
         mapping: dict[Name, Poly] = {}
         operands: list[Operand] = [_as_operand(p) for p in constants]
@@ -189,12 +196,7 @@ class Soa(Soacs):
             self.sizes[name] = Poly.var(mine)
             self.nonneg.add(mine)
             size_params.append(Param(mine, I64))
-        params: list[Param] = []
-        later: list[tuple[ty.Pat, Value]] = []
-        for pat in code.params:
-            params.extend(self.parameter(pat, size_params, later))
-        for pat, value in later:
-            self.bind_pat(pat, value)
+        params = self.parameters(code, size_params)
         body = self.lower(code.body)
         self.prov = (code.span,)
         heads, results, value = self.function_results(code, body)
@@ -209,29 +211,42 @@ class Soa(Soacs):
             implicit,
             (code.span,),
         )
-        return Lowered(fun, () if self.is_entry else tuple(self.needs))
+        return Lowered(fun, () if self.is_entry else tuple(self.needs), tuple(self.extra))
 
-    def parameter(
-        self, pat: ty.Pat, size_params: list[Param], later: list[tuple[ty.Pat, Value]]
-    ) -> list[Param]:
-        """The IR parameters of one source parameter, which is bound at once."""
-        pairs = self.leaf_names(pat)
-        shapes = [
-            tuple(self.param_size(d, size_params) for d in dims) for _, dims, _ in leaves(pat.type)
-        ]
-        value = self.params([name for name, _ in pairs], pat.type, shapes)
-        self.bind_pat(pat, value)
-        return [
-            Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
-            for p, (_, unique) in zip(as_params(value), pairs, strict=True)
-        ]
+    def parameters(self, code: ty.Def, size_params: list[Param]) -> list[Param]:
+        """The IR parameters, bound to the patterns of the definition.
 
-    def param_size(self, dim: Any, size_params: list[Param]) -> Poly:
-        """A size of a parameter; what an entry's caller cannot know becomes an implicit size."""
-        poly = self.known_size(dim)
-        if poly is None:
-            raise CompilerBug(f"size {dim} of a parameter is not in scope", self.prov[0])
-        return poly
+        A size that no parameter to the left tells becomes a size parameter, checked in the body.
+        """
+        params: list[Param] = []
+        in_scope = {p.name for p in size_params}
+        for pat in code.params:
+            pairs = self.leaf_names(pat)
+            wanted = self.shapes(pat.type)
+            if not self.is_entry:
+                in_scope.update(p.name for held, _ in self.needs.values() for p in held)
+            shapes: list[Shape] = []
+            for shape in wanted:
+                new = list(shape)
+                for at, poly in enumerate(shape):
+                    if not poly.names() <= in_scope:
+                        size_params.append(Param(self.ctx.fresh("n"), I64))
+                        new[at] = Poly.var(size_params[-1].name)
+                        self.nonneg.add(size_params[-1].name)
+                        self.extra.append((len(params) + len(shapes), at))
+                shapes.append(tuple(new))
+            value = self.params([name for name, _ in pairs], pat.type, shapes)
+            new_params = as_params(value)
+            in_scope.update(p.name for p in new_params)
+            params += [
+                Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
+                for p, (_, unique) in zip(new_params, pairs, strict=True)
+            ]
+            if shapes == wanted:
+                self.bind_pat(pat, value)
+            else:
+                self.bind_pat(pat, self.expect_all(value, wanted))
+        return params
 
     def function_results(
         self, code: ty.Def, body: Value
@@ -271,6 +286,11 @@ class Soa(Soacs):
         return heads, tuple(results), value
 
 
+def _size_of(leaf: Leaf, at: int) -> SE:
+    assert isinstance(leaf, Arr)
+    return se_of(leaf.shape[at])
+
+
 def _as_operand(p: Param) -> Operand:
     return Var(p.name, p.type.prim) if isinstance(p.type, ir.Scalar) else p.name
 
@@ -278,13 +298,12 @@ def _as_operand(p: Param) -> Operand:
 def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     """Stage `soa` of a monomorphic program."""
     known: dict[Name, Lowered] = {}
-    used: set[Name] = set()
-    funs: list[Function] = []
+    last: Soa | None = None
     for code in prog.defs:
-        lowered = Soa(ctx, known, used).definition(code)
-        known[code.name] = lowered
-        funs.append(lowered.fun)
-    return Prog(tuple(funs))
+        last = Soa(ctx, known, last)
+        found = known[code.name] = last.definition(code)
+        last.funs[found.fun.name] = found.fun
+    return Prog(tuple(found.fun for found in known.values()))
 
 
 LOWER: dict[type, Callable[[Soa, Any, Name], Value]] = {

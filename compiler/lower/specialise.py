@@ -50,7 +50,8 @@ from compiler.frontend.typed import (
     While,
 )
 from compiler.frontend.types import UNIT, PrimT, Record, Type
-from compiler.lower.calls import Binding, Calls, wrap
+from compiler.lower.calls import Calls
+from compiler.lower.naming import Binding, wrap
 from compiler.lower.static import Frame, Fun, Rec, Value, has_function
 
 HINT = "Apply the functions inside the branches instead, so that each branch gives data."
