@@ -119,7 +119,9 @@ def aliases(stm: Stm, funs: Funs | None = None) -> tuple[frozenset[Name], ...]:
             return (NOTHING,)
         case If(_, then, orelse):
             sides = zip(_of_body(then, funs), _of_body(orelse, funs), strict=True)
-            return _arrays_only(stm, tuple(a | b for a, b in sides))
+            # What one branch consumes is the statement's own, if the other returns it as it is.
+            gone = frozenset(consumed(exp, funs))
+            return _arrays_only(stm, tuple((a | b) - gone for a, b in sides))
         case Loop(params, init, _, body):
             return _arrays_only(stm, _of_loop(params, init, body, funs))
         case Call(fun, args) if funs is not None and fun in funs:
