@@ -43,7 +43,7 @@ def frozen_view(state: State) -> FrozenView:
         title=_title(source),
         version=str(state["version"]),
         made=str(state.get("made", ""))[:10],
-        source=html_lines(source, "futhark"),
+        source=html_lines(source, "source"),
         error=state.get("error"),
         stages=[_stage(entry, state["stages"]) for entry in _present(state)],
         remarks=[_remark(remark) for remark in state.get("remarks", [])],

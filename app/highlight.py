@@ -39,9 +39,7 @@ LONGEST = 200_000
 
 def language(kind: str) -> str:
     """The language of a stage's text, by the kind that the manifest gives it."""
-    if kind in ("c", "cuda", "code", "target"):
-        return "c"
-    return "futhark" if kind in ("source", "futhark", "syntax") else "ir"
+    return {"text": "c", "typed": "futhark", "source": "futhark"}.get(kind, "ir")
 
 
 def html_lines(text: str, kind: str) -> list[Markup]:

@@ -122,11 +122,12 @@ class Jobs:
         last: Answer = {}
         stages: dict[str, Any] = {}
         for last in self._guarded(op, request):
-            stages.update(last.get("stages") or {})
-            yield last
+            fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
+            stages.update(fresh)
+            yield {**last, "stages": fresh} if name == "show" else last
         outcome = "ok" if last.get("ok") else str(last.get("error", {}).get("kind", "internal"))
         self._metrics.job(name, outcome, time.perf_counter() - began)
-        whole = {**last, "stages": stages} if stages else last
+        whole = {**last, "stages": stages} if name == "show" else last
         if outcome not in ("busy", "timeout", "internal"):
             self._keep(key, whole)
 

@@ -88,7 +88,7 @@ def metrics() -> Response:
 
 
 def _ide(example: Example | None, chosen: bool = False) -> str:
-    lines: list[Any] = html_lines(example.source, "futhark") if example else []
+    lines: list[Any] = html_lines(example.source, "source") if example else []
     return render_template(
         "ide.html", example=example, chosen=chosen, lines=lines, examples=parts().examples()
     )

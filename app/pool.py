@@ -183,9 +183,7 @@ def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
     last: dict[str, Any] = {}
     for last in answers:
         stages.update(last.get("stages") or {})
-    if stages:
-        last["stages"] = stages
-    return last
+    return {**last, "stages": stages} if stages else last
 
 
 __all__ = ["Busy", "DeadlinePassed", "MemoryExceeded", "Pool", "WorkerDied", "collect"]

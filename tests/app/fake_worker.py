@@ -13,10 +13,10 @@ import time
 from typing import Any
 
 MANIFEST = [
-    {"id": "typed", "title": "Types", "explain": "Every expression has its type.", "kind": "ast"},
+    {"id": "typed", "title": "Types", "explain": "Every expression has its type.", "kind": "typed"},
     {"id": "fused", "title": "Fused", "explain": "Producers join readers.", "kind": "ir"},
-    {"id": "funmem", "title": "FUNMEM", "explain": "Arrays get their memory.", "kind": "mem"},
-    {"id": "c", "title": "C", "explain": "Text for the C compiler.", "kind": "c"},
+    {"id": "funmem", "title": "FUNMEM", "explain": "Arrays get their memory.", "kind": "ir"},
+    {"id": "c", "title": "C", "explain": "Text for the C compiler.", "kind": "text"},
 ]
 
 

@@ -1,0 +1,143 @@
+// The only file that calls the server.
+import type {
+  Checked, Example, Failure, Frozen, MemoryAnswer, Options, Remark, RunAnswer, RunRequest, Shown,
+  Stage, StageInfo,
+} from "./types";
+
+export type Answer<T> = T | Failure;
+
+function failure(message: string, kind = "network", hint = ""): Failure {
+  return { ok: false, error: { kind, message, hint, span: null } };
+}
+
+const UNREACHABLE = failure(
+  "The server does not answer.", "network", "Is it still running? What you typed is kept here.",
+);
+
+async function get<T>(path: string): Promise<T> {
+  const response = await fetch(path, { headers: { Accept: "application/json" } });
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return (await response.json()) as T;
+}
+
+function send(path: string, body: unknown, accept: string): Promise<Response> {
+  return fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: accept },
+    body: JSON.stringify(body),
+  });
+}
+
+async function post<T>(op: string, body: unknown): Promise<Answer<T>> {
+  let response: Response;
+  try {
+    response = await send(`/api/${op}`, body, "application/json");
+  } catch {
+    return UNREACHABLE;
+  }
+  try {
+    return (await response.json()) as Answer<T>;
+  } catch {
+    return failure(`The server answered ${response.status} and nothing readable.`, "internal");
+  }
+}
+
+export async function manifest(): Promise<StageInfo[]> {
+  return (await get<{ stages: StageInfo[] }>("/api/manifest")).stages;
+}
+
+export async function examples(): Promise<Example[]> {
+  return (await get<{ examples: Example[] }>("/api/examples")).examples;
+}
+
+export function frozen(id: string): Promise<Frozen> {
+  return get<Frozen>(`/z/${id}.json`);
+}
+
+export function check(source: string, options: Options): Promise<Answer<Checked>> {
+  return post("check", { source, options });
+}
+
+export function run(source: string, options: Options, request: RunRequest): Promise<Answer<RunAnswer>> {
+  return post("run", { source, options, ...request });
+}
+
+export function validity(
+  source: string, options: Options, request: RunRequest,
+): Promise<Answer<Record<string, unknown> & { ok: true }>> {
+  const { backend: _, ...rest } = request;
+  return post("validity", { source, options, ...rest });
+}
+
+export function generate(
+  source: string, options: Options, entry: string, sizes: Record<string, number>, seed: number,
+): Promise<Answer<{ ok: true; input: string }>> {
+  return post("generate", { source, options, entry, sizes, seed });
+}
+
+export function memory(
+  source: string, options: Options, stage: string, array: string | null, values: Record<string, number>,
+): Promise<Answer<MemoryAnswer>> {
+  return post("memory", { source, options, stage, ...(array ? { array, values } : {}) });
+}
+
+export function tuning(
+  source: string, options: Options,
+): Promise<Answer<Record<string, unknown> & { ok: true }>> {
+  return post("tuning", { source, options });
+}
+
+export function share(
+  source: string, options: Options, runRequest: RunRequest | null, view: unknown,
+): Promise<Answer<{ ok: true; id: string; url: string }>> {
+  return post("share", { source, options, run: runRequest, view });
+}
+
+export interface ShowEvents {
+  queued(position: number): void;
+  part(stages: Record<string, Stage>): void;
+}
+
+/** Compile. Stages are reported as they come; the answer has the remarks and what was left. */
+export async function show(
+  source: string, options: Options, events: ShowEvents,
+): Promise<Answer<Shown & { remarks: Remark[] }>> {
+  let response: Response;
+  try {
+    response = await send("/api/show", { source, options }, "text/event-stream");
+  } catch {
+    return UNREACHABLE;
+  }
+  try {
+    if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
+      return (await response.json()) as Failure;
+    }
+    for await (const [event, data] of eventsOf(response.body)) {
+      const answer = JSON.parse(data) as { queued: number } & Shown;
+      if (event === "queued") events.queued(answer.queued);
+      else if (event === "part") events.part(answer.stages);
+      else return answer as unknown as Answer<Shown & { remarks: Remark[] }>;
+    }
+  } catch {
+    return UNREACHABLE;
+  }
+  return failure("The server's answer ended early.", "internal");
+}
+
+/** The (name, data) pairs of an event stream. */
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<[string, string]> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  let buffer = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    buffer += value;
+    for (let end = buffer.indexOf("\n\n"); end >= 0; end = buffer.indexOf("\n\n")) {
+      const block = buffer.slice(0, end);
+      buffer = buffer.slice(end + 2);
+      const name = /^event: (.*)$/m.exec(block)?.[1] ?? "";
+      yield [name, /^data: (.*)$/m.exec(block)?.[1] ?? "{}"];
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// Making elements, without a framework.
+
+type Child = Node | string | number | null | undefined | false;
+type Props = Record<string, unknown>;
+
+function fill(element: Element, props: Props, children: Child[]): void {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on") && typeof value === "function") {
+      element.addEventListener(name.slice(2), value as EventListener);
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+}
+
+export function append(element: Element, children: Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/** An HTML element; `on...` properties that are functions become listeners. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K, props: Props = {}, ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  fill(element, props, children);
+  return element;
+}
+
+/** An SVG element. */
+export function s(tag: string, props: Props = {}, ...children: Child[]): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  fill(element, props, children);
+  return element;
+}
+
+export function replace(element: Element, ...children: Child[]): void {
+  element.replaceChildren();
+  append(element, children);
+}
+
+/** Call `fn` once things have been quiet for `ms`. */
+export function debounce(ms: number, fn: () => void): () => void {
+  let timer = 0;
+  return () => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(fn, ms);
+  };
+}
+
+/** Say something to screen readers, without moving the focus. */
+export function announce(text: string): void {
+  const region = document.getElementById("announcer");
+  if (region) region.textContent = text;
+}
+
+/** 0.0123 ms, 3.2 ms, 84 ms, 1.24 s. */
+export function milliseconds(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toPrecision(3)} s`;
+  if (ms >= 100) return `${Math.round(ms)} ms`;
+  if (ms >= 0.095) return `${Number(ms.toPrecision(2))} ms`;
+  return ms > 0 ? "<0.1 ms" : "0 ms";
+}
+
+/** 512 B, 38.1 MB: decimal units. */
+export function bytes(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (count >= 1000 && unit < units.length - 1) {
+    count /= 1000;
+    unit += 1;
+  }
+  return `${unit ? count.toPrecision(3) : count} ${units[unit]}`;
+}

@@ -1,0 +1,165 @@
+// The top bar: examples, options, status, run, share, theme, help.
+import { h, milliseconds, replace } from "./dom";
+import type { Model } from "./model";
+import { earlierTexts, saveText } from "./storage";
+import type { Example } from "./types";
+
+export interface HeaderEvents {
+  example(name: string): void;
+  earlier(source: string): void;
+  target(target: string): void;
+  run(): void;
+  share(): void;
+}
+
+const THEMES: [string, string][] = [
+  ["", "System"], ["light", "Light"], ["dark", "Dark"], ["contrast", "High contrast"], ["projector", "Projector"],
+];
+
+export class Header {
+  readonly element: HTMLElement;
+  private readonly examples = h("select", { "aria-label": "Example", class: "examples" });
+  private readonly target = h("select", { "aria-label": "Target", title: "Which machine the panes between Flattened and IMP are for" },
+    h("option", { value: "c" }, "for the CPU"), h("option", { value: "cuda" }, "for the GPU"));
+  private readonly status = h("p", { class: "status" });
+  private readonly share = h("button", { onclick: () => this.events.share() }, "Share");
+  private readonly link = h("div", { class: "popover share-popover", hidden: true });
+
+  constructor(private readonly model: Model, private readonly events: HeaderEvents) {
+    this.examples.addEventListener("change", () => this.chosen(this.examples.value));
+    this.target.addEventListener("change", () => events.target(this.target.value));
+    this.element = h("header", { class: "top" },
+      h("a", { href: "/", class: "brand" }, mark(), h("span", {}, "Stridescope")),
+      this.examples, this.target, h("span", { class: "gap" }), this.status,
+      h("button", { class: "primary", onclick: () => events.run(), title: "Ctrl+Enter" }, "Run"),
+      h("span", { class: "share-box" }, this.share, this.link), this.themes(), help());
+    model.on("status", () => this.draw());
+    model.on("frozen", () => this.draw());
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.hideLink());
+    document.addEventListener("mousedown", (event) => {
+      if (!(event.target as Element).closest(".share-box")) this.hideLink();
+    });
+    this.draw();
+  }
+
+  setExamples(examples: readonly Example[], chosen: string): void {
+    const groups = new Map<string, Example[]>();
+    for (const example of examples) groups.set(example.group, [...(groups.get(example.group) ?? []), example]);
+    const earlier = earlierTexts();
+    replace(this.examples,
+      h("option", { value: "" }, "Your program"),
+      ...[...groups].map(([group, members]) => h("optgroup", { label: group },
+        ...members.map((example) => h("option", { value: example.name }, example.title)))),
+      earlier.length ? h("optgroup", { label: "Earlier texts" }, ...earlier.map((entry, k) =>
+        h("option", { value: `#${k}` }, `${entry.when.slice(0, 16).replace("T", " ")}  ${firstWords(entry.source)}`))) : null);
+    this.examples.value = chosen;
+  }
+
+  setTarget(target: string): void {
+    this.target.value = target;
+  }
+
+  /** Show a new link; it is selected, and copied where the browser allows that. */
+  showLink(url: string): void {
+    const field = h("input", { type: "text", readonly: true, value: url, "aria-label": "Link", size: 44 });
+    const copied = h("span", { class: "quiet", role: "status" });
+    const copy = async (): Promise<void> => {
+      field.select();
+      try {
+        await navigator.clipboard.writeText(url);
+        copied.textContent = "Copied.";
+      } catch {
+        copied.textContent = "Press Ctrl+C.";
+      }
+    };
+    replace(this.link, h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
+      h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
+      h("p", {}, h("a", { href: url }, "Open it")));
+    this.link.hidden = false;
+    void copy();
+  }
+
+  /** Say why there is no link. */
+  shareFailed(message: string): void {
+    replace(this.link, h("p", { class: "problem-text" }, message));
+    this.link.hidden = false;
+  }
+
+  set sharing(busy: boolean) {
+    this.share.disabled = busy;
+    this.share.textContent = busy ? "Sharing…" : "Share";
+  }
+
+  private hideLink(): void {
+    this.link.hidden = true;
+  }
+
+  private chosen(value: string): void {
+    if (value.startsWith("#")) {
+      const entry = earlierTexts()[Number(value.slice(1))];
+      if (entry) this.events.earlier(entry.source);
+    } else if (value) {
+      this.events.example(value);
+    }
+  }
+
+  private draw(): void {
+    const { phase, ms, position } = this.model.status;
+    const { frozen } = this.model;
+    const words = {
+      idle: ms ? `compiled in ${milliseconds(ms)}` : "",
+      checking: "checking…",
+      compiling: "compiling…",
+      queued: `waiting, place ${position}`,
+      failed: `${this.model.problems.length} ${this.model.problems.length === 1 ? "error" : "errors"}`,
+    }[phase];
+    this.status.textContent = frozen ? `frozen ${frozen.made.slice(0, 10)}, version ${frozen.version}` : words;
+    this.status.classList.toggle("bad", phase === "failed" && !frozen);
+  }
+
+  private themes(): HTMLElement {
+    const select = h("select", { "aria-label": "Theme", class: "theme" }, ...THEMES.map(([id, name]) => h("option", { value: id }, name)));
+    select.value = document.documentElement.dataset["theme"] ?? "";
+    select.addEventListener("change", () => {
+      saveText("theme", select.value);
+      if (select.value) document.documentElement.dataset["theme"] = select.value;
+      else delete document.documentElement.dataset["theme"];
+    });
+    return select;
+  }
+}
+
+function firstWords(source: string): string {
+  return source.trim().split("\n")[0]!.replace(/^-+\s*/, "").slice(0, 40);
+}
+
+function mark(): HTMLElement {
+  return h("img", { src: "/static/icon.svg", alt: "", width: 20, height: 20 });
+}
+
+const KEYS: [string, string][] = [
+  ["Click, or Enter in a stage", "select an expression, everywhere"],
+  ["Click a stage above", "open it in the current pane"],
+  ["Shift-click, Shift+Enter", "open it beside"],
+  ["Alt+← Alt+→", "step the current pane along the pipeline"],
+  ["Ctrl+Enter", "run"],
+  ["Ctrl+S", "share"],
+  ["Ctrl+F", "search in the pane"],
+  ["F6, Shift+F6", "next, previous pane"],
+  ["Esc", "clear the selection"],
+];
+
+function help(): HTMLElement {
+  const box = h("details", { class: "help" },
+    h("summary", { "aria-label": "Help" }, "?"),
+    h("div", { class: "popover" },
+      h("h2", {}, "Keys"),
+      h("dl", {}, ...KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what)))),
+      h("p", {}, h("a", { href: "/api/" }, "The page's API"), " · ",
+        h("a", { href: "https://futhark-lang.org", rel: "noreferrer" }, "The language"))));
+  document.addEventListener("keydown", (event) => event.key === "Escape" && (box.open = false));
+  document.addEventListener("mousedown", (event) => {
+    if (!box.contains(event.target as Node)) box.open = false;
+  });
+  return box;
+}

@@ -1,0 +1,77 @@
+// One selection through all panes: a place in the source, hovered or chosen.
+import { innermost, keyOf } from "./spans";
+import type { Model } from "./model";
+import type { Span } from "./types";
+
+export interface Selection {
+  /** The place that was pointed at, and further places of the same line. */
+  spans: Span[];
+  /** Where it was pointed at: `source`, a stage's id, `remarks`, .. */
+  origin: string;
+  /** The line there, from 0; -1 in the source. */
+  line: number;
+}
+
+type Listener = (selection: Selection | null, chosen: boolean) => void;
+
+export class Link {
+  /** Stays until another is chosen. */
+  chosen: Selection | null = null;
+  private hovered: Selection | null = null;
+  private listeners = new Set<Listener>();
+  private known: Span[] = [];
+  private generation = -1;
+
+  constructor(private readonly model: Model) {}
+
+  on(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** What is lit now. */
+  get shown(): Selection | null {
+    return this.hovered ?? this.chosen;
+  }
+
+  hover(selection: Selection | null): void {
+    if (same(selection, this.hovered)) return;
+    this.hovered = selection;
+    this.tell(false);
+  }
+
+  choose(selection: Selection | null): void {
+    this.hovered = null;
+    this.chosen = selection;
+    this.tell(true);
+  }
+
+  /** Choose a source place by a point in it: the innermost place that any stage knows. */
+  at(line: number, column: number): Selection | null {
+    const span = innermost(this.places(), line, column);
+    return span ? { spans: [span], origin: "source", line: -1 } : null;
+  }
+
+  /** Every place that some line of some stage comes from, each once. */
+  places(): readonly Span[] {
+    if (this.generation !== this.model.generation) {
+      const found = new Map<string, Span>();
+      for (const stage of this.model.stages.values()) {
+        if (stage.stale) continue;
+        for (const line of stage.lines) for (const span of line.src) found.set(keyOf(span), span);
+      }
+      this.known = [...found.values()];
+      this.generation = this.model.generation;
+    }
+    return this.known;
+  }
+
+  private tell(chosen: boolean): void {
+    for (const listener of this.listeners) listener(this.shown, chosen);
+  }
+}
+
+function same(a: Selection | null, b: Selection | null): boolean {
+  if (!a || !b) return a === b;
+  return a.origin === b.origin && a.line === b.line && a.spans.map(keyOf).join() === b.spans.map(keyOf).join();
+}

@@ -1,0 +1,67 @@
+// Lit lines and places in a CodeMirror view: decorations that panes set from the selection.
+import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
+import { Decoration, EditorView, type DecorationSet } from "@codemirror/view";
+import type { Span } from "./types";
+
+export interface Marks {
+  strong: readonly number[];
+  weak: readonly number[];
+  /** Exact places, in the source. */
+  places: readonly Span[];
+}
+
+const setMarks = StateEffect.define<DecorationSet>();
+const strong = Decoration.line({ class: "lit" });
+const weak = Decoration.line({ class: "lit-weak" });
+const place = Decoration.mark({ class: "lit-place" });
+
+const field = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setMarks)) return effect.value;
+    return transaction.docChanged ? value.map(transaction.changes) : value;
+  },
+  provide: (self) => EditorView.decorations.from(self),
+});
+
+export const litLines: Extension = field;
+
+/** Show these marks; with none, clear them. */
+export function light(view: EditorView, marks: Marks): void {
+  const doc = view.state.doc;
+  const lines = new Map<number, Decoration>();
+  for (const line of marks.weak) lines.set(line, weak);
+  for (const line of marks.strong) lines.set(line, strong);
+  const ranges: [number, number, Decoration][] = [];
+  for (const [line, decoration] of lines) {
+    if (line < doc.lines) ranges.push([doc.line(line + 1).from, -1, decoration]);
+  }
+  for (const span of marks.places) {
+    const range = rangeOf(doc, span);
+    if (range && range[0] < range[1]) ranges.push([range[0], range[1], place]);
+  }
+  ranges.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const builder = new RangeSetBuilder<Decoration>();
+  for (const [from, to, decoration] of ranges) builder.add(from, to < 0 ? from : to, decoration);
+  view.dispatch({ effects: setMarks.of(builder.finish()) });
+}
+
+/** A span's offsets in a document, cut to what is there. */
+export function rangeOf(doc: Text, span: Span): [number, number] | null {
+  if (span[0] < 1 || span[0] > doc.lines) return null;
+  const first = doc.line(span[0]);
+  const last = doc.line(Math.min(span[2], doc.lines));
+  const from = Math.min(first.to, first.from + span[1] - 1);
+  const to = Math.min(last.to, last.from + span[3] - 1);
+  return [from, Math.max(from, to)];
+}
+
+/** Scroll a line (from 0) into view unless it is. */
+export function reveal(view: EditorView, line: number): void {
+  if (line < 0 || line >= view.state.doc.lines) return;
+  const at = view.state.doc.line(line + 1).from;
+  const block = view.lineBlockAt(at);
+  const top = view.scrollDOM.scrollTop;
+  if (block.top >= top && block.bottom <= top + view.scrollDOM.clientHeight) return;
+  view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });
+}

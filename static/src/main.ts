@@ -1,0 +1,254 @@
+// Wiring: makes the parts of the page and tells each about the others.
+import * as client from "./client";
+import { Compiler } from "./compile";
+import { h, debounce } from "./dom";
+import { SourceEditor } from "./editor";
+import { Header } from "./header";
+import { Link } from "./link";
+import { Model } from "./model";
+import { MemoryPane } from "./panes/memory";
+import { RemarksPane } from "./panes/remarks";
+import { RunPane } from "./panes/run";
+import { SelectionPane } from "./panes/selection";
+import { TuningPane } from "./panes/tuning";
+import { Rail } from "./rail";
+import { splitter } from "./splitter";
+import { load, remember, save, type Work } from "./storage";
+import { Story } from "./story";
+import { Tabs } from "./tabs";
+import type { Example, Frozen, Look, Span } from "./types";
+import { Workbench, type PaneChoice } from "./workbench";
+
+const root = document.getElementById("app")!;
+
+class Page {
+  private readonly model = new Model();
+  private readonly link = new Link(this.model);
+  private readonly compiler = new Compiler(this.model);
+  private readonly workbench = new Workbench(this.model, this.link, () => this.arranged());
+  private readonly rail = new Rail(this.model, {
+    open: (stage, beside) => this.workbench.open(stage, beside),
+    shown: () => this.workbench.choices().map((choice) => choice.stage),
+  });
+  private readonly header = new Header(this.model, {
+    example: (name) => this.openExample(name),
+    earlier: (source) => this.replaceSource(source, ""),
+    target: (target) => this.setTarget(target),
+    run: () => this.run(),
+    share: () => void this.share(),
+  });
+  private readonly story = new Story((look) => this.look(look));
+  private readonly runPane = new RunPane(this.model, () => this.save());
+  private readonly tabs: Tabs;
+  private readonly editor: SourceEditor;
+  private examples: Example[] = [];
+  private example = "";
+  private readonly save = debounce(250, () => this.saveNow());
+  private started = false;
+
+  constructor() {
+    const memory = new MemoryPane(this.model, this.link);
+    const tuning = new TuningPane(this.model);
+    const selection = new SelectionPane(this.model, this.link, {
+      open: (stage) => this.workbench.open(stage),
+      goTo: (span) => this.editor.goTo(span),
+    });
+    this.tabs = new Tabs("Details", [
+      { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
+      { id: "selection", title: "Selection", content: selection.element },
+      { id: "remarks", title: "Remarks", content: new RemarksPane(this.model, this.link).element },
+      { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
+    ], () => this.arranged());
+    const body = h("div", { class: "pane-body" });
+    this.editor = new SourceEditor(body, this.model, this.link, () => this.edited());
+    root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
+    this.keys();
+    window.addEventListener("pagehide", () => this.saveNow());
+  }
+
+  private layout(source: HTMLElement): HTMLElement[] {
+    const side = this.tabs.element;
+    const run = this.runPane.element;
+    const work = h("main", { class: "work" });
+    work.append(source,
+      splitter({ label: "Width of the source", property: "--source", target: root, vertical: true, least: 240, before: true,
+        most: () => window.innerWidth - 500, size: () => source.offsetWidth }),
+      this.workbench.element,
+      splitter({ label: "Width of the details", property: "--side", target: root, vertical: true, least: 240, before: false,
+        most: () => window.innerWidth - 500, size: () => side.offsetWidth }),
+      side);
+    const bar = splitter({ label: "Height of the run pane", property: "--run", target: root, vertical: false, least: 64, before: false,
+      most: () => window.innerHeight - 260, size: () => run.offsetHeight });
+    return [this.header.element, this.rail.element, work, bar, run,
+      h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" })];
+  }
+
+  async start(): Promise<void> {
+    const { permalink, example } = root.dataset;
+    const state = permalink ? await client.frozen(permalink) : null;
+    const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
+    this.model.manifest = manifest;
+    this.examples = examples;
+    const work = load<Work>("work");
+    if (state) this.thaw(permalink!, state);
+    else if (example) this.openExample(example, work);
+    else if (work?.source) this.resume(work);
+    else this.openExample(examples[0]?.name ?? "");
+    this.started = true;
+    this.rail.draw();
+  }
+
+  /** Show a permalink as it was stored; nothing is compiled until the text changes. */
+  private thaw(id: string, state: Frozen): void {
+    const { model } = this;
+    const view = (state.view ?? {}) as Partial<Work>;
+    model.source = state.source;
+    model.options = state.options;
+    model.frozen = { id, version: state.version, made: state.made ?? "" };
+    this.editor.set(state.source);
+    this.workbench.set(view.panes ?? this.firstPanes());
+    model.remarks = state.remarks;
+    model.setStages(state.stages);
+    model.setStatus({ phase: state.error ? "failed" : "idle" });
+    if (state.error) model.setProblems(state.error.errors ?? [state.error]);
+    this.ready("", view);
+    if (state.run) this.runPane.show(state.run.request, state.run.answer);
+    model.emit("frozen");
+    void client.check(state.source, state.options).then((checked) => {
+      if (!checked.ok || model.source !== state.source) return;
+      model.entries = checked.entries;
+      model.emit("entries");
+    });
+  }
+
+  private resume(work: Work): void {
+    this.model.options = work.options ?? {};
+    this.editor.set(work.source);
+    this.workbench.set(work.panes?.length ? work.panes : this.firstPanes());
+    this.ready(work.example, work);
+    this.compiler.changed(true);
+  }
+
+  private openExample(name: string, before: Work | null = null): void {
+    const example = this.examples.find((candidate) => candidate.name === name);
+    if (!example) return;
+    if (before?.source && before.source !== example.source) remember(before.source);
+    if (!this.started) this.workbench.set(this.firstPanes());
+    this.replaceSource(example.source, name);
+  }
+
+  private replaceSource(source: string, example: string): void {
+    if (this.started && !this.examples.some((candidate) => candidate.source === this.editor.source)) remember(this.editor.source);
+    this.link.choose(null);
+    this.editor.set(source);
+    this.model.frozen = null;
+    this.model.emit("frozen");
+    this.ready(example, { run: {} });
+    this.compiler.changed(true);
+    if (this.started) history.replaceState(null, "", example ? `/examples/${example}` : "/");
+  }
+
+  private ready(example: string, view: Partial<Work>): void {
+    this.example = example;
+    this.header.setExamples(this.examples, example);
+    this.header.setTarget((this.model.options["target"] as string | undefined) ?? "c");
+    this.story.show(this.examples.find((candidate) => candidate.name === example) ?? null);
+    if (view.tab) this.tabs.open(view.tab, false);
+    this.runPane.restore(view.run ?? {});
+  }
+
+  private firstPanes(): PaneChoice[] {
+    const ids = this.model.manifest.map((info) => info.id);
+    const wanted = window.innerWidth >= 1700 ? ["fused", "funmem"] : ["fused"];
+    const chosen = wanted.filter((id) => ids.includes(id));
+    return (chosen.length ? chosen : ids.slice(0, 1)).map((stage) => ({ stage, compare: "" }));
+  }
+
+  private edited(): void {
+    const { model } = this;
+    if (!this.started) return;
+    if (model.frozen || location.pathname !== "/") {
+      model.frozen = null;
+      model.emit("frozen");
+      history.replaceState(null, "", "/");
+    }
+    model.emit("source");
+    this.compiler.changed();
+    this.save();
+  }
+
+  private setTarget(target: string): void {
+    this.model.options = { ...this.model.options, target };
+    this.model.frozen = null;
+    this.compiler.changed(true);
+    this.save();
+  }
+
+  private run(): void {
+    void this.runPane.run();
+  }
+
+  private async share(): Promise<void> {
+    this.header.sharing = true;
+    const { source, options } = this.model;
+    const answer = await client.share(source, options, this.runPane.last, this.view());
+    this.header.sharing = false;
+    if (answer.ok) this.header.showLink(answer.url);
+    else this.header.shareFailed(answer.error.message);
+  }
+
+  private look(look: Look): void {
+    this.workbench.open(look.stage);
+    const line = this.model.source.split("\n")[look.line - 1];
+    if (!line) return;
+    const column = line.search(/\S/) + 1;
+    const spans = this.link.places().filter((span) => span[0] === look.line);
+    const place: Span = [look.line, column, look.line, line.length + 1];
+    this.link.choose({ spans: spans.length ? [place] : [place], origin: "story", line: -1 });
+    this.tabs.open("selection");
+  }
+
+  private view(): Pick<Work, "panes" | "tab" | "run"> {
+    return { panes: this.workbench.choices(), tab: this.tabs.current, run: this.runPane.settings };
+  }
+
+  private arranged(): void {
+    this.rail?.draw();
+    this.save?.();
+  }
+
+  private saveNow(): void {
+    const { source, options, frozen } = this.model;
+    if (!this.started || frozen) return;
+    save("work", { source, options, example: this.example, ...this.view() } satisfies Work);
+  }
+
+  private keys(): void {
+    document.addEventListener("keydown", (event) => {
+      const control = event.ctrlKey || event.metaKey;
+      if (control && event.key === "Enter") this.run();
+      else if (control && event.key === "s") void this.share();
+      else if (event.altKey && event.key === "ArrowRight") this.workbench.step(1);
+      else if (event.altKey && event.key === "ArrowLeft") this.workbench.step(-1);
+      else if (event.key === "F6") this.nextPane(event.shiftKey ? -1 : 1);
+      else if (event.key === "Escape") return this.link.choose(null);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }, { capture: true });
+  }
+
+  private nextPane(by: number): void {
+    const panes = [...root.querySelectorAll<HTMLElement>(".rail, .pane, .run")];
+    const at = panes.findIndex((pane) => pane.contains(document.activeElement));
+    const next = panes[(at + by + panes.length) % panes.length];
+    next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
+  }
+}
+
+function problem(error: unknown): void {
+  root.replaceChildren(h("p", { class: "empty", role: "alert" },
+    `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`));
+}
+
+new Page().start().catch(problem);

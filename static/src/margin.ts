@@ -1,0 +1,71 @@
+// The margin that links panes: a bar in one of eight colours, and the source line's number.
+import { RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
+import { EditorView, gutter, GutterMarker, type BlockInfo } from "@codemirror/view";
+import type { RangeSet } from "@codemirror/state";
+
+class SourceLine extends GutterMarker {
+  constructor(private readonly text: string, private readonly hue: string) {
+    super();
+    this.elementClass = hue;
+  }
+
+  override eq(other: SourceLine): boolean {
+    return other.text === this.text && other.hue === this.hue;
+  }
+
+  override toDOM(): Node {
+    return document.createTextNode(this.text);
+  }
+}
+
+/** Neighbouring source lines differ: eight colours in turn. */
+export const hueOf = (line: number): string => `hue hue-${line % 8}`;
+
+export interface MarginLine {
+  text: string;
+  /** The source line that gives the colour; 0: none. */
+  line: number;
+  className?: string;
+}
+
+const setMargin = StateEffect.define<readonly MarginLine[]>();
+
+const field = StateField.define<RangeSet<GutterMarker>>({
+  create: () => new RangeSetBuilder<GutterMarker>().finish(),
+  update(value, transaction) {
+    for (const effect of transaction.effects) {
+      if (!effect.is(setMargin)) continue;
+      const builder = new RangeSetBuilder<GutterMarker>();
+      const { doc } = transaction.state;
+      effect.value.forEach((line, number) => {
+        if (number >= doc.lines || (!line.text && !line.line && !line.className)) return;
+        const at = doc.line(number + 1).from;
+        const hue = `${line.line ? hueOf(line.line) : ""} ${line.className ?? ""}`.trim();
+        builder.add(at, at, new SourceLine(line.text, hue));
+      });
+      return builder.finish();
+    }
+    return transaction.docChanged ? value.map(transaction.changes) : value;
+  },
+});
+
+/** A margin; `onClick` gets the line (from 0). */
+export function margin(className: string, onClick?: (line: number) => void): Extension {
+  return [
+    field,
+    gutter({
+      class: `margin ${className}`,
+      markers: (view) => view.state.field(field),
+      domEventHandlers: {
+        mousedown: (view: EditorView, block: BlockInfo) => {
+          onClick?.(view.state.doc.lineAt(block.from).number - 1);
+          return false;
+        },
+      },
+    }),
+  ];
+}
+
+export function setMarginLines(lines: readonly MarginLine[]): StateEffect<readonly MarginLine[]> {
+  return setMargin.of(lines);
+}

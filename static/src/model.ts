@@ -1,0 +1,83 @@
+// What the page knows about the program: one object that panes read and listen to.
+import type { Entry, Options, Problem, Remark, Stage, StageInfo } from "./types";
+
+export type Topic =
+  | "source" | "stages" | "problems" | "entries" | "status" | "options" | "frozen";
+
+export interface StageState extends Stage {
+  /** It belongs to an earlier text: the current one did not get this far. */
+  stale: boolean;
+}
+
+export interface Status {
+  phase: "idle" | "checking" | "compiling" | "queued" | "failed";
+  ms: number;
+  position: number;
+}
+
+type Listener = () => void;
+
+export class Model {
+  source = "";
+  options: Options = {};
+  manifest: StageInfo[] = [];
+  stages = new Map<string, StageState>();
+  remarks: Remark[] = [];
+  problems: Problem[] = [];
+  warnings: Problem[] = [];
+  entries: Entry[] = [];
+  status: Status = { phase: "idle", ms: 0, position: 0 };
+  /** The id, version and day of the permalink that is shown unchanged. */
+  frozen: { id: string; version: string; made: string } | null = null;
+  /** Grows with every set of stages, for caches. */
+  generation = 0;
+
+  private listeners = new Map<Topic, Set<Listener>>();
+
+  on(topic: Topic, listener: Listener): () => void {
+    const set = this.listeners.get(topic) ?? new Set();
+    this.listeners.set(topic, set.add(listener));
+    return () => set.delete(listener);
+  }
+
+  emit(topic: Topic): void {
+    for (const listener of this.listeners.get(topic) ?? []) listener();
+  }
+
+  info(id: string): StageInfo | undefined {
+    return this.manifest.find((stage) => stage.id === id);
+  }
+
+  setStages(stages: Record<string, Stage>): void {
+    for (const [id, stage] of Object.entries(stages)) this.stages.set(id, { ...stage, stale: false });
+    this.generation += 1;
+    this.emit("stages");
+  }
+
+  /** Keep the last good texts, marked as out of date. */
+  markStale(except: ReadonlySet<string> = new Set()): void {
+    for (const [id, stage] of this.stages) stage.stale = !except.has(id);
+    this.emit("stages");
+  }
+
+  setProblems(problems: Problem[]): void {
+    this.problems = problems;
+    this.emit("problems");
+  }
+
+  setStatus(status: Partial<Status>): void {
+    this.status = { ...this.status, ...status };
+    this.emit("status");
+  }
+
+  /** The stages that the current text has, in order. */
+  present(): StageInfo[] {
+    return this.manifest.filter((stage) => this.stages.has(stage.id));
+  }
+}
+
+/** An error with those found beside it, as a flat list. */
+export function flat(problem: Problem): Problem[] {
+  const { errors, ...first } = problem;
+  return errors?.length ? errors : [first];
+}

@@ -1,0 +1,77 @@
+// The remarks: every decision of the compiler, as sentences, with their places.
+import { h, replace } from "../dom";
+import type { Link } from "../link";
+import type { Model } from "../model";
+import { contains, placeName } from "../spans";
+import type { Remark } from "../types";
+
+const SIGNS: Record<string, string> = { applied: "✓", missed: "✗", note: "i" };
+const WORDS: Record<string, string> = { applied: "done", missed: "not done", note: "note" };
+
+/** One remark as a list item; its place can be chosen. */
+export function remarkItem(remark: Remark, model: Model, link: Link): HTMLElement {
+  const place = remark.src[0];
+  const stage = model.info(remark.stage)?.title ?? remark.stage;
+  const select = () => place && link.choose({ spans: remark.src, origin: "remarks", line: -1 });
+  return h("li", {
+    class: `remark ${remark.kind}`,
+    onmouseenter: () => place && link.hover({ spans: remark.src, origin: "remarks", line: -1 }),
+    onmouseleave: () => link.hover(null),
+  },
+  h("span", { class: "remark-sign", "aria-hidden": "true" }, SIGNS[remark.kind] ?? "·"),
+  h("div", {},
+    h("p", { class: "remark-text" }, ...code(remark.because)),
+    remark.hint ? h("p", { class: "remark-hint" }, ...code(remark.hint)) : null,
+    h("p", { class: "remark-meta" },
+      h("span", { class: "visually-hidden" }, `${WORDS[remark.kind] ?? remark.kind}, `),
+      place ? h("button", { class: "link", onclick: select }, placeName(place)) : null,
+      h("span", {}, stage), h("code", {}, remark.rule),
+      ...remark.numbers.map(([name, value]) => h("span", { class: "number" }, `${name}: ${value}`)))));
+}
+
+/** Text with its `quoted` parts as code. */
+export function code(text: string): (Node | string)[] {
+  return text.split(/(`[^`]+`)/).filter(Boolean).map((part) =>
+    part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part);
+}
+
+export class RemarksPane {
+  readonly element: HTMLElement;
+  private readonly list = h("ul", { class: "remarks" });
+  private readonly count = h("p", { class: "quiet" });
+  private readonly kinds = new Set(["applied", "missed", "note"]);
+  private here = false;
+
+  constructor(private readonly model: Model, private readonly link: Link) {
+    const toggles = ["applied", "missed", "note"].map((kind) => this.toggle(WORDS[kind]!, (on) => {
+      if (on) this.kinds.add(kind);
+      else this.kinds.delete(kind);
+    }, true));
+    const only = this.toggle("only the selection", (on) => (this.here = on), false);
+    this.element = h("div", { class: "scroll" },
+      h("div", { class: "filters", role: "group", "aria-label": "Which remarks" }, ...toggles, only), this.count, this.list);
+    model.on("stages", () => this.draw());
+    link.on((_, chosen) => chosen && this.here && this.draw());
+    this.draw();
+  }
+
+  private toggle(name: string, change: (on: boolean) => void, on: boolean): HTMLElement {
+    const box = h("input", { type: "checkbox", checked: on });
+    box.addEventListener("change", () => {
+      change(box.checked);
+      this.draw();
+    });
+    return h("label", { class: "check" }, box, name);
+  }
+
+  private draw(): void {
+    const place = this.here ? this.link.chosen?.spans[0] : undefined;
+    const all = this.model.remarks.filter((remark) => this.kinds.has(remark.kind)
+      && (!place || remark.src.some((span) => contains(place, span) || contains(span, place))));
+    const total = this.model.remarks.length;
+    this.count.textContent = total
+      ? `${all.length === total ? total : `${all.length} of ${total}`} ${total === 1 ? "remark" : "remarks"}`
+      : "The compiler has made no remarks on this program.";
+    replace(this.list, ...all.slice(0, 500).map((remark) => remarkItem(remark, this.model, this.link)));
+  }
+}

@@ -1,0 +1,218 @@
+// Runs the program: entry point, inputs typed or generated, back end; result, time, memory.
+import * as client from "../client";
+import { announce, bytes, h, milliseconds, replace } from "../dom";
+import { dataSet, sampleOf, splitValues } from "../inputs";
+import type { Model } from "../model";
+import { messageElement } from "../problems";
+import type { Entry, Failure, RunAnswer, RunRequest } from "../types";
+import { verdicts } from "./verdicts";
+
+export interface RunSettings {
+  entry: string;
+  typed: boolean;
+  values: string[];
+  sizes: Record<string, number>;
+  seed: number;
+  backend: string;
+}
+
+const BACKENDS: [string, string][] = [
+  ["c", "C, all cores"], ["cuda", "CUDA, this machine's GPU"], ["ref", "Reference interpreter"],
+];
+export const FRESH: RunSettings = { entry: "", typed: true, values: [], sizes: {}, seed: 1, backend: "c" };
+
+export class RunPane {
+  readonly element: HTMLElement;
+  settings: RunSettings = { ...FRESH };
+  /** The last run of the current text, for permalinks. */
+  last: RunRequest | null = null;
+  private readonly entry = h("select", { id: "run-entry" });
+  private readonly backend = h("select", { id: "run-backend" });
+  private readonly fields = h("div", { class: "run-fields" });
+  private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
+  private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
+  private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
+  private signature = "";
+  private wanted = 0;
+
+  constructor(private readonly model: Model, private readonly changed: () => void) {
+    replace(this.backend, ...BACKENDS.map(([id, name]) => h("option", { value: id }, name)));
+    this.element = h("section", { class: "run", "aria-label": "Run" },
+      h("div", { class: "run-form" },
+        h("div", { class: "run-top" },
+          h("label", { for: "run-entry" }, "Entry"), this.entry, this.modes(),
+          h("label", { for: "run-backend" }, "On"), this.backend, this.button, this.validate),
+        this.fields),
+      this.result);
+    this.entry.addEventListener("change", () => this.set({ entry: this.entry.value, values: [], sizes: {} }));
+    this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
+    this.button.addEventListener("click", () => void this.run());
+    this.validate.addEventListener("click", () => void this.checkStages());
+    model.on("entries", () => this.draw());
+    model.on("source", () => (this.last = null));
+    this.empty();
+  }
+
+  /** Take settings from storage or from a link. */
+  restore(settings: Partial<RunSettings>): void {
+    this.settings = { ...FRESH, ...settings };
+    this.signature = "";
+    this.draw();
+  }
+
+  /** Show a result that was not made now. */
+  show(request: RunRequest, answer: RunAnswer | Failure): void {
+    this.last = request;
+    this.report(answer);
+  }
+
+  request(): RunRequest {
+    const { typed, values, sizes, seed, backend } = this.settings;
+    const entry = this.chosen()?.name ?? this.settings.entry;
+    const count = this.chosen()?.params.length ?? values.length;
+    return typed
+      ? { entry, backend, input: values.slice(0, count).join("\n") }
+      : { entry, backend, sizes, seed };
+  }
+
+  async run(): Promise<void> {
+    const request = this.request();
+    const answer = await this.work("Running…", () => client.run(this.model.source, this.model.options, request));
+    if (!answer) return;
+    this.last = request;
+    this.report(answer);
+    announce(answer.ok ? `Result after ${milliseconds(answer.ms)}.` : answer.error.message);
+  }
+
+  private async checkStages(): Promise<void> {
+    const answer = await this.work("Running every stage…", () =>
+      client.validity(this.model.source, this.model.options, this.request()));
+    if (!answer) return;
+    if (!answer.ok) this.report(answer);
+    else replace(this.result, verdicts(answer, this.model));
+  }
+
+  /** Do one thing at a time; null if another was started meanwhile. */
+  private async work<T>(words: string, task: () => Promise<T>): Promise<T | null> {
+    const mine = ++this.wanted;
+    this.button.disabled = this.validate.disabled = true;
+    replace(this.result, h("p", { class: "quiet busy" }, words));
+    try {
+      const answer = await task();
+      return mine === this.wanted ? answer : null;
+    } finally {
+      this.button.disabled = this.validate.disabled = false;
+    }
+  }
+
+  private report(answer: RunAnswer | Failure): void {
+    if (!answer.ok) {
+      replace(this.result, messageElement(answer.error));
+      return;
+    }
+    const facts: [string, string][] = [["Time", milliseconds(answer.ms)]];
+    if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
+    if (answer.cores) facts.push(["Cores", String(answer.cores)]);
+    if (answer.backend) facts.push(["Ran on", BACKENDS.find(([id]) => id === answer.backend)?.[1] ?? answer.backend]);
+    replace(this.result,
+      h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+      answer.note ? h("p", { class: "quiet" }, answer.note) : null,
+      h("pre", { class: "value", tabindex: 0, role: "region", "aria-label": "Result" }, answer.output || "(no values)"),
+      answer.cut ? h("p", { class: "quiet" }, `${answer.cut} more characters are not shown.`) : null);
+  }
+
+  private empty(): void {
+    replace(this.result, h("p", { class: "quiet" }, "The result, its time and its memory appear here."));
+  }
+
+  private modes(): HTMLElement {
+    const radio = (typed: boolean, name: string) => {
+      const input = h("input", { type: "radio", name: "run-mode", value: typed ? "typed" : "made", checked: this.settings.typed === typed });
+      input.addEventListener("change", () => this.set({ typed }));
+      return h("label", { class: "check" }, input, name);
+    };
+    return h("span", { class: "modes", role: "group", "aria-label": "Inputs" }, radio(true, "typed"), radio(false, "random"));
+  }
+
+  private set(change: Partial<RunSettings>): void {
+    this.settings = { ...this.settings, ...change };
+    this.signature = "";
+    this.draw();
+    this.changed();
+  }
+
+  private chosen(): Entry | undefined {
+    const { entries } = this.model;
+    return entries.find((entry) => entry.name === this.settings.entry) ?? entries.find((e) => e.name === "main") ?? entries[0];
+  }
+
+  private draw(): void {
+    const chosen = this.chosen();
+    const signature = JSON.stringify([this.model.entries, chosen?.name]);
+    if (signature === this.signature) return;
+    this.signature = signature;
+    replace(this.entry, ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)));
+    this.backend.value = this.settings.backend;
+    for (const radio of this.element.querySelectorAll<HTMLInputElement>("[name=run-mode]")) {
+      radio.checked = (radio.value === "typed") === this.settings.typed;
+    }
+    this.entry.disabled = !chosen;
+    if (!chosen) replace(this.fields, h("p", { class: "quiet" }, "The program has no entry point yet: write `entry main …`."));
+    else if (this.settings.typed) this.typed(chosen);
+    else void this.generated(chosen);
+  }
+
+  private typed(entry: Entry): void {
+    if (!entry.params.length) {
+      replace(this.fields, h("p", { class: "quiet" }, `\`${entry.name}\` takes no inputs.`));
+      return;
+    }
+    const given = dataSet(this.model.source, entry.name);
+    const pieces = given === null ? [] : splitValues(given);
+    const values = entry.params.map((type, k) =>
+      this.settings.values[k] ?? (pieces.length === entry.params.length ? pieces[k]! : sampleOf(type)));
+    this.settings.values = values;
+    replace(this.fields, ...entry.params.map((type, k) => {
+      const field = h("textarea", { rows: 1, spellcheck: "false", id: `run-value-${k}` });
+      field.value = values[k]!;
+      field.addEventListener("input", () => {
+        this.settings.values[k] = field.value;
+        this.changed();
+      });
+      return h("div", { class: "run-field" }, h("label", { for: field.id }, this.paramName(entry, k, type)), field);
+    }));
+  }
+
+  private paramName(entry: Entry, k: number, type: string): HTMLElement {
+    const name = entry.names?.[k];
+    return h("code", {}, name ? `${name}: ${type}` : type);
+  }
+
+  private async generated(entry: Entry): Promise<void> {
+    const named = [...new Set(entry.params.flatMap((type) => [...type.matchAll(/\[([A-Za-z_]\w*)\]/g)].map((m) => m[1]!)))];
+    const sizes = Object.fromEntries(named.map((name) => [name, this.settings.sizes[name] ?? 1000]));
+    this.settings.sizes = sizes;
+    this.sizeFields(entry, sizes);
+    const sample = await client.generate(this.model.source, this.model.options, entry.name, {}, this.settings.seed);
+    const known = sample.ok ? (sample as unknown as { sizes?: Record<string, number> }).sizes : undefined;
+    if (!known || this.settings.typed || this.chosen() !== entry) return;
+    this.settings.sizes = Object.fromEntries(Object.entries(known).map(([name, size]) => [name, this.settings.sizes[name] ?? size]));
+    this.sizeFields(entry, this.settings.sizes);
+  }
+
+  private sizeFields(entry: Entry, sizes: Record<string, number>): void {
+    const field = (label: string, value: number, least: number, change: (value: number) => void) => {
+      const input = h("input", { type: "number", min: least, step: 1, value, id: `run-size-${label}` });
+      input.addEventListener("input", () => {
+        if (Number.isSafeInteger(input.valueAsNumber)) change(input.valueAsNumber);
+        this.changed();
+      });
+      return h("div", { class: "run-size" }, h("label", { for: input.id }, label), input);
+    };
+    replace(this.fields,
+      h("p", { class: "quiet types" }, ...entry.params.map((type, k) => this.paramName(entry, k, type))),
+      h("div", { class: "run-sizes" },
+        ...Object.entries(sizes).map(([name, size]) => field(name, size, 0, (value) => (this.settings.sizes[name] = value))),
+        field("seed", this.settings.seed, 0, (value) => (this.settings.seed = value))));
+  }
+}

@@ -1,0 +1,79 @@
+// Errors under the text: a wavy mark at the place, and the message in a block below its line.
+import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
+import { Decoration, EditorView, WidgetType, type DecorationSet } from "@codemirror/view";
+import { h } from "./dom";
+import { rangeOf } from "./lit";
+import type { Problem } from "./types";
+
+const NAMES: Record<string, string> = {
+  syntax: "Syntax", type: "Type", usage: "Usage", runtime: "Run", limitation: "Not built yet",
+  timeout: "Too long", internal: "Our fault", busy: "Busy", network: "No answer", warning: "Warning",
+};
+
+export const kindName = (kind: string): string => NAMES[kind] ?? kind;
+
+class Message extends WidgetType {
+  constructor(private readonly problem: Problem) {
+    super();
+  }
+
+  override eq(other: Message): boolean {
+    return JSON.stringify(this.problem) === JSON.stringify(other.problem);
+  }
+
+  override toDOM(): HTMLElement {
+    return messageElement(this.problem, "below");
+  }
+
+  override get estimatedHeight(): number {
+    return 40;
+  }
+
+  override ignoreEvent(): boolean {
+    return true;
+  }
+}
+
+/** A problem's message with its kind and hint. */
+export function messageElement(problem: Problem, className = ""): HTMLElement {
+  return h("div", { class: `problem-text ${className} kind-${problem.kind}`, role: "note" },
+    h("span", { class: "problem-kind" }, kindName(problem.kind)), " ",
+    h("span", { class: "problem-message" }, problem.message),
+    problem.hint ? h("span", { class: "problem-hint" }, problem.hint) : null);
+}
+
+const setProblems = StateEffect.define<DecorationSet>();
+
+const field = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setProblems)) return effect.value;
+    return transaction.docChanged ? value.map(transaction.changes) : value;
+  },
+  provide: (self) => EditorView.decorations.from(self),
+});
+
+export const problemMarks: Extension = field;
+const MOST = 50;
+
+export function showProblems(view: EditorView, problems: readonly Problem[]): void {
+  view.dispatch({ effects: setProblems.of(decorations(view.state.doc, problems)) });
+}
+
+function decorations(doc: Text, problems: readonly Problem[]): DecorationSet {
+  const ranges: { from: number; to: number; side: number; decoration: Decoration }[] = [];
+  for (const problem of problems.slice(0, MOST)) {
+    const range = problem.span?.[0] ? rangeOf(doc, problem.span) : null;
+    if (!range) continue;
+    const [from, to] = range;
+    const line = doc.lineAt(from);
+    const className = `wavy kind-${problem.kind}`;
+    if (to > from) ranges.push({ from, to, side: 0, decoration: Decoration.mark({ class: className }) });
+    const widget = Decoration.widget({ widget: new Message(problem), block: true, side: 1 });
+    ranges.push({ from: line.to, to: line.to, side: 1, decoration: widget });
+  }
+  ranges.sort((a, b) => a.from - b.from || a.side - b.side);
+  const builder = new RangeSetBuilder<Decoration>();
+  for (const { from, to, decoration } of ranges) builder.add(from, to, decoration);
+  return builder.finish();
+}

@@ -1,0 +1,96 @@
+// The pipeline rail: one chip per stage, with its time and what it changed.
+import { h, milliseconds, replace } from "./dom";
+import type { Model } from "./model";
+import type { StageInfo } from "./types";
+
+export interface RailEvents {
+  /** Open a stage in the current pane, or in a new one beside it. */
+  open(stage: string, beside: boolean): void;
+  /** Ids of stages that panes show. */
+  shown(): string[];
+}
+
+const NAMES: Record<string, string> = { hist: "histogram", if: "branch", alloc: "allocation", copy: "copy" };
+const INVARIANT = /^seg/;
+
+/** `2 maps`, `1 copy`, `3 segmap`. */
+export function counted(count: number, name: string): string {
+  const word = NAMES[name] ?? name;
+  if (count === 1 || INVARIANT.test(word)) return `${count} ${word}`;
+  const many = word.endsWith("y") ? `${word.slice(0, -1)}ies` : /(s|ch|sh)$/.test(word) ? `${word}es` : `${word}s`;
+  return `${count} ${many}`;
+}
+
+/** What a stage changed in the counts, largest change first: `−1 map`, `+1 segred`. */
+export function changes(before: Record<string, number> | undefined, after: Record<string, number> | undefined): string[] {
+  if (!before || !after || !Object.keys(before).length || !Object.keys(after).length) return [];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names]
+    .map((name) => ({ name, by: (after[name] ?? 0) - (before[name] ?? 0) }))
+    .filter(({ by }) => by !== 0)
+    .sort((a, b) => Math.abs(b.by) - Math.abs(a.by))
+    .map(({ name, by }) => `${by > 0 ? "+" : "−"}${counted(Math.abs(by), name)}`);
+}
+
+export class Rail {
+  readonly element = h("div", { class: "rail", role: "toolbar", "aria-label": "Stages of the compiler" });
+  private current = "";
+
+  constructor(private readonly model: Model, private readonly events: RailEvents) {
+    this.element.addEventListener("keydown", (event) => this.keys(event));
+    model.on("stages", () => this.draw());
+    model.on("status", () => this.draw());
+    this.draw();
+  }
+
+  draw(): void {
+    const focused = (document.activeElement as HTMLElement | null)?.dataset["stage"];
+    const shown = this.events.shown();
+    const { manifest } = this.model;
+    this.current = focused ?? this.current;
+    if (!manifest.some((info) => info.id === this.current)) this.current = shown[0] ?? manifest[0]?.id ?? "";
+    replace(this.element, ...manifest.map((info, at) => this.chip(info, manifest[at - 1], shown)));
+    if (focused) this.focus(focused);
+  }
+
+  private chip(info: StageInfo, before: StageInfo | undefined, shown: string[]): HTMLElement {
+    const stage = this.model.stages.get(info.id);
+    const changed = changes(before && this.model.stages.get(before.id)?.counts, stage?.counts);
+    const missing = !stage || stage.stale;
+    const delta = missing ? (this.model.status.phase === "failed" ? "not reached" : "") : changed.slice(0, 2).join(", ");
+    const open = shown.includes(info.id);
+    const all = changed.length ? ` Changes: ${changed.join(", ")}.` : "";
+    return h("button", {
+      class: `chip${open ? " open" : ""}${missing ? " missing" : ""}${changed.length ? " changed" : ""}`,
+      "data-stage": info.id,
+      "aria-pressed": String(open),
+      tabindex: info.id === this.current ? 0 : -1,
+      title: `${info.explain}${all} Shift-click opens it beside.`,
+      onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey),
+    },
+    h("span", { class: "chip-title" }, info.title),
+    h("span", { class: "chip-note" },
+      stage && !stage.stale ? h("span", { class: "chip-ms" }, milliseconds(stage.ms)) : null,
+      delta ? h("span", { class: "chip-delta" }, delta) : null));
+  }
+
+  private keys(event: KeyboardEvent): void {
+    const ids = this.model.manifest.map((info) => info.id);
+    const at = ids.indexOf((event.target as HTMLElement).dataset["stage"] ?? "");
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[event.key];
+    const id = to === undefined ? undefined : ids[to];
+    if (id) {
+      event.preventDefault();
+      this.current = id;
+      this.draw();
+      this.focus(id);
+    } else if (event.key === "Enter" && event.shiftKey) {
+      event.preventDefault();
+      this.events.open(ids[at]!, true);
+    }
+  }
+
+  private focus(id: string): void {
+    this.element.querySelector<HTMLElement>(`[data-stage="${CSS.escape(id)}"]`)?.focus({ preventScroll: false });
+  }
+}

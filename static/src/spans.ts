@@ -1,0 +1,69 @@
+// Places in the source: order, containment, and the lines of a stage that show a place.
+import type { Line, Span } from "./types";
+
+export const keyOf = (span: Span): string => span.join(":");
+
+function before(l0: number, c0: number, l1: number, c1: number): boolean {
+  return l0 < l1 || (l0 === l1 && c0 <= c1);
+}
+
+/** Whether `outer` holds all of `inner`. */
+export function contains(outer: Span, inner: Span): boolean {
+  return before(outer[0], outer[1], inner[0], inner[1]) && before(inner[2], inner[3], outer[2], outer[3]);
+}
+
+export function containsPoint(span: Span, line: number, column: number): boolean {
+  return before(span[0], span[1], line, column) && before(line, column, span[2], span[3]);
+}
+
+/** A rough size, to find the innermost of several. */
+export function extent(span: Span): number {
+  return (span[2] - span[0]) * 10_000 + (span[3] - span[1]);
+}
+
+/** The innermost of the spans that hold a point. */
+export function innermost(spans: Iterable<Span>, line: number, column: number): Span | null {
+  let best: Span | null = null;
+  for (const span of spans) {
+    if (containsPoint(span, line, column) && (!best || extent(span) < extent(best))) best = span;
+  }
+  return best;
+}
+
+export interface Lit {
+  /** Lines (from 0) that come from the place itself, or from inside it. */
+  strong: number[];
+  /** Lines that it has a part in, or that enclose it. */
+  weak: number[];
+}
+
+/** The lines of a stage that show a place of the source. */
+export function linesFor(lines: readonly Line[], place: Span): Lit {
+  const strong: number[] = [];
+  const shared: number[] = [];
+  const around: number[] = [];
+  lines.forEach((line, number) => {
+    const first = line.src[0];
+    if (!first) return;
+    if (contains(place, first)) strong.push(number);
+    else if (line.src.some((span) => contains(place, span))) shared.push(number);
+    else if (contains(first, place)) around.push(number);
+  });
+  if (strong.length || shared.length) return { strong, weak: shared };
+  return { strong: [], weak: around.length > 60 ? [] : around };
+}
+
+/** The text of a place, on one line. */
+export function excerpt(source: string, span: Span, longest = 80): string {
+  const lines = source.split("\n").slice(span[0] - 1, span[2]);
+  if (!lines.length) return "";
+  const last = lines.length - 1;
+  lines[last] = lines[last]!.slice(0, span[3] - 1);
+  lines[0] = lines[0]!.slice(span[1] - 1);
+  const text = lines.map((line) => line.trim()).join(" ").trim();
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+}
+
+export function placeName(span: Span): string {
+  return span[0] === span[2] ? `line ${span[0]}` : `lines ${span[0]} to ${span[2]}`;
+}

@@ -1,0 +1,55 @@
+// What this browser keeps: the work in progress, earlier texts, sizes of panes, the theme.
+import type { Options } from "./types";
+import type { RunSettings } from "./panes/run";
+
+export interface Work {
+  source: string;
+  /** The example that it began as. */
+  example: string;
+  options: Options;
+  panes: { stage: string; compare: string }[];
+  tab: string;
+  run: Partial<RunSettings>;
+}
+
+const PREFIX = "stridescope.";
+const HISTORY = 30;
+
+export function load<T>(name: string): T | null {
+  try {
+    const text = localStorage.getItem(PREFIX + name);
+    return text === null ? null : (JSON.parse(text) as T);
+  } catch {
+    return null;
+  }
+}
+
+export function save(name: string, value: unknown): void {
+  try {
+    localStorage.setItem(PREFIX + name, JSON.stringify(value));
+  } catch {
+    // Full or forbidden: the page works without.
+  }
+}
+
+export function saveText(name: string, value: string): void {
+  try {
+    localStorage.setItem(PREFIX + name, value);
+  } catch {
+    // As above.
+  }
+}
+
+export interface Earlier {
+  source: string;
+  when: string;
+}
+
+/** Keep a text before something replaces it. */
+export function remember(source: string): void {
+  if (!source.trim()) return;
+  const earlier = (load<Earlier[]>("history") ?? []).filter((entry) => entry.source !== source);
+  save("history", [{ source, when: new Date().toISOString() }, ...earlier].slice(0, HISTORY));
+}
+
+export const earlierTexts = (): Earlier[] => load<Earlier[]>("history") ?? [];

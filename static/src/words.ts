@@ -1,0 +1,29 @@
+// The words of the languages that panes show; the same as in app/lexers.py (a test compares them).
+
+const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+export const KEYWORDS = list(`
+and assert case def do else entry false for if import in include let local loop match module
+open sig then true type val while with`);
+
+export const PRIMS = list(`i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool`);
+
+export const FUNCTIONS = list(`
+map map1 map2 map3 map4 map5 reduce reduce_comm scan scatter reduce_by_index filter partition
+iota replicate zip zip3 zip4 zip5 unzip unzip3 unzip4 unzip5 transpose flatten unflatten
+reverse rotate concat take drop head last tabulate tabulate_2d length copy`);
+
+export const IR_WORDS = list(`
+alloc block by cell combine copy device diff else entry for fun gather grid guard hist host
+if in index iota kernel launch let loop map mem param par private read redomap reduce
+replicate reshape return rotate scan scanomap scatter screma seghist segmap segred segscan
+shared slice sync then thread transpose update var while with write`);
+
+export const C_WORDS = list(`
+auto break case char const continue default do double else enum extern float for goto if inline
+int long register restrict return short signed sizeof static struct switch typedef union unsigned
+void volatile while bool true false __global__ __device__ __shared__ __restrict__ def import lambda
+None self class try except finally with as not and or in is raise from`);
+
+export const C_TYPES = list(`
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t half dim3`);
