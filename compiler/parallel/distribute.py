@@ -155,8 +155,8 @@ def outer_only(
 ) -> Made:
     """One kernel with a thread per point of the nest; what is parallel inside becomes loops."""
     pat = out_params(sc, widths(nest), returns, wish)
-    stm = seg_map(sc, nest, body.stms, body.results, pat, returns, prov)
-    return [stm], [p.name for p in pat]
+    stms = seg_map(sc, nest, body.stms, body.results, pat, returns, prov)
+    return stms, [p.name for p in pat]
 
 
 def own_results(sc: Scope, nest: Nest, made: Made, returns: tuple[Type, ...], prov: Prov) -> Made:
@@ -206,7 +206,7 @@ def distribute(
     held: dict[int, Name] = {}
     for group, steps in zip(pieces.groups, pieces.parallel, strict=True):
         if group.results or any(step.kind == "group" for step in group.steps):
-            out.append(_group_kernel(sc, nest, group, wish, held, prov))
+            out.extend(_group_kernel(sc, nest, group, wish, held, prov))
         for step in steps:
             names = [wished.get(p.name) for p in step.stm.pat]
             stms, made = flatten_stm(sc, nest, step.stm, names)
@@ -227,7 +227,7 @@ def distribute(
 
 def _group_kernel(
     sc: Scope, nest: Nest, group: Group, wish: Wish, held: dict[int, Name], prov: Prov
-) -> Stm:
+) -> list[Stm]:
     """The kernel of a sequential group; `held` gets the results of the body that it makes."""
     values: list[Operand] = [value for _, value, _ in group.results]
     types: list[Type] = [type_ for _, _, type_ in group.results]

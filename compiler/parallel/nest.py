@@ -41,6 +41,7 @@ from compiler.ir.nodes import (
     Slice,
     Stm,
     Type,
+    Write,
 )
 from compiler.ir.poly import Poly
 from compiler.ir.walk import bound, free, rename
@@ -281,10 +282,23 @@ def seg_map(
     pat: tuple[Param, ...],
     returns: tuple[Type, ...],
     prov: Prov,
-) -> Stm:
-    """A kernel that runs the statements at every point of the nest."""
+) -> list[Stm]:
+    """A kernel that runs the statements at every point of the nest.
+
+    Where it also reads the array that it writes into, it writes into a copy.
+    """
     body = kernel_body(sc, stms, results, returns, prov)
-    return emit(sc, pat, settle_names(sc, SegMap(sc.level, space(nest), body)), prov)
+    out: list[Stm] = []
+    dests = [r.dest for r in results if isinstance(r, Write)]
+    read = free(body.stms) if dests else set()
+    for at, result in enumerate(results):
+        if isinstance(result, Write) and result.dest in read:
+            copy = Param(sc.ctx.fresh(result.dest), returns[at])
+            out.append(emit(sc, (copy,), Copy(result.dest), prov))
+            changed = (*body.results[:at], Write(copy.name, result.writes), *body.results[at + 1 :])
+            body = KernelBody(body.stms, changed, returns)
+    exp = settle_names(sc, SegMap(sc.level, space(nest), body))
+    return [*out, emit(sc, pat, exp, prov)]
 
 
 def seg_fold(

@@ -147,7 +147,7 @@ def _scatter(sc: Scope, nest: Nest, inner: Nest, stm: Stm, exp: Scatter, wish: W
         at += dest.rank + 1
     results.extend(values[at:])
     returns.extend(exp.fn.returns[at:])
-    out.append(
+    out.extend(
         seg_map(sc, inner, exp.fn.body.stms, tuple(results), tuple(pat), tuple(returns), stm.prov)
     )
     return out, [p.name for p in pat]

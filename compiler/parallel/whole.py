@@ -66,7 +66,7 @@ def whole(
     if not isinstance(value, str):
         if is_known(sc, free((value,))):
             return [emit(sc, (pat,), Replicate(widths(nest), value), prov)], pat.name
-        return [seg_map(sc, nest, (), (value,), (pat,), (type_,), prov)], pat.name
+        return seg_map(sc, nest, (), (value,), (pat,), (type_,), prov), pat.name
     root = sc.resolve(value)
     if root.index == indices(nest) and root.array in sc.host:
         if not take or (root.array in sc.owned and not _is_copy(sc, value)):
@@ -83,7 +83,7 @@ def whole(
         return [emit(sc, (pat,), Scratch(pat.type.prim, pat.type.shape), prov)], pat.name
     inner, element = elements(sc, nest, value, type_)
     scalar_type = Scalar(prim_type(type_))
-    return [seg_map(sc, inner, (), (element,), (pat,), (scalar_type,), prov)], pat.name
+    return seg_map(sc, inner, (), (element,), (pat,), (scalar_type,), prov), pat.name
 
 
 def _is_copy(sc: Scope, name: Name) -> bool:
@@ -130,7 +130,7 @@ def update(
         at.append(dim.at if isinstance(dim, DimFix) else _position(dim, next(own)))
     (pat,) = out_params(sc, widths(nest), (result.type,), wish)
     writes = Write(dest, ((tuple(at), value),))
-    out.append(seg_map(sc, inner, (), (writes,), (pat,), (pat.type,), stm.prov))
+    out.extend(seg_map(sc, inner, (), (writes,), (pat,), (pat.type,), stm.prov))
     return out, [pat.name]
 
 
@@ -163,7 +163,7 @@ def concat(
         last = position == len(exp.arrays) - 1
         (pat,) = out_params(sc, (), (full,), (wish[0] if last else None,))
         write = Write(current.name, ((tuple(at), value),))
-        out.append(seg_map(sc, inner, (), (write,), (pat,), (full,), stm.prov))
+        out.extend(seg_map(sc, inner, (), (write,), (pat,), (full,), stm.prov))
         current = pat
         offset = offset + size
     return out, [current.name]
