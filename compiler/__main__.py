@@ -69,7 +69,9 @@ def _check(args: argparse.Namespace) -> int:
         print(json.dumps(answer))
         return OK
     for entry in answer["entries"]:
-        params = " ".join(f"({n}: {t})" for n, t in zip(entry["names"], entry["params"], strict=True))
+        params = " ".join(
+            f"({n}: {t})" for n, t in zip(entry["names"], entry["params"], strict=True)
+        )
         print(f"entry {entry['name']} {params} : {', '.join(entry['results'])}")
     return OK
 
@@ -99,14 +101,13 @@ def _run(args: argparse.Namespace) -> int:
         inputs = values.parse(made["input"])
     else:
         data = Path(args.input).read_bytes() if args.input else sys.stdin.buffer.read()
-        inputs = values.parse_bytes(data)
+        inputs = values.from_bytes(data, api.input_prims(source, args.entry, options))
     backend = args.backend
     outcome = api.run_values(
         source, args.entry, inputs, backend, args.stage, options, args.deadline
     )
     if args.binary:
-        for value in outcome["values"]:
-            sys.stdout.buffer.write(values.to_binary(value))
+        sys.stdout.buffer.write(values.to_binary(outcome["values"]))
     else:
         for value in outcome["values"]:
             print(values.show(value))

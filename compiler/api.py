@@ -15,9 +15,11 @@ from typing import Any
 from compiler.answers import entry_json, lines_json, remark_json
 from compiler.base.context import Options
 from compiler.base.errors import UsageError
+from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.frontend.typed import TypedProg
 from compiler.ir import interp, random_values, values
+from compiler.ir.entry import prims
 from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
@@ -131,7 +133,8 @@ def run(
     deadline: float = 60.0,
 ) -> Json:
     """Run an entry point on values in Futhark's text notation."""
-    args = values.parse(data)
+    work = compilation(source, options)
+    args = values.parse(data, prims(entry_function(work, entry)))
     start = time.perf_counter()
     outcome = run_values(source, entry, args, backend, stage, options, deadline)
     outcome["output"] = "\n".join(values.show(v) for v in outcome.pop("values"))
@@ -207,6 +210,11 @@ def entry_function(work: Compilation, name: str) -> Function:
     return next(fun for fun in prog.funs if fun.name == chosen)
 
 
+def input_prims(source: str, entry: str, options: Mapping[str, Any]) -> list[Prim]:
+    """The element types of an entry point's inputs: what numbers without a type are read as."""
+    return prims(entry_function(compilation(source, options), entry))
+
+
 def generate(
     source: str, entry: str, sizes: Mapping[str, int], seed: int, options: Mapping[str, Any]
 ) -> Json:
@@ -248,7 +256,7 @@ def check_validity(source: str, entry: str, data: str, options: Mapping[str, Any
     """Do all stages agree on this input? One verdict per stage that can be run."""
     work = compilation(source, options)
     entry = entry_named(work, entry)
-    args = values.parse(data)
+    args = values.parse(data, prims(entry_function(work, entry)))
     expected = interp.run(work.result("soa").prog, entry, args)
     verdicts: Json = {}
     for stage in STAGES:

@@ -14,19 +14,33 @@ from pathlib import Path
 import numpy as np
 
 from compiler.base.prim import DTYPE, Prim, int_range
-from compiler.ir import values
+from compiler.ir import entry, values
+from compiler.ir.nodes import Array, Function, Scalar
 
 _TOKEN = re.compile(r"\s*([{}]|[^\s{}]+)")
 
 
 @dataclass(slots=True)
 class Case:
-    """One data set of one entry point."""
+    """One data set of one entry point: `input` is text, or values where they are random."""
 
     entry: str
-    inputs: list[values.Value]
-    output: list[values.Value] | None = None
+    input: str | list[values.Value]
+    output: str | None = None
     error: str | None = None
+
+    def arguments(self, fun: Function) -> list[values.Value]:
+        """The input as values for that entry point, whose types unmarked numbers take."""
+        if isinstance(self.input, str):
+            return values.parse(self.input, entry.prims(fun))
+        return self.input
+
+    def expected(self, fun: Function) -> list[values.Value] | None:
+        """The output as values, or None where the block does not say."""
+        if self.output is None:
+            return None
+        prims = [r.type.prim for r in fun.results if isinstance(r.type, Scalar | Array)]
+        return values.parse(self.output, prims)
 
 
 @dataclass(slots=True)
@@ -74,14 +88,14 @@ def _read_block(block: str, path: Path, spec: Spec) -> None:
                 rest = rest.lstrip().removeprefix("input")
                 text, rest = _braces(rest)
                 inputs = [_random(t) for t in text.split()]
-                spec.cases += [Case(entry, inputs) for entry in entries]
+                spec.cases += [Case(name, inputs) for name in entries]
         elif token == "input":
             text, rest = _data(rest, path)
-            spec.cases += [Case(entry, values.parse(text)) for entry in entries]
+            spec.cases += [Case(name, text) for name in entries]
         elif token == "output":
             text, rest = _data(rest, path)
             for case in spec.cases[-len(entries) :]:
-                case.output = values.parse(text)
+                case.output = text
         elif token == "error:":
             regex, _, rest = rest.partition("\n")
             for case in spec.cases[-len(entries) :]:

@@ -1,0 +1,173 @@
+"""Runs a folder of Futhark programs with `-- ==` blocks through all stages and back ends.
+
+    python -m tests.futhark_suite FOLDER [--only TEXT] [--stages soa,fused,flat,imp] [--c]
+
+For each program: it compiles (or is refused, where its block says so), every stage named gives the
+expected output, and so does C. Prints what differs, and a summary by reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compiler import api, pipeline
+from compiler.base.context import Options
+from compiler.base.errors import CompileError
+from compiler.worker import decode_source
+from tests.blocks import Case, read
+
+SECONDS = 20
+OPTIONS = {"verify": True}
+
+
+class TooSlow(Exception):
+    """A program took longer than `SECONDS`."""
+
+
+@contextmanager
+def limit(seconds: int) -> Iterator[None]:
+    """Raise TooSlow in the main thread after that many seconds."""
+
+    def ring(_signal: int, _frame: object) -> None:
+        raise TooSlow
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def same(found: list[Any], expected: list[Any]) -> bool:
+    """Equal shapes and types; equal integers; floats within the suite's tolerance."""
+    if len(found) != len(expected):
+        return False
+    for left, right in zip(map(np.asarray, found), map(np.asarray, expected), strict=True):
+        if left.shape != right.shape or left.dtype != right.dtype:
+            return False
+        if left.dtype.kind == "f":
+            if not np.allclose(left, right, rtol=2e-3, atol=2e-3, equal_nan=True):
+                return False
+        elif not np.array_equal(left, right):
+            return False
+    return True
+
+
+def run_case(source: str, case: Case, backend: str, stage: str) -> str:
+    """What is different from what the case expects; empty for nothing."""
+    try:
+        fun = api.entry_function(api.compilation(source, OPTIONS), case.entry)
+        args, output = case.arguments(fun), case.expected(fun)
+        found = api.run_values(source, case.entry, args, backend, stage, OPTIONS, SECONDS)
+    except CompileError as error:
+        if error.kind == "limitation":
+            return f"limitation: {error.message}"
+        if case.error is not None and error.kind == "runtime":
+            return ""
+        return f"{error.kind}: {error.render(source)}"
+    if case.error is not None:
+        return f"expected the error {case.error}"
+    if output is not None and not same(found["values"], output):
+        return f"expected {str(output)[:200]} found {str(found['values'])[:200]}"
+    return ""
+
+
+def run_program(path: Path, stages: list[str], backends: list[str], tally: Counter[str]) -> None:
+    """Check one program, print what is wrong with it, and count the outcome."""
+    try:
+        source = decode_source(path.read_bytes())
+        spec = read(path)
+    except Exception as error:
+        tally["unreadable test"] += 1
+        print(f"{path}: unreadable: {error}")
+        return
+    try:
+        pipeline.Compilation(source, Options()).result("typed")
+    except CompileError as error:
+        if error.kind == "limitation":
+            tally["limitation"] += 1
+            print(f"{path}: limitation: {error.render(source)}")
+        elif spec.error is None or error.kind == "internal":
+            tally[f"wrongly refused ({error.kind})"] += 1
+            print(f"{path}: REFUSED {error.kind}: {error.render(source)}")
+        else:
+            tally["refused as expected"] += 1
+        return
+    if spec.error is not None:
+        tally["wrongly accepted"] += 1
+        print(f"{path}: ACCEPTED, but should be refused: {spec.error}")
+        return
+    problems: list[str] = []
+    for case in spec.cases:
+        for stage in stages:
+            problems.append((what := run_case(source, case, "ref", stage)) and f"{stage}: {what}")
+        for backend in backends:
+            problems.append((what := run_case(source, case, backend, "")) and f"{backend}: {what}")
+    if not spec.cases:
+        problems.append(compile_all(source))
+    wrong = [p for p in problems if p]
+    if not wrong:
+        tally["passed"] += 1
+    elif all("limitation:" in p for p in wrong):
+        tally["limitation"] += 1
+        print(f"{path}: {wrong[0]}")
+    else:
+        tally["wrong"] += 1
+        for problem in [p for p in wrong if "limitation:" not in p][:3]:
+            print(f"{path}: WRONG {problem}")
+
+
+def compile_all(source: str) -> str:
+    """Why a program without data does not compile to the end; empty if it does."""
+    work = pipeline.Compilation(source, Options(verify=True))
+    try:
+        if work.result("typed").prog.entries:
+            work.result("c")
+            work.result("cuda")
+    except CompileError as error:
+        return f"{error.kind}: {error.message}"
+    return ""
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--stages", default="soa,fused,flat,imp")
+    parser.add_argument("--c", action="store_true")
+    args = parser.parse_args()
+    tally: Counter[str] = Counter()
+    files = [args.folder] if args.folder.is_file() else sorted(args.folder.rglob("*.fut"))
+    sys.setrecursionlimit(20_000)
+    start = time.monotonic()
+    for path in files:
+        if args.only in str(path):
+            try:
+                with limit(SECONDS * 3):
+                    stages = [s for s in args.stages.split(",") if s]
+                    run_program(path, stages, ["c"] if args.c else [], tally)
+            except TooSlow:
+                tally["too slow"] += 1
+                print(f"{path}: TOO SLOW")
+            except RecursionError:
+                tally["too deep"] += 1
+                print(f"{path}: TOO DEEP")
+    print(f"{time.monotonic() - start:.0f} s")
+    for reason, count in tally.most_common():
+        print(f"{count:5} {reason}")
+
+
+if __name__ == "__main__":
+    main()
