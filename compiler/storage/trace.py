@@ -1,0 +1,105 @@
+"""What a run reads and writes, and the race check (thesis 4.4.2, figure 4.9).
+
+A cell that one point of a kernel writes must not be touched by another point of it. Points run in
+order here, so it is enough to remember each cell's first reader and last writer. Writes to computed
+places and histograms may meet one another: the language says what happens then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from compiler.base.errors import RuntimeError_
+from compiler.base.names import Name, base_of
+from compiler.base.spans import NOWHERE, Prov
+
+Point = tuple[int, ...]
+"""The indices of a kernel's space."""
+
+DETAIL = 4096
+"""At most so many accesses of a kernel are kept for drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One point of a kernel touched one cell."""
+
+    point: Point
+    block: str
+    cell: int
+    writes: bool
+
+
+@dataclass(slots=True)
+class KernelTrace:
+    """The accesses of one run of a kernel, in order; `names` are the statement's results."""
+
+    names: tuple[Name, ...]
+    indices: tuple[Name, ...]
+    accesses: list[Access] = field(default_factory=list)
+    complete: bool = True
+    """False if there were more than `DETAIL` accesses."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything that a run touched: per block (by name and number) the cells, and the kernels."""
+
+    reads: dict[str, set[int]] = field(default_factory=dict)
+    writes: dict[str, set[int]] = field(default_factory=dict)
+    kernels: list[KernelTrace] = field(default_factory=list)
+    allocated: int = 0
+    """Bytes allocated in all."""
+
+
+class Frame:
+    """One kernel while it runs: who touched what so far."""
+
+    __slots__ = ("prov", "readers", "record", "thread", "writers")
+
+    def __init__(self, record: KernelTrace, prov: Prov) -> None:
+        self.record = record
+        self.prov = prov
+        self.thread: Point = ()
+        self.readers: dict[tuple[str, int], Point] = {}
+        self.writers: dict[tuple[str, int], tuple[Point, bool]] = {}
+
+    def read(self, block: str, cells: Iterable[int]) -> None:
+        """The current point reads cells."""
+        for cell in cells:
+            writer = self.writers.get((block, cell))
+            if writer is not None and writer[0] != self.thread:
+                self._race(block, cell, writer[0], "writes", "reads")
+            self.readers.setdefault((block, cell), self.thread)
+            self._keep(block, cell, False)
+
+    def write(self, block: str, cells: Iterable[int], meeting: bool) -> None:
+        """The current point writes cells; `meeting`: others may as well, in the same way."""
+        for cell in cells:
+            writer = self.writers.get((block, cell))
+            if writer is not None and writer[0] != self.thread and not (meeting and writer[1]):
+                self._race(block, cell, writer[0], "writes", "writes")
+            reader = self.readers.get((block, cell))
+            if reader is not None and reader != self.thread:
+                self._race(block, cell, reader, "reads", "writes")
+            self.writers[block, cell] = (self.thread, meeting)
+            self._keep(block, cell, True)
+
+    def _keep(self, block: str, cell: int, writes: bool) -> None:
+        if len(self.record.accesses) < DETAIL:
+            self.record.accesses.append(Access(self.thread, block, cell, writes))
+        else:
+            self.record.complete = False
+
+    def _race(self, block: str, cell: int, other: Point, first: str, second: str) -> None:
+        raise RuntimeError_(
+            f"Two threads meet: {self._text(other)} {first} cell {cell} of `{block}`, and "
+            f"{self._text(self.thread)} {second} it.",
+            self.prov[0] if self.prov else NOWHERE,
+            code="race",
+        )
+
+    def _text(self, point: Point) -> str:
+        pairs = zip(self.record.indices, point, strict=False)
+        return "(" + ", ".join(f"{base_of(name)} = {at}" for name, at in pairs) + ")"
