@@ -157,7 +157,13 @@ STAGES: tuple[Stage, ...] = (
         imp.show,
     ),
     Stage(
-        "c", "C", "C with OpenMP, as it is compiled for this machine.", "text", "imp", c.emit, _itself
+        "c",
+        "C",
+        "C with OpenMP, as it is compiled for this machine.",
+        "text",
+        "imp",
+        c.emit,
+        _itself,
     ),
     Stage(
         "cuda",
@@ -185,7 +191,7 @@ def stage_named(name: str) -> Stage:
 
 @dataclass(slots=True)
 class Result:
-    """A stage's program; its text is made when it is first asked for. `ms` is making, not showing."""
+    """A stage's program, and its text, made when first asked for; `ms` is making, not showing."""
 
     stage: Stage
     prog: Any

@@ -14,7 +14,11 @@ PACKAGES = ("chromium", "fonts-dejavu-core")
 
 def main() -> None:
     """Install what is missing."""
-    if shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome"):
+    if (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    ):
         return
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
