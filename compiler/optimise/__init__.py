@@ -1,0 +1,1 @@
+"""Core language to core language: inlining, simplification, fusion."""

@@ -1,0 +1,116 @@
+"""Common subexpressions: an expression that was computed before, in this body or around it.
+
+Statements without bodies are looked up by value. Parallel operators are looked up by what they read
+and then compared up to the names bound inside. What is consumed or must be fresh is never shared:
+the simplifier does not ask for it.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name
+from compiler.ir import walk
+from compiler.ir.nodes import Body, Exp, Hist, KernelBody, Lambda, Map, Reduce, Scan, Scatter, Stm
+from compiler.ir.walk import Rewrite
+
+_Key = object
+
+
+class Table:
+    """Expressions computed so far, by scope; the names of a scope's own are dropped with it."""
+
+    __slots__ = ("_added", "_by_key", "_soacs")
+
+    def __init__(self) -> None:
+        self._by_key: dict[_Key, Name] = {}
+        self._soacs: dict[_Key, list[tuple[Exp, tuple[Name, ...]]]] = {}
+        self._added: list[list[tuple[_Key, tuple[Exp, tuple[Name, ...]] | None]]] = []
+
+    def enter(self) -> None:
+        """Begin a scope."""
+        self._added.append([])
+
+    def leave(self) -> None:
+        """End a scope."""
+        for key, soac in self._added.pop():
+            if soac is None:
+                del self._by_key[key]
+            else:
+                self._soacs[key] = [x for x in self._soacs[key] if x is not soac]
+
+    def find(self, exp: Exp) -> Name | None:
+        """The name of an equal expression without bodies."""
+        return self._by_key.get(exp)
+
+    def add(self, exp: Exp, name: Name, depth: int) -> None:
+        """Remember that `name`, bound at `depth`, is the value of `exp`."""
+        if exp not in self._by_key:
+            self._by_key[exp] = name
+            self._added[depth].append((exp, None))
+
+    def find_soac(self, exp: Exp) -> tuple[Name, ...] | None:
+        """The results of an equal parallel operator, equal up to the names bound inside."""
+        candidates = self._soacs.get(_key(exp))
+        if not candidates:
+            return None
+        for other, names in reversed(candidates):
+            if same_up_to_names(exp, other):
+                return names
+        return None
+
+    def add_soac(self, exp: Exp, names: tuple[Name, ...], depth: int) -> None:
+        """Remember the results of a parallel operator."""
+        key = _key(exp)
+        if key is not None:
+            entry = (exp, names)
+            self._soacs.setdefault(key, []).append(entry)
+            self._added[depth].append((key, entry))
+
+
+def _key(exp: Exp) -> _Key | None:
+    match exp:
+        case Map(width, fn, arrays):
+            return ("map", width, arrays, len(fn.body.stms), len(fn.returns))
+        case Reduce(width, ops, fn, arrays):
+            return ("reduce", width, arrays, len(fn.body.stms), len(ops))
+        case Scan(width, ops, fn, arrays):
+            return ("scan", width, arrays, len(fn.body.stms), len(ops))
+        case Scatter() | Hist():
+            return None
+    return None
+
+
+def same_up_to_names(one: Exp, other: Exp) -> bool:
+    """Whether two expressions differ in nothing but names bound inside and places in the text."""
+    names, targets = walk.bound(other), walk.bound(one)
+    if len(names) != len(targets):
+        return False
+    mapping = dict(zip(names, targets, strict=True))
+    return _without_prov(one) == _without_prov(walk.rename(other, _no_fresh_names, mapping))
+
+
+def _no_fresh_names(name: Name) -> Name:
+    """Every bound name has a counterpart."""
+    return name
+
+
+def _without_prov(exp: Exp) -> Exp:
+    return walk.rewrite(exp, _STRIP)
+
+
+def _strip_stms(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+    return tuple(Stm(stm.pat, walk.rewrite(stm.exp, _STRIP)) for stm in stms)
+
+
+def _strip_body(body: Body) -> Body:
+    return Body(_strip_stms(body.stms), body.results)
+
+
+def _strip_lambda(fn: Lambda) -> Lambda:
+    return Lambda(fn.params, _strip_body(fn.body), fn.returns)
+
+
+def _strip_kernel(body: KernelBody) -> KernelBody:
+    return KernelBody(_strip_stms(body.stms), body.results, body.returns)
+
+
+_STRIP = Rewrite(body=_strip_body, fn=_strip_lambda, kernel=_strip_kernel)

@@ -1,0 +1,388 @@
+"""Dead code: statements and results that nothing needs, found in one backward pass.
+
+Effects stay: an `Assert`, and whatever contains one. The same pass counts uses, and finds the
+scalars whose only use is in the same body (or a branch of it), which simplification then puts
+in the place of that use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.names import Name
+from compiler.ir import walk
+from compiler.ir.nodes import (
+    SE_NODES,
+    Array,
+    Assert,
+    Body,
+    Call,
+    Exp,
+    Function,
+    Hist,
+    HistOp,
+    If,
+    KernelBody,
+    Lambda,
+    Loop,
+    Map,
+    Operand,
+    Operator,
+    Param,
+    Reduce,
+    Scan,
+    Scatter,
+    SegMap,
+    SegRed,
+    SegScan,
+    Soac,
+    Stm,
+    WhileLoop,
+)
+
+_SCALARS = frozenset(SE_NODES)
+
+
+class Uses:
+    """Use counts so far, going backwards; `region` is the body that code runs in as often."""
+
+    __slots__ = ("counts", "last_region", "region", "regions", "removed", "single")
+
+    def __init__(self) -> None:
+        self.counts: dict[Name, int] = {}
+        self.last_region: dict[Name, int] = {}
+        self.single: set[Name] = set()
+        self.region = 0
+        self.regions = 0
+        self.removed = 0
+
+    def use(self, name: Name) -> None:
+        """One more use, in the current region."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+        self.last_region[name] = self.region
+
+    def add(self, node: object) -> None:
+        """All uses in a node (or tuple of nodes) without bodies."""
+        walk.visit(node, self.use, _ignore)
+
+    def is_used(self, param: Param) -> bool:
+        """Whether anything later needs it."""
+        return param.name in self.counts
+
+
+def _ignore(name: Name) -> None:
+    """Bindings are no uses."""
+
+
+def has_effects(exp: Exp) -> bool:
+    """Whether an expression must stay although nothing needs its results."""
+    kind = type(exp)
+    if kind is Assert or kind is Call:
+        return True
+    if kind not in walk.NESTED:
+        return False
+    return any(has_effects(s.exp) for part in walk.children(exp) for s in walk.stms_of(part))
+
+
+def remove_dead(fun: Function) -> tuple[Function, Uses]:
+    """The function without dead code, and the uses of its names."""
+    uses = Uses()
+    uses.add(fun.results)
+    body = _body(fun.body, uses)
+    if body is fun.body:
+        return fun, uses
+    return Function(
+        fun.name, fun.params, fun.results, body, fun.entry, fun.implicit, fun.prov
+    ), uses
+
+
+def _body(body: Body, uses: Uses) -> Body:
+    uses.add(body.results)
+    stms = _stms(body.stms, uses)
+    return body if stms is body.stms else Body(stms, body.results)
+
+
+def _stms(stms: tuple[Stm, ...], uses: Uses) -> tuple[Stm, ...]:
+    kept: list[Stm] = []
+    changed = False
+    for stm in reversed(stms):
+        new = _stm(stm, uses)
+        if new is not stm:
+            changed = True
+        if new is not None:
+            kept.append(new)
+    if not changed:
+        return stms
+    kept.reverse()
+    return tuple(kept)
+
+
+def _stm(stm: Stm, uses: Uses) -> Stm | None:
+    """The statement with only the results that are needed; None if it is dead as a whole."""
+    exp = stm.exp
+    kind = type(exp)
+    counts = uses.counts
+    if stm.pat and not any(p.name in counts for p in stm.pat) and not has_effects(exp):
+        uses.removed += 1
+        return None
+    if kind in _SCALARS:
+        name = stm.pat[0].name
+        if counts[name] == 1 and uses.last_region[name] == uses.region:
+            uses.single.add(name)
+        uses.add(exp)
+        return stm
+    for param in stm.pat:
+        if type(param.type) is Array:
+            uses.add(param.type)
+    if kind not in walk.NESTED:
+        uses.add(exp)
+        return stm
+    picked = _PICK[kind](stm, uses) if kind in _PICK else stm
+    new = _inside(picked.exp, uses)
+    if new is picked.exp:
+        return picked
+    return Stm(picked.pat, new, picked.prov)
+
+
+def _inside(exp: Exp, uses: Uses) -> Exp:
+    """Count what an expression with bodies uses, and remove what is dead in them."""
+    if isinstance(exp, (Map, Reduce, Scan, Scatter, Hist)):
+        return _inside_soac(exp, uses)
+    return _inside_other(exp, uses)
+
+
+def _inside_soac(exp: Soac, uses: Uses) -> Soac:
+    """A parallel operator loses inputs that its body does not need."""
+    outer = uses.region
+    _enter(uses)
+    body = _body(exp.fn.body, uses)
+    uses.region = outer
+    fn = exp.fn if body is exp.fn.body else Lambda(exp.fn.params, body, exp.fn.returns)
+    kept = [k for k, param in enumerate(fn.params) if uses.is_used(param)]
+    arrays = exp.arrays
+    if len(kept) < len(fn.params):
+        uses.removed += 1
+        fn = Lambda(_some(fn.params, kept), fn.body, fn.returns)
+        arrays = _some(arrays, kept)
+    for param in fn.params:
+        uses.add(param.type)
+    uses.add(fn.returns)
+    for array in arrays:
+        uses.use(array)
+    uses.add(exp.width)
+    ops: object = ()
+    if isinstance(exp, Scatter):
+        uses.add(exp.dests)
+    elif not isinstance(exp, Map):
+        ops = _operators(exp.ops, uses)
+        if ops is not exp.ops:
+            return replace(exp, ops=ops, fn=fn, arrays=arrays)  # type: ignore[arg-type]
+    return exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
+
+
+def _operators(ops: tuple[Operator, ...] | tuple[HistOp, ...], uses: Uses) -> object:
+    parts = _counting(uses)
+    new = tuple(walk.rewrite(op, parts) for op in ops)
+    return ops if all(a is b for a, b in zip(new, ops, strict=True)) else new
+
+
+def _inside_other(exp: Exp, uses: Uses) -> Exp:
+    if isinstance(exp, If):
+        orelse = _body(exp.orelse, uses)
+        then = _body(exp.then, uses)
+        uses.add(exp.cond)
+        return exp if then is exp.then and orelse is exp.orelse else If(exp.cond, then, orelse)
+    if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
+        uses.use(exp.form.cond)
+    return walk.rewrite(exp, _counting(uses))
+
+
+def _counting(uses: Uses) -> walk.Rewrite:
+    """What counts all uses in a node and removes what is dead in its bodies."""
+    outer = uses.region
+
+    def body(x: Body) -> Body:
+        _enter(uses)
+        new = _body(x, uses)
+        uses.region = outer
+        return new
+
+    def fn(x: Lambda) -> Lambda:
+        _enter(uses)
+        new = _body(x.body, uses)
+        uses.add(x.params)
+        uses.add(x.returns)
+        uses.region = outer
+        return x if new is x.body else Lambda(x.params, new, x.returns)
+
+    def kernel(x: KernelBody) -> KernelBody:
+        _enter(uses)
+        uses.add(x.results)
+        uses.add(x.returns)
+        stms = _stms(x.stms, uses)
+        uses.region = outer
+        return x if stms is x.stms else KernelBody(stms, x.results, x.returns)
+
+    def se(x: object) -> object:
+        uses.add(x)
+        return x
+
+    def name(x: Name) -> Name:
+        uses.use(x)
+        return x
+
+    return walk.Rewrite(body=body, fn=fn, kernel=kernel, se=se, name=name, poly=se)  # type: ignore[arg-type]
+
+
+def _enter(uses: Uses) -> None:
+    uses.regions += 1
+    uses.region = uses.regions
+
+
+# --- dropping results ------------------------------------------------------------------------
+
+
+def _used(stm: Stm, uses: Uses, first: int = 0) -> list[int] | None:
+    """The results to keep, if not all are; the first ones always stay."""
+    kept = [k for k, p in enumerate(stm.pat) if k < first or p.name in uses.counts]
+    return kept if len(kept) < len(stm.pat) else None
+
+
+def _pick_if(stm: Stm, uses: Uses) -> Stm:
+    exp = stm.exp
+    kept = _used(stm, uses)
+    if kept is None or not isinstance(exp, If):
+        return stm
+    sides = (Body(b.stms, _some(b.results, kept)) for b in (exp.then, exp.orelse))
+    return _picked(stm, kept, If(exp.cond, *sides), uses)
+
+
+def _pick_loop(stm: Stm, uses: Uses) -> Stm:
+    """A parameter goes if its result is not needed, after the loop or by another parameter."""
+    exp = stm.exp
+    if _used(stm, uses) is None or not isinstance(exp, Loop):
+        return stm
+    needed = _needed_params(stm, exp, uses)
+    kept = [k for k, p in enumerate(exp.params) if p.name in needed]
+    if len(kept) == len(exp.params):
+        return stm
+    body = Body(exp.body.stms, _some(exp.body.results, kept))
+    return _picked(
+        stm, kept, Loop(_some(exp.params, kept), _some(exp.init, kept), exp.form, body), uses
+    )
+
+
+def _needed_params(stm: Stm, exp: Loop, uses: Uses) -> set[Name]:
+    """Parameters needed by used results, effects, the condition, or each other."""
+    sources: dict[Name, set[Name]] = {}
+    always: set[Name] = set()
+    for inner in exp.body.stms:
+        free = walk.free(inner)
+        if has_effects(inner.exp):
+            always |= free
+        for param in inner.pat:
+            sources[param.name] = free
+    for pat, param, result in zip(stm.pat, exp.params, exp.body.results, strict=True):
+        sources[param.name] = walk.free(result) | walk.free(param.type)
+        if pat.name in uses.counts:
+            always.add(param.name)
+    if isinstance(exp.form, WhileLoop):
+        always.add(exp.form.cond)
+    todo = list(always)
+    reached = set(always)
+    while todo:
+        for name in sources.get(todo.pop(), ()):
+            if name not in reached:
+                reached.add(name)
+                todo.append(name)
+    return reached
+
+
+def _pick_map(stm: Stm, uses: Uses) -> Stm:
+    exp = stm.exp
+    kept = _used(stm, uses)
+    if kept is None or not isinstance(exp, Map):
+        return stm
+    return _picked(stm, kept, Map(exp.width, _some_results(exp.fn, kept), exp.arrays), uses)
+
+
+def _pick_reduce(stm: Stm, uses: Uses) -> Stm:
+    """A reduction or scan loses whole operators and kept arrays."""
+    exp = stm.exp
+    if _used(stm, uses) is None or not isinstance(exp, (Reduce, Scan)):
+        return stm
+    kept: list[int] = []
+    ops: list[Operator] = []
+    at = 0
+    for op in exp.ops:
+        group = range(at, at + len(op.neutral))
+        at += len(op.neutral)
+        if any(uses.is_used(stm.pat[k]) for k in group):
+            kept.extend(group)
+            ops.append(op)
+    kept.extend(k for k in range(at, len(stm.pat)) if uses.is_used(stm.pat[k]))
+    if len(kept) == len(stm.pat):
+        return stm
+    fn = _some_results(exp.fn, kept)
+    if not ops:
+        return _picked(stm, kept, Map(exp.width, fn, exp.arrays), uses)
+    return _picked(stm, kept, type(exp)(exp.width, tuple(ops), fn, exp.arrays), uses)
+
+
+def _pick_scatter(stm: Stm, uses: Uses) -> Stm:
+    """A scatter loses kept arrays only: writing has to happen for each destination."""
+    exp = stm.exp
+    if not isinstance(exp, Scatter):
+        return stm
+    first = len(exp.dests)
+    kept = _used(stm, uses, first)
+    if kept is None:
+        return stm
+    places = sum(d.rank + 1 for d in exp.dests)
+    results = [*range(places), *(k - first + places for k in kept if k >= first)]
+    new = Scatter(exp.width, exp.dests, _some_results(exp.fn, results), exp.arrays)
+    return _picked(stm, kept, new, uses)
+
+
+def _pick_seg(stm: Stm, uses: Uses) -> Stm:
+    """A kernel loses results that are neither reduced nor written in place."""
+    exp = stm.exp
+    if not isinstance(exp, (SegMap, SegRed, SegScan)):
+        return stm
+    first = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+    kept = [
+        k
+        for k, (p, r) in enumerate(zip(stm.pat, exp.body.results, strict=True))
+        if k < first or uses.is_used(p)
+    ]
+    if len(kept) == len(stm.pat) or not kept:
+        return stm
+    body = KernelBody(exp.body.stms, _some(exp.body.results, kept), _some(exp.body.returns, kept))
+    return _picked(stm, kept, replace(exp, body=body), uses)
+
+
+_PICK = {
+    If: _pick_if,
+    Loop: _pick_loop,
+    Map: _pick_map,
+    Reduce: _pick_reduce,
+    Scan: _pick_reduce,
+    Scatter: _pick_scatter,
+    SegMap: _pick_seg,
+    SegRed: _pick_seg,
+    SegScan: _pick_seg,
+}
+
+
+def _picked(stm: Stm, kept: list[int], exp: Exp, uses: Uses) -> Stm:
+    uses.removed += 1
+    return Stm(_some(stm.pat, kept), exp, stm.prov)
+
+
+def _some(items: tuple[Operand | Param | object, ...], kept: list[int]) -> tuple:  # type: ignore[type-arg]
+    return tuple(items[k] for k in kept)
+
+
+def _some_results(fn: Lambda, kept: list[int]) -> Lambda:
+    body = Body(fn.body.stms, _some(fn.body.results, kept))
+    return Lambda(fn.params, body, _some(fn.returns, kept))

@@ -1,0 +1,159 @@
+"""Fusion: parallel operators that pass arrays to each other, or read the same, become one.
+
+In every body, outermost first:
+
+1. producers with a single reader go into it (`vertical.py`);
+2. neighbours over the same array become one (`horizontal.py`), so that a producer which several of
+   them read has a single reader now;
+3. what is left of 1 once more, now with producers that others need too: those arrays become
+   further results of the merged operator; and of 2.
+
+Then the same inside lambdas, loops and branches, where merged bodies have brought operators
+together. Refusals are remarked in step 3, when they are final.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.remarks import Missed
+from compiler.ir import walk
+from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Prog, Soac, Stm
+from compiler.optimise.consumption import Classes, classes
+from compiler.optimise.fuse.graph import Graph, Node
+from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
+from compiler.optimise.fuse.horizontal import side_by_side
+from compiler.optimise.fuse.vertical import fuse_into_reader, rule_id
+
+_SOACS = frozenset(Soac.__args__)
+
+
+def fuse(prog: Prog, ctx: Ctx) -> Prog:
+    """Merge producers into readers and neighbours into one another.
+
+    Needs: unique names; `simplify` has run (a dead producer would look like one more result).
+    Keeps: all results, every statement's places. Never computes an element twice.
+    """
+    if "fuse" in ctx.options.disabled:
+        return prog
+    found = classes(prog)
+    funs = tuple(_function(fun, found, ctx) for fun in prog.funs)
+    return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
+
+
+def _function(fun: Function, found: Classes, ctx: Ctx) -> Function:
+    body = _body(fun.body, found, ctx)
+    return fun if body is fun.body else replace(fun, body=body)
+
+
+def _body(body: Body, found: Classes, ctx: Ctx) -> Body:
+    stms = _stms(body.stms, body.results, found, ctx)
+    return body if stms is body.stms else Body(stms, body.results)
+
+
+def _stms(
+    stms: tuple[Stm, ...], results: tuple[object, ...], found: Classes, ctx: Ctx
+) -> tuple[Stm, ...]:
+    """Fuse in these statements, then inside each of them."""
+    if sum(type(stm.exp) in _SOACS for stm in stms) > 1:
+        stms = _fuse_level(stms, results, found, ctx)
+    new = tuple(_inside(stm, found, ctx) for stm in stms)
+    return stms if all(a is b for a, b in zip(new, stms, strict=True)) else new
+
+
+def _inside(stm: Stm, found: Classes, ctx: Ctx) -> Stm:
+    if type(stm.exp) not in walk.NESTED:
+        return stm
+
+    def body(x: Body) -> Body:
+        return _body(x, found, ctx)
+
+    def fn(x: Lambda) -> Lambda:
+        new = _body(x.body, found, ctx)
+        return x if new is x.body else Lambda(x.params, new, x.returns)
+
+    def kernel(x: KernelBody) -> KernelBody:
+        new = _stms(x.stms, x.results, found, ctx)
+        return x if new is x.stms else KernelBody(new, x.results, x.returns)
+
+    exp: Exp = walk.rewrite(stm.exp, walk.Rewrite(body=body, fn=fn, kernel=kernel))
+    return stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
+
+
+def _fuse_level(
+    stms: tuple[Stm, ...], results: tuple[object, ...], found: Classes, ctx: Ctx
+) -> tuple[Stm, ...]:
+    graph = Graph(stms, results, found)  # type: ignore[arg-type]
+    changed = _vertically(graph, ctx, only_single=True)
+    changed |= _horizontally(graph, ctx, last=False)
+    changed |= _vertically(graph, ctx, only_single=False)
+    changed |= _horizontally(graph, ctx, last=True)
+    return graph.stms() if changed else stms
+
+
+def _vertically(graph: Graph, ctx: Ctx, *, only_single: bool) -> bool:
+    """Each reader takes in its producers, and theirs, as far as they go."""
+    changed = False
+    for node in graph.live():
+        current: Node | None = node
+        if type(node.stm.exp) not in _SOACS or graph.nodes[node.at] is not node:
+            current = None
+        while current is not None:
+            current = _take_in_one(graph, ctx, current, only_single)
+            changed |= current is not None
+    return changed
+
+
+def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Node | None:
+    """Merge one producer into a reader; None if there is none left that can be."""
+    for name in dict.fromkeys(second.stm.exp.arrays):  # type: ignore[union-attr]
+        first = graph.definer.get(name)
+        if first is None or type(first.stm.exp) not in _SOACS:
+            continue
+        others = _needed_elsewhere(graph, first, second)
+        if only_single and others:
+            continue
+        outcome = fuse_into_reader(graph, first, second, name, others)
+        if only_single and isinstance(outcome, Missed):
+            continue
+        prov = second.stm.prov
+        merged = ctx.settle(rule_id(first.stm, second.stm), prov, outcome)
+        if merged is not None:
+            return graph.merge(first, second, merged)
+    return None
+
+
+def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
+    """The results of `first` that others than `second` need."""
+    return {
+        param.name
+        for param in first.stm.pat
+        if param.name in graph.results
+        or any(user is not second for user in graph.users(param.name, first))
+    }
+
+
+def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
+    """Neighbours that read the same array, in the order of the text."""
+    changed = False
+    by_array: dict[Name, list[Node]] = {}
+    for node in graph.live():
+        if type(node.stm.exp) not in _SOACS:
+            continue
+        current = node
+        for name in dict.fromkeys(node.stm.exp.arrays):  # type: ignore[union-attr]
+            for first in by_array.get(name, ()):
+                if graph.nodes[first.at] is not first or first is current:
+                    continue
+                outcome = side_by_side(graph, first, current)
+                if isinstance(outcome, Missed) and not last:
+                    continue
+                merged = ctx.settle(SIDE_BY_SIDE, current.stm.prov, outcome)
+                if merged is not None:
+                    current = graph.merge(first, current, merged)
+                    changed = True
+        for name in current.stm.exp.arrays:  # type: ignore[union-attr]
+            by_array.setdefault(name, []).append(current)
+    return changed

@@ -1,0 +1,127 @@
+"""When two parallel operators may become one: the conditions, numbered, one function each.
+
+1. `same_width`: both go over the same number of elements.
+2. `reads_by_element`: the reader takes what the producer makes as inputs, element by element, and
+   does not index it.
+3. `nothing_between`: no third statement needs the producer and is needed by the reader; this
+   covers arrays that are overwritten in between.
+4. `can_keep`: arrays that others need as well can be results of the merged operator.
+5. `no_overwrite`: the reader does not overwrite an array that the producer reads.
+
+Each answers None when it holds and a `Missed` that says what is wrong when it does not.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import base_of
+from compiler.base.remarks import Missed
+from compiler.ir import walk
+from compiler.ir.nodes import Array, Hist, Stm
+from compiler.ir.poly import Poly
+from compiler.optimise.fuse.graph import Graph, Node
+from compiler.optimise.fuse.merge import produced
+
+
+def same_width(first: Node, second: Node, name: str) -> Missed | None:
+    """Condition 1."""
+    one, other = first.stm.exp.width, second.stm.exp.width  # type: ignore[union-attr]
+    if one == other:
+        return None
+    return Missed(
+        f"`{base_of(name)}` has {show(one)} elements, its reader goes over {show(other)}: "
+        "they are not known to be equal.",
+        "Give both the same size parameter, or coerce one of them.",
+    )
+
+
+def reads_by_element(first: Node, second: Node, name: str) -> Missed | None:
+    """Condition 2."""
+    exp = second.stm.exp
+    inside = walk.free(exp.fn)  # type: ignore[union-attr]
+    for op in getattr(exp, "ops", ()) or getattr(exp, "dests", ()):
+        inside |= walk.free(op)
+    for made in first.stm.pat:
+        if made.name in inside:
+            return Missed(
+                f"`{base_of(made.name)}` is also read at other places than the reader's own "
+                "element, so all of it must be there first."
+            )
+    return None
+
+
+def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Missed | None:
+    """Condition 3."""
+    between = graph.path(first, second)
+    if between is None:
+        return None
+    what = names_of(between.stm)
+    if between in graph.overwrites and not any(p.name in between.reads for p in first.stm.pat):
+        return Missed(
+            f"An array that `{base_of(name)}` is computed from is overwritten before "
+            f"`{base_of(name)}` is read.",
+            "Compute it after the update, or update a copy.",
+        )
+    return Missed(
+        f"{what} needs all of `{base_of(name)}` and is needed by its reader, so `{base_of(name)}` "
+        "must be there first."
+    )
+
+
+def can_keep(second: Node, needed: set[str]) -> Missed | None:
+    """Condition 4."""
+    if not needed or not isinstance(second.stm.exp, Hist):
+        return None
+    what = ", ".join(f"`{base_of(name)}`" for name in sorted(needed))
+    return Missed(f"{what} is needed elsewhere as well, and a histogram has no other results.")
+
+
+def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed | None:
+    """Condition 5."""
+    taken = graph.overwrites.get(second)
+    if not taken:
+        return None
+    for read in first.reads:
+        if graph.classes.find(read) in taken:
+            return Missed(
+                f"`{base_of(name)}` is computed from `{base_of(read)}`, which its reader "
+                "overwrites.",
+                "Write into a copy.",
+            )
+    return None
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def show(size: Poly) -> str:
+    """A size in the user's names."""
+    return str(size.subst({name: Poly.var(base_of(name)) for name in size.names()}))
+
+
+def bytes_of(kind: Array) -> Poly:
+    """How many bytes an array takes."""
+    from compiler.base.prim import BYTES
+
+    return Poly.product((Poly.const(BYTES[kind.prim]), *kind.shape))
+
+
+def names_of(stm: Stm) -> str:
+    """What a statement binds, in the user's names."""
+    if not stm.pat:
+        return "A check"
+    return ", ".join(f"`{base_of(param.name)}`" for param in stm.pat)
+
+
+def saved(graph: Graph, arrays: set[str]) -> str:
+    """The bytes of some arrays in total, in the user's names."""
+    total = Poly.const(0)
+    for name in arrays:
+        for param in graph.definer[name].stm.pat:
+            if param.name == name and isinstance(param.type, Array):
+                total = total + bytes_of(param.type)
+    return show(total)
+
+
+def is_made(stm: Stm, name: str) -> bool:
+    """Whether `name` is computed element by element by the operator that binds it."""
+    return name in produced(stm)

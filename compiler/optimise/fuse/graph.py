@@ -1,0 +1,167 @@
+"""The statements of one body as a graph of what must come before what.
+
+A statement comes after those whose results it reads; after every reader of an array that it
+overwrites; and, if it can fail (indexing, division, sizes), after the assertions before it. Any
+order that respects these edges is as good as the one in the text, which is what lets two operators
+meet across statements that have nothing to do with them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+from compiler.base.names import Name
+from compiler.ir import effects, walk
+from compiler.ir.nodes import (
+    SE_NODES,
+    Array,
+    Assert,
+    Call,
+    Exp,
+    Index,
+    Iota,
+    Loop,
+    Operand,
+    Replicate,
+    Slice,
+    Stm,
+    Update,
+    WhileLoop,
+)
+from compiler.optimise.consumption import Classes
+from compiler.optimise.simplify.arith import is_total
+
+_SCALARS = frozenset(SE_NODES)
+_CAN_FAIL = frozenset((Index, Slice, Iota, Replicate, Update, Call, Assert))
+
+
+class Node:
+    """A statement, what it needs (`before`) and what needs it (`after`)."""
+
+    __slots__ = ("after", "at", "before", "reads", "stm")
+
+    def __init__(self, stm: Stm, at: int) -> None:
+        self.stm = stm
+        self.at = at
+        self.reads: set[Name] = walk.free(stm)
+        self.before: set[Node] = set()
+        self.after: set[Node] = set()
+
+
+class Graph:
+    """All statements of a body; `results` are the names that the body's results use."""
+
+    __slots__ = ("classes", "definer", "nodes", "overwrites", "results")
+
+    def __init__(self, stms: tuple[Stm, ...], results: Iterable[Operand], classes: Classes) -> None:
+        self.classes = classes
+        self.nodes: list[Node] = [Node(stm, at) for at, stm in enumerate(stms)]
+        self.definer: dict[Name, Node] = {}
+        self.overwrites: dict[Node, set[Name]] = {}
+        self.results: set[Name] = walk.free(tuple(results))
+        self._connect()
+
+    def _connect(self) -> None:
+        readers: dict[Name, list[Node]] = {}
+        last_assert: Node | None = None
+        for node in self.nodes:
+            for name in node.reads:
+                if (source := self.definer.get(name)) is not None:
+                    _edge(source, node)
+            taken = {self.classes.find(n) for n in effects.consumed(node.stm.exp)}
+            if taken:
+                self.overwrites[node] = taken
+                for group in taken:
+                    for reader in readers.get(group, ()):
+                        _edge(reader, node)
+            for name in node.reads:
+                readers.setdefault(self.classes.find(name), []).append(node)
+            for param in node.stm.pat:
+                self.definer[param.name] = node
+                if type(param.type) is Array:
+                    readers.setdefault(self.classes.find(param.name), []).append(node)
+            if last_assert is not None and can_fail(node.stm.exp):
+                _edge(last_assert, node)
+            if type(node.stm.exp) is Assert:
+                last_assert = node
+
+    def users(self, name: Name, node: Node) -> list[Node]:
+        """The statements that read a name which `node` defines."""
+        return [user for user in node.after if name in user.reads]
+
+    def path(self, source: Node, target: Node) -> Node | None:
+        """A statement between the two, directly before `target`, if one depends on `source`."""
+        below = self._below(source)
+        for node in target.before:
+            if node is not source and node in below:
+                return node
+        return None
+
+    def _below(self, source: Node) -> set[Node]:
+        found: set[Node] = set()
+        todo = list(source.after)
+        while todo:
+            node = todo.pop()
+            if node not in found:
+                found.add(node)
+                todo.extend(node.after)
+        return found
+
+    def merge(self, first: Node, second: Node, stm: Stm) -> Node:
+        """Replace two statements by one that stands where the second stood."""
+        merged = Node(stm, second.at)
+        merged.before = (first.before | second.before) - {first, second}
+        merged.after = (first.after | second.after) - {first, second}
+        for node in merged.before:
+            node.after -= {first, second}
+            node.after.add(merged)
+        for node in merged.after:
+            node.before -= {first, second}
+            node.before.add(merged)
+        taken = self.overwrites.pop(first, set()) | self.overwrites.pop(second, set())
+        if taken:
+            self.overwrites[merged] = taken
+        for param in stm.pat:
+            self.definer[param.name] = merged
+        self.nodes[first.at] = self.nodes[second.at] = merged
+        return merged
+
+    def live(self) -> list[Node]:
+        """All nodes, each once, in the order of their places."""
+        return [node for at, node in enumerate(self.nodes) if node.at == at]
+
+    def stms(self) -> tuple[Stm, ...]:
+        """The statements in an order that respects all edges, close to the original one."""
+        nodes = self.live()
+        waiting = {node: len(node.before) for node in nodes}
+        ready = [(node.at, id(node), node) for node in nodes if not node.before]
+        heapq.heapify(ready)
+        ordered: list[Stm] = []
+        while ready:
+            _, _, node = heapq.heappop(ready)
+            ordered.append(node.stm)
+            for user in node.after:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, (user.at, id(user), user))
+        return tuple(ordered)
+
+
+def _edge(before: Node, after: Node) -> None:
+    before.after.add(after)
+    after.before.add(before)
+
+
+def can_fail(exp: Exp) -> bool:
+    """Whether an expression relies on assertions before it."""
+    kind = type(exp)
+    if kind in _SCALARS:
+        return not is_total(exp)  # type: ignore[arg-type]
+    if kind in _CAN_FAIL:
+        return True
+    if kind not in walk.NESTED:
+        return False
+    if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
+        return True
+    return any(can_fail(stm.exp) for part in walk.children(exp) for stm in walk.stms_of(part))

@@ -1,0 +1,80 @@
+"""Neighbours: independent operators that read the same array make one pass over it."""
+
+from __future__ import annotations
+
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.ir import walk
+from compiler.ir.nodes import Array, Hist, Iota, Soac, Stm
+from compiler.ir.poly import Poly
+from compiler.optimise.fuse import conditions
+from compiler.optimise.fuse.graph import Graph, Node
+from compiler.optimise.fuse.merge import merge, merged_kind
+
+RULE = "fuse/side-by-side"
+_SOACS = frozenset(Soac.__args__)
+
+
+def side_by_side(graph: Graph, first: Node, second: Node) -> Outcome[Stm]:
+    """(reduce f xs, reduce g xs) ==> reduce (f, g) xs;  (map f xs, reduce g xs) ==> one pass;  ..
+
+    Both go over the same elements, neither needs the other, and both or neither have parallel
+    operators inside, so that they become parallel in the same way.
+    """
+    shared = _shared(graph, first.stm, second.stm)
+    if not shared or merged_kind(first.stm, second.stm) is None:
+        return None
+    if isinstance(second.stm.exp, Hist):
+        return None
+    if first.stm.exp.width != second.stm.exp.width:  # type: ignore[union-attr]
+        return None
+    one, other = conditions.names_of(first.stm), conditions.names_of(second.stm)
+    what = ", ".join(f"`{base_of(name)}`" for name in shared)
+    if first in second.before or graph.path(first, second) is not None:
+        return Missed(f"{other} needs {one}, so {what} must be read twice.")
+    if first in second.after or graph.path(second, first) is not None:
+        return Missed(f"{one} needs {other}, so {what} must be read twice.")
+    if _overwrites(graph, first, second) or _overwrites(graph, second, first):
+        return Missed(f"One of {one} and {other} overwrites what both read.")
+    if _has_parallel(first.stm) != _has_parallel(second.stm):
+        return Missed(
+            f"Only one of {one} and {other} has parallelism inside: they become separate kernels."
+        )
+    needed = {param.name for param in first.stm.pat}
+    said = f"{one} and {other} are computed in one pass over {what}."
+    return Applied(merge(first.stm, second.stm, needed), said, _numbers(shared, second.stm))
+
+
+def _overwrites(graph: Graph, one: Node, other: Node) -> bool:
+    """Whether one overwrites an array that the other reads."""
+    taken = graph.overwrites.get(one)
+    return taken is not None and any(graph.classes.find(name) in taken for name in other.reads)
+
+
+def _shared(graph: Graph, first: Stm, second: Stm) -> list[Name]:
+    """The arrays that both read, apart from those that are computed rather than read."""
+    mine = set(first.exp.arrays)  # type: ignore[union-attr]
+    return [
+        name
+        for name in dict.fromkeys(second.exp.arrays)  # type: ignore[union-attr]
+        if name in mine
+        and not (name in graph.definer and isinstance(graph.definer[name].stm.exp, Iota))
+    ]
+
+
+def _has_parallel(stm: Stm) -> bool:
+    return any(
+        type(inner.exp) in _SOACS
+        for inner in walk.all_stms(stm.exp.fn.body.stms)  # type: ignore[union-attr]
+    )
+
+
+def _numbers(shared: list[Name], second: Stm) -> tuple[tuple[str, str], ...]:
+    exp = second.exp
+    total = Poly.const(0)
+    for param, array in zip(exp.fn.params, exp.arrays, strict=True):  # type: ignore[union-attr]
+        if array in shared:
+            row = param.type
+            shape = (exp.width, *(row.shape if isinstance(row, Array) else ()))  # type: ignore[union-attr]
+            total = total + conditions.bytes_of(Array(row.prim, shape))
+    return (("bytes not read again", conditions.show(total)),)

@@ -1,0 +1,168 @@
+"""Two parallel operators over the same width as one: the mechanics, without the question whether.
+
+Each side is taken apart into what all operators have in common: inputs with parameters, a body,
+operators with the values that go into them, places written with theirs, and values that are kept
+as arrays. Putting the parts of two sides together and choosing the class gives the merged one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import merge_prov
+from compiler.ir import walk
+from compiler.ir.nodes import (
+    Body,
+    Hist,
+    Lambda,
+    Map,
+    Operand,
+    Param,
+    Reduce,
+    Scalar,
+    Scan,
+    Scatter,
+    Soac,
+    Stm,
+    Type,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.walk import Replacement
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`fixed` results of the body belong to operators or destinations; the others are kept.
+
+    `fixed_pat` are the statement's results for the former, `kept_pat` for the latter.
+    """
+
+    kind: type
+    ops: tuple[object, ...]
+    params: tuple[Param, ...]
+    arrays: tuple[Name, ...]
+    stms: tuple[Stm, ...]
+    fixed: tuple[Operand, ...]
+    kept: tuple[Operand, ...]
+    fixed_types: tuple[Type, ...]
+    kept_types: tuple[Type, ...]
+    fixed_pat: tuple[Param, ...]
+    kept_pat: tuple[Param, ...]
+
+
+def parts(stm: Stm) -> Parts:
+    """A parallel operator taken apart."""
+    exp = stm.exp
+    assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
+    ops: tuple[object, ...] = ()
+    values = results = 0
+    if isinstance(exp, (Reduce, Scan)):
+        ops = exp.ops
+        values = results = sum(len(op.neutral) for op in exp.ops)
+    elif isinstance(exp, Scatter):
+        ops = exp.dests
+        values, results = sum(d.rank + 1 for d in exp.dests), len(exp.dests)
+    elif isinstance(exp, Hist):
+        ops = exp.ops
+        values, results = len(exp.fn.body.results), len(stm.pat)
+    body = exp.fn.body
+    return Parts(
+        type(exp),
+        ops,
+        exp.fn.params,
+        exp.arrays,
+        body.stms,
+        body.results[:values],
+        body.results[values:],
+        exp.fn.returns[:values],
+        exp.fn.returns[values:],
+        stm.pat[:results],
+        stm.pat[results:],
+    )
+
+
+_MERGED: dict[tuple[type, type], type] = {
+    **{(Map, kind): kind for kind in (Map, Reduce, Scan, Scatter, Hist)},
+    **{(kind, Map): kind for kind in (Reduce, Scan, Scatter)},
+    (Reduce, Reduce): Reduce,
+    (Scan, Scan): Scan,
+}
+
+
+def merged_kind(first: Stm, second: Stm) -> type | None:
+    """The class of the merged operator; None if there is none that could do both."""
+    return _MERGED.get((type(first.exp), type(second.exp)))
+
+
+def produced(stm: Stm) -> dict[Name, Operand]:
+    """For each array whose elements the body computes one by one: that element."""
+    p = parts(stm)
+    return dict(zip((param.name for param in p.kept_pat), p.kept, strict=True))
+
+
+def merge(first: Stm, second: Stm, needed: set[Name]) -> Stm:
+    """Both operators as one; of the first's kept arrays, those in `needed` are still made.
+
+    Elements that `second` reads of arrays which `first` makes are used directly.
+    """
+    a, b = parts(first), parts(second)
+    kind = _MERGED[a.kind, b.kind]
+    elements = dict(zip((p.name for p in a.kept_pat), a.kept, strict=True))
+    own = dict(zip(a.arrays, a.params, strict=True))
+    mapping: dict[Name, Replacement] = {}
+    binds: list[Stm] = []
+    params, arrays = list(a.params), list(a.arrays)
+    for param, array in zip(b.params, b.arrays, strict=True):
+        if array in elements:
+            elements[array] = _bind(param, elements[array], first, mapping, binds)
+        elif array in own:
+            mapping[param.name] = _use(own[array])
+        else:
+            own[array] = param
+            params.append(param)
+            arrays.append(array)
+    stms = walk.subst(b.stms, mapping)
+    fixed, kept = walk.subst(b.fixed, mapping), walk.subst(b.kept, mapping)
+    stay = [k for k, param in enumerate(a.kept_pat) if param.name in needed]
+    body = Body(
+        (*a.stms, *binds, *stms),
+        (*a.fixed, *fixed, *kept, *(elements[a.kept_pat[k].name] for k in stay)),
+    )
+    returns = (*a.fixed_types, *b.fixed_types, *b.kept_types, *(a.kept_types[k] for k in stay))
+    pat = (*a.fixed_pat, *b.fixed_pat, *b.kept_pat, *(a.kept_pat[k] for k in stay))
+    fn = Lambda(tuple(params), body, returns)
+    exp = _build(kind, first.exp.width, (*a.ops, *b.ops), fn, tuple(arrays))  # type: ignore[union-attr]
+    return Stm(pat, exp, merge_prov(second.prov, first.prov))
+
+
+def _bind(
+    param: Param,
+    value: Operand,
+    first: Stm,
+    mapping: dict[Name, Replacement],
+    binds: list[Stm],
+) -> Operand:
+    """The reader's parameter is the element that the producer computed; answers its name."""
+    if isinstance(value, str) or walk.se_parts(value) == ():
+        mapping[param.name] = value
+        return value
+    binds.append(Stm((param,), value, first.prov))
+    assert isinstance(param.type, Scalar)
+    return Var(param.name, param.type.prim)
+
+
+def _use(param: Param) -> Replacement:
+    if isinstance(param.type, Scalar):
+        prim: Prim = param.type.prim
+        return Var(param.name, prim)
+    return param.name
+
+
+def _build(
+    kind: type, width: Poly, ops: tuple[object, ...], fn: Lambda, arrays: tuple[Name, ...]
+) -> Soac:
+    made: Soac = kind(width, fn, arrays) if kind is Map else kind(width, ops, fn, arrays)
+    return made

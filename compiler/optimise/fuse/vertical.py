@@ -1,0 +1,75 @@
+"""Producer and reader: the reader's body continues with the element just computed.
+
+See `conditions.py` for when. No element is ever computed twice: an array that others read too
+is either made by the merged operator as well, or stays as it is.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.ir.nodes import Hist, Map, Reduce, Scan, Scatter, Stm
+from compiler.optimise.fuse import conditions
+from compiler.optimise.fuse.graph import Graph, Node
+from compiler.optimise.fuse.merge import merge, merged_kind
+
+RULE_OF = {
+    Map: "fuse/map-map",
+    Reduce: "fuse/map-reduce",
+    Scan: "fuse/map-scan",
+    Scatter: "fuse/map-scatter",
+    Hist: "fuse/map-hist",
+}
+
+
+def rule_id(first: Stm, second: Stm) -> str:
+    """The rule for a producer and a reader; a producer that is no map keeps its own work."""
+    return RULE_OF[type(second.exp)] if type(first.exp) is Map else "fuse/into-producer"
+
+
+def fuse_into_reader(
+    graph: Graph, first: Node, second: Node, name: Name, others: set[Name]
+) -> Outcome[Stm]:
+    """Map g (map f xs) ==> map (g . f) xs;  reduce op (map f xs) ==> redomap op f xs;  ..
+
+    `name` is the array that goes from `first` to `second`, `others` are results of `first`
+    that statements other than `second` need, or the body's results.
+    """
+    if not conditions.is_made(first.stm, name):
+        return _not_by_element(first.stm, name)
+    if merged_kind(first.stm, second.stm) is None:
+        return None
+    failed = (
+        conditions.same_width(first, second, name)
+        or conditions.reads_by_element(first, second, name)
+        or conditions.nothing_between(graph, first, second, name)
+        or conditions.can_keep(second, others)
+        or conditions.no_overwrite(graph, first, second, name)
+    )
+    if failed is not None:
+        return failed
+    gone = {p.name for p in first.stm.pat if p.name in second.reads} - others
+    return Applied(
+        merge(first.stm, second.stm, others), _why(gone, name, second), _numbers(graph, gone)
+    )
+
+
+def _not_by_element(first: Stm, name: Name) -> Missed | None:
+    """A scan's result depends on all elements before: its reader cannot go along with it."""
+    if not isinstance(first.exp, Scan):
+        return None
+    return Missed(
+        f"`{base_of(name)}` comes from a scan, whose elements are finished only when the scan is.",
+    )
+
+
+def _why(gone: set[Name], name: Name, second: Node) -> str:
+    reader = conditions.names_of(second.stm)
+    if not gone:
+        return f"`{base_of(name)}` and {reader} are computed in the same pass over their inputs."
+    what = ", ".join(f"`{base_of(n)}`" for n in sorted(gone))
+    return f"{what} is never in memory: each element goes straight into {reader}."
+
+
+def _numbers(graph: Graph, gone: set[Name]) -> tuple[tuple[str, str], ...]:
+    return (("bytes not written", conditions.saved(graph, gone)),) if gone else ()

@@ -1,0 +1,49 @@
+"""Simplification: inlining, folding, sharing, hoisting, and removal of what nothing needs.
+
+Each round is a forward pass (`engine.py`: everything that needs definitions before uses) and a
+backward pass (`dead.py`: everything that needs uses before definitions). The first round shares
+common subexpressions, the second puts scalars that are used once in the place of their use; a
+further one follows only where the last one found work that may have made more. See Note [Rounds].
+
+Note [Rounds]. The order of the first two matters: once `x*x` stands inside a larger expression, an
+equal `x*x` elsewhere is no longer found. There is no loop until nothing changes: what is left
+after a few rounds is left for good, so that compile time stays linear in the program.
+"""
+
+from __future__ import annotations
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.ir.nodes import Function, Prog
+from compiler.optimise.consumption import rigid_arrays
+from compiler.optimise.dead import remove_dead
+from compiler.optimise.inline import inline
+from compiler.optimise.simplify.engine import simplify_function
+from compiler.optimise.simplify.state import State
+
+_MAX_ROUNDS = 4
+
+
+def simplify(prog: Prog, ctx: Ctx) -> Prog:
+    """The same program, inlined and simplified; nested or flat, before memory is introduced.
+
+    Needs: unique names. Keeps: results, the order of effects, every statement's places.
+    """
+    prog = inline(prog, ctx)
+    if "simplify" in ctx.options.disabled:
+        return prog
+    rigid = rigid_arrays(prog)
+    funs = tuple(_function(fun, ctx, rigid) for fun in prog.funs)
+    return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
+
+
+def _function(fun: Function, ctx: Ctx, rigid: set[Name]) -> Function:
+    fun, uses = remove_dead(fun)
+    for number in range(_MAX_ROUNDS):
+        state = State(ctx, rigid, uses.single if number else set())
+        new = simplify_function(state, fun)
+        new, uses = remove_dead(new)
+        unchanged, fun = new is fun, new
+        if number and (unchanged or not (state.rewrites or uses.removed)):
+            break
+    return fun

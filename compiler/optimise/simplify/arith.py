@@ -1,0 +1,451 @@
+"""Scalar expressions: constant folding and identities that hold for every value.
+
+Integers are a ring (arithmetic wraps around), so all ring identities hold. Floats keep their exact
+value: `x + 0.0` stays, since it turns -0.0 into 0.0. A rule gets simplified operands and answers
+the new expression, or None when it has nothing to say. `RULES` maps each operator to its rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.base.prim import BYTES, COMPARE_OPS, FLOATS, INTS, SIGNED, Prim, int_range
+from compiler.ir import scalar
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.sizes import fun_result
+
+_INTS = frozenset(INTS)
+_FLOATS = frozenset(FLOATS)
+_SIGNED = frozenset(SIGNED)
+_COMPARE = frozenset(COMPARE_OPS)
+_COMMUTES = frozenset(("+", "*", "&", "|", "^", "==", "!=", "&&", "||"))
+_DIVISIONS = frozenset(("/", "%", "//", "%%"))
+_INVERSE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+_SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+
+_ROUNDINGS = frozenset(("floor", "ceil", "trunc", "round"))
+
+TRUE = Lit(True, "bool")
+FALSE = Lit(False, "bool")
+
+BinRule = Callable[[str, Prim, SE, SE], SE | None]
+
+
+def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """`lhs op rhs` as something simpler, or None; a literal operand moves to the right."""
+    left_lit, right_lit = type(lhs) is Lit, type(rhs) is Lit
+    if left_lit and right_lit:
+        return _constant(op, at, lhs, rhs)  # type: ignore[arg-type]
+    rule = RULES.get(op)
+    if left_lit and op in _COMMUTES:
+        swapped = rule(op, at, rhs, lhs) if rule is not None else None
+        return Bin(op, at, rhs, lhs) if swapped is None else swapped
+    return None if rule is None else rule(op, at, lhs, rhs)
+
+
+def _constant(op: str, at: Prim, lhs: Lit, rhs: Lit) -> SE | None:
+    """Two literals; a division by zero or a negative power stays for its assertion to catch."""
+    if at in _INTS and (
+        (op in _DIVISIONS and rhs.value == 0) or (op in ("**", "<<", ">>") and rhs.value < 0)
+    ):
+        return None
+    return _literal(
+        scalar.apply_bin(op, at, lhs.value, rhs.value), "bool" if op in _COMPARE else at
+    )
+
+
+def _literal(value: int | float | bool, prim: Prim) -> SE | None:
+    """A literal, but never -0.0: it would compare equal to 0.0 where expressions are compared."""
+    minus_zero = value == 0 and prim in _FLOATS and str(value) == "-0.0"
+    return None if minus_zero else Lit(value, prim)
+
+
+def _is(se: SE, value: int) -> bool:
+    return type(se) is Lit and se.value == value
+
+
+# --- arithmetic ------------------------------------------------------------------------------
+
+
+def _add(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X + 0 ==> x;  (x + c) + d ==> x + (c+d);  x + -y ==> x - y   (integers)."""
+    if at in _FLOATS:
+        minus_zero = type(rhs) is Lit and rhs.value == 0 and str(rhs.value) == "-0.0"
+        return lhs if minus_zero else None
+    if type(rhs) is Lit:
+        return _add_constant(at, lhs, int(rhs.value))
+    if type(rhs) is Un and rhs.op == "neg":
+        return Bin("-", at, lhs, rhs.arg)
+    if type(lhs) is Bin and lhs.op == "-" and lhs.rhs == rhs:
+        return lhs.lhs
+    if type(rhs) is Bin and rhs.op == "-" and rhs.rhs == lhs:
+        return rhs.lhs
+    if type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
+        # Constants go outward, where they meet.
+        return Bin(lhs.op, at, Bin("+", at, lhs.lhs, rhs), lhs.rhs)
+    if type(rhs) is Bin and rhs.op in ("+", "-") and type(rhs.rhs) is Lit:
+        return Bin(rhs.op, at, Bin("+", at, lhs, rhs.lhs), rhs.rhs)
+    return None
+
+
+def _add_constant(at: Prim, lhs: SE, value: int) -> SE | None:
+    if value == 0:
+        return lhs
+    if type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
+        inner = int(lhs.rhs.value)
+        total = _wrap(at, value + (inner if lhs.op == "+" else -inner))
+        return lhs.lhs if total == 0 else plus(at, lhs.lhs, total)
+    if type(lhs) is Bin and lhs.op == "-" and type(lhs.lhs) is Lit:
+        return Bin("-", at, Lit(_wrap(at, int(lhs.lhs.value) + value), at), lhs.rhs)
+    if value < 0 and value != int_range(at)[0]:
+        return Bin("-", at, lhs, Lit(-value, at))
+    return None
+
+
+def plus(at: Prim, lhs: SE, value: int) -> SE:
+    """`lhs + value`, written as a subtraction when `value` is negative."""
+    if value < 0 and value != int_range(at)[0]:
+        return Bin("-", at, lhs, Lit(-value, at))
+    return Bin("+", at, lhs, Lit(value, at))
+
+
+def _sub(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X - 0 ==> x;  x - x ==> 0;  (x + y) - y ==> x;  (x + c) - d ==> x + (c-d)   (integers)."""
+    if at in _FLOATS:
+        zero = type(rhs) is Lit and rhs.value == 0 and str(rhs.value) == "0.0"
+        return lhs if zero else None
+    if type(rhs) is Lit:
+        if rhs.value == int_range(at)[0]:
+            return None
+        changed = _add_constant(at, lhs, -int(rhs.value))
+        if changed is None:
+            return Bin("+", at, lhs, Lit(-int(rhs.value), at)) if rhs.value < 0 else None
+        return None if changed == Bin("-", at, lhs, rhs) else changed
+    if lhs == rhs:
+        return Lit(0, at)
+    if _is(lhs, 0):
+        return Un("neg", at, rhs)
+    if type(rhs) is Un and rhs.op == "neg":
+        return Bin("+", at, lhs, rhs.arg)
+    if type(lhs) is Bin and lhs.op == "+":
+        if lhs.rhs == rhs:
+            return lhs.lhs
+        if lhs.lhs == rhs:
+            return lhs.rhs
+    if type(rhs) is Bin and rhs.op == "-" and rhs.lhs == lhs:
+        return rhs.rhs
+    if type(rhs) is Bin and rhs.op == "+":
+        if rhs.lhs == lhs:
+            return Un("neg", at, rhs.rhs)
+        if rhs.rhs == lhs:
+            return Un("neg", at, rhs.lhs)
+    if type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
+        return Bin(lhs.op, at, Bin("-", at, lhs.lhs, rhs), lhs.rhs)
+    return None
+
+
+def _mul(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X * 1 ==> x;  x * 0 ==> 0 (integers);  (x * c) * d ==> x * (c*d) (integers)."""
+    if type(rhs) is not Lit:
+        return None
+    if rhs.value == 1:
+        return lhs
+    if at in _FLOATS:
+        return None
+    if rhs.value == 0:
+        return rhs
+    if type(lhs) is Bin and lhs.op == "*" and type(lhs.rhs) is Lit:
+        return Bin("*", at, lhs.lhs, Lit(_wrap(at, int(lhs.rhs.value) * int(rhs.value)), at))
+    return None
+
+
+def _div(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X / 1 ==> x."""
+    return lhs if _is(rhs, 1) else None
+
+
+def _rem(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X % 1 ==> 0;  (x % y) % y ==> x % y   (integers)."""
+    if at in _FLOATS:
+        return None
+    if _is(rhs, 1):
+        return Lit(0, at)
+    if type(lhs) is Bin and lhs.op == op and lhs.rhs == rhs:
+        return lhs
+    return None
+
+
+def _pow(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X ** 1 ==> x;  x ** 0 ==> 1;  x ** 2 ==> x * x (integers)."""
+    if at in _FLOATS:
+        return None
+    if _is(rhs, 1):
+        return lhs
+    if _is(rhs, 0):
+        return Lit(1, at)
+    return Bin("*", at, lhs, lhs) if _is(rhs, 2) and type(lhs) is Var else None
+
+
+def _least(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """Min x x ==> x;  max x x ==> x;  min x (min x y) ==> min x y   (integers: bounds as well)."""
+    if lhs == rhs:
+        return lhs
+    if type(rhs) is Bin and rhs.op == op and lhs in (rhs.lhs, rhs.rhs):
+        return rhs
+    if type(lhs) is Bin and lhs.op == op and rhs in (lhs.lhs, lhs.rhs):
+        return lhs
+    if at not in _INTS or (type(lhs) is not Lit and type(rhs) is not Lit):
+        return None
+    literal, other = (lhs, rhs) if type(lhs) is Lit else (rhs, lhs)
+    low, high = int_range(at)
+    if _is(literal, low):
+        return literal if op == "min" else other
+    if _is(literal, high):
+        return other if op == "min" else literal
+    return None
+
+
+# --- bits ------------------------------------------------------------------------------------
+
+
+def _bit_and(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X & x ==> x;  x & 0 ==> 0;  x & ~0 ==> x."""
+    if lhs == rhs or _is(rhs, _all_ones(at)):
+        return lhs
+    return rhs if _is(rhs, 0) else None
+
+
+def _bit_or(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X | x ==> x;  x | 0 ==> x;  x | ~0 ==> ~0."""
+    if lhs == rhs or _is(rhs, 0):
+        return lhs
+    return rhs if _is(rhs, _all_ones(at)) else None
+
+
+def _bit_xor(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X ^ x ==> 0;  x ^ 0 ==> x."""
+    if _is(rhs, 0):
+        return lhs
+    if lhs == rhs:
+        return FALSE if at == "bool" else Lit(0, at)
+    return None
+
+
+def _shift(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X << 0 ==> x;  x >> 0 ==> x."""
+    return lhs if _is(rhs, 0) else None
+
+
+def _all_ones(at: Prim) -> int:
+    return 1 if at == "bool" else -1 if at in _SIGNED else int_range(at)[1]
+
+
+# --- conditions ------------------------------------------------------------------------------
+
+
+def _and(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """C && true ==> c;  c && false ==> false;  c && c ==> c;  c && !c ==> false."""
+    if type(rhs) is Lit:
+        return lhs if rhs.value else FALSE
+    if lhs == rhs:
+        return lhs
+    return FALSE if is_negation(lhs, rhs) else None
+
+
+def _or(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """C || false ==> c;  c || true ==> true;  c || c ==> c;  c || !c ==> true."""
+    if type(rhs) is Lit:
+        return TRUE if rhs.value else lhs
+    if lhs == rhs:
+        return lhs
+    return TRUE if is_negation(lhs, rhs) else None
+
+
+def is_negation(one: SE, other: SE) -> bool:
+    """Whether one of two conditions is written as the negation of the other."""
+    return negate(one) == other or negate(other) == one
+
+
+def _compare(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """X <= x ==> true;  x < x ==> false (not for floats);  c == true ==> c;  x + c < d ==> .."""
+    if type(lhs) is Lit and op not in _COMMUTES:
+        # The literal goes to the right, as the range facts expect.
+        other = _compare(_SWAPPED[op], at, rhs, lhs)
+        return Bin(_SWAPPED[op], at, rhs, lhs) if other is None else other
+    if at in _FLOATS:
+        return None
+    if lhs == rhs:
+        return TRUE if op in ("==", "<=", ">=") else FALSE
+    if at == "bool":
+        if type(rhs) is Lit and op in ("==", "!="):
+            return lhs if rhs.value == (op == "==") else negate(lhs)
+        return None
+    if type(rhs) is Lit and op in ("==", "!=") and _adds_constant(lhs):
+        # x + c == d is x == d - c in every ring.
+        inner = int(lhs.rhs.value)  # type: ignore[union-attr]
+        moved = int(rhs.value) + (-inner if lhs.op == "+" else inner)  # type: ignore[union-attr]
+        return Bin(op, at, lhs.lhs, Lit(_wrap(at, moved), at))  # type: ignore[union-attr]
+    return _compare_with_end(op, at, rhs) if type(rhs) is Lit and at in _INTS else None
+
+
+def _adds_constant(se: SE) -> bool:
+    return type(se) is Bin and se.op in ("+", "-") and type(se.rhs) is Lit
+
+
+def _compare_with_end(op: str, at: Prim, rhs: Lit) -> SE | None:
+    """No value lies below the smallest or above the largest."""
+    low, high = int_range(at)
+    if rhs.value == low and op in (">=", "<"):
+        return TRUE if op == ">=" else FALSE
+    if rhs.value == high and op in ("<=", ">"):
+        return TRUE if op == "<=" else FALSE
+    return None
+
+
+def negate(cond: SE) -> SE:
+    """The opposite of a condition, without a `not` in front where that is possible."""
+    match cond:
+        case Lit(value, _):
+            return FALSE if value else TRUE
+        case Un("not", "bool", arg):
+            return arg
+        case Bin(op, at, lhs, rhs) if op in _INVERSE and (at not in _FLOATS or op in ("==", "!=")):
+            return Bin(_INVERSE[op], at, lhs, rhs)
+    return Un("not", "bool", cond)
+
+
+RULES: dict[str, BinRule] = {
+    "+": _add,
+    "-": _sub,
+    "*": _mul,
+    "/": _div,
+    "//": _div,
+    "%": _rem,
+    "%%": _rem,
+    "**": _pow,
+    "min": _least,
+    "max": _least,
+    "&": _bit_and,
+    "|": _bit_or,
+    "^": _bit_xor,
+    "<<": _shift,
+    ">>": _shift,
+    "&&": _and,
+    "||": _or,
+    **dict.fromkeys(COMPARE_OPS, _compare),
+}
+
+# --- one operand, conversions, functions, choices --------------------------------------------
+
+
+def fold_un(op: str, at: Prim, arg: SE) -> SE | None:
+    """- - x ==> x;  !!x ==> x;  !(x < y) ==> x >= y (not for floats);  constants."""
+    if type(arg) is Lit:
+        return _literal(scalar.apply_un(op, at, arg.value), at)
+    if type(arg) is Un and arg.op == op and op in ("neg", "not"):
+        return arg.arg
+    if op == "abs" and type(arg) is Un and arg.op == "abs":
+        return arg
+    if op == "neg" and at in _INTS and type(arg) is Bin and arg.op == "-":
+        return Bin("-", at, arg.rhs, arg.lhs)
+    if op == "not" and at == "bool":
+        opposite = negate(arg)
+        return None if type(opposite) is Un else opposite
+    return None
+
+
+def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
+    """Conversions to the same type, of constants, and two in a row of which one is enough."""
+    if src == dst:
+        return arg
+    if type(arg) is Lit:
+        return _literal(scalar.convert(src, dst, arg.value), dst)
+    if type(arg) is Conv and src in _INTS and arg.src in _INTS and dst in _INTS:
+        first = arg.src
+        if BYTES[dst] <= BYTES[src] and BYTES[dst] <= BYTES[first]:
+            # Only low bits arrive, and both conversions keep those.
+            return arg.arg if first == dst else Conv(first, dst, arg.arg)
+        grows = BYTES[src] > BYTES[first]
+        if grows and (first not in _SIGNED or src in _SIGNED):
+            # The first conversion kept the value.
+            return arg.arg if first == dst else Conv(first, dst, arg.arg)
+    return None
+
+
+def fold_fun(fun: str, at: Prim, args: tuple[SE, ...]) -> SE | None:
+    """A function of constants; to_bits (from_bits x) ==> x;  floor (floor x) ==> floor x."""
+    if all(type(arg) is Lit for arg in args):
+        values = tuple(arg.value for arg in args)  # type: ignore[union-attr]
+        return _literal(scalar.apply_fun(fun, at, values), fun_result(fun, at))
+    inner = args[0]
+    if type(inner) is not Fun:
+        return None
+    if fun == "to_bits" and inner.fun == "from_bits":
+        return inner.args[0]
+    return inner if fun == inner.fun and fun in _ROUNDINGS else None
+
+
+def fold_select(cond: SE, then: SE, orelse: SE) -> SE | None:
+    """A constant condition, equal sides, and choices between truths."""
+    if type(cond) is Lit:
+        return then if cond.value else orelse
+    if then == orelse:
+        return then
+    if type(cond) is Un:
+        return Select(cond.arg, orelse, then)
+    if type(then) is Lit and then.prim == "bool":
+        return Bin("||", "bool", cond, orelse) if then.value else _and_not(cond, orelse)
+    if type(orelse) is Lit and orelse.prim == "bool":
+        return (
+            Bin("||", "bool", negate(cond), then) if orelse.value else Bin("&&", "bool", cond, then)
+        )
+    return None
+
+
+def _and_not(cond: SE, orelse: SE) -> SE:
+    return Bin("&&", "bool", negate(cond), orelse)
+
+
+# --- properties ------------------------------------------------------------------------------
+
+
+def is_total(se: SE) -> bool:
+    """Whether the expression is defined for all values of its variables (no division by zero)."""
+    match se:
+        case Lit() | Var():
+            return True
+        case Bin(op, at, lhs, rhs):
+            if at in _INTS:
+                if op in _DIVISIONS and not (type(rhs) is Lit and rhs.value != 0):
+                    return False
+                if op in ("**", "<<", ">>") and not (type(rhs) is Lit and rhs.value >= 0):
+                    return False
+            return is_total(lhs) and is_total(rhs)
+        case Un(_, _, arg) | Conv(_, _, arg):
+            return is_total(arg)
+        case Fun(_, _, args):
+            return all(map(is_total, args))
+        case Select(cond, then, orelse):
+            return is_total(cond) and is_total(then) and is_total(orelse)
+
+
+def size(se: SE) -> int:
+    """The number of operations."""
+    kind = type(se)
+    if kind is Lit or kind is Var:
+        return 0
+    match se:
+        case Bin(_, _, lhs, rhs):
+            return 1 + size(lhs) + size(rhs)
+        case Un(_, _, arg) | Conv(_, _, arg):
+            return 1 + size(arg)
+        case Fun(_, _, args):
+            return 1 + sum(map(size, args))
+        case Select(cond, then, orelse):
+            return 1 + size(cond) + size(then) + size(orelse)
+    return 0
+
+
+def _wrap(at: Prim, value: int) -> int:
+    low, high = int_range(at)
+    return (value - low) % (high - low + 1) + low

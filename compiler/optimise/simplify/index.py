@@ -1,0 +1,338 @@
+"""Indexing, views and copies: reading through them, and views of views.
+
+A rule gets an expression whose operands are simplified and answers what replaces it: another
+expression, or `Same(array)` when the result is an array that exists already. Reading through a
+view is always allowed, since a view cannot be used after its array was consumed. Reading through a
+copy is not: the array may have been overwritten since, so it must be one that nothing consumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied, Outcome
+from compiler.ir.nodes import (
+    SE,
+    Array,
+    ArrayLit,
+    Bin,
+    Concat,
+    Conv,
+    Copy,
+    DimFix,
+    DimIndex,
+    DimSlice,
+    Exp,
+    Index,
+    Iota,
+    Lit,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Slice,
+    Update,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.optimise.simplify import arith
+from compiler.optimise.simplify.state import State, refold
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The result is `array` itself."""
+
+    array: Name
+
+
+New = Exp | Same
+Rule = Callable[[State, Exp, Exp], "Outcome[New]"]
+
+ZERO = Lit(0, "i64")
+ONE = Lit(1, "i64")
+
+
+def i64(op: str, lhs: SE, rhs: SE) -> SE:
+    """`lhs op rhs`, folded."""
+    return refold(Bin(op, "i64", lhs, rhs))
+
+
+# --- one element -----------------------------------------------------------------------------
+
+
+def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+    """(view of xs)[i..] ==> xs[where element i.. of the view lies]."""
+    assert isinstance(exp, Index)
+    match array:
+        case Slice(source, dims):
+            return _read(source, _through(dims, exp.at))
+        case Rearrange(perm, source):
+            at = list(exp.at)
+            for position, dim in enumerate(perm):
+                at[dim] = exp.at[position]
+            return _read(source, tuple(at))
+        case Reshape(_, source):
+            inner = s.types.get(source)
+            outer = s.types.get(exp.array)
+            if inner is None or outer is None:
+                return None
+            moved = reshaped(inner.shape, outer.shape, exp.at)
+            return None if moved is None else _read(source, moved)
+    return None
+
+
+def index_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+    """(iota n)[i] ==> i;  (replicate n x)[i] ==> x;  [a, b][1] ==> b."""
+    assert isinstance(exp, Index)
+    name = base_of(exp.array)
+    match array:
+        case Iota(_, start, step, prim):
+            at = refold(Conv("i64", prim, exp.at[0]))
+            value = refold(Bin("+", prim, refold(Bin("*", prim, at, step)), start))
+            return Applied(value, f"Element i of `{name}` is computed from i, not read.")
+        case Replicate(shape, value):
+            rest = exp.at[len(shape) :]
+            if not rest:
+                return None if isinstance(value, str) else Applied(value, _known(name))
+            if isinstance(value, str) and value not in s.rigid:
+                return _read(value, rest)
+        case ArrayLit(elems) if type(exp.at[0]) is Lit and 0 <= exp.at[0].value < len(elems):
+            elem = elems[int(exp.at[0].value)]
+            if not isinstance(elem, str):
+                return Applied(elem, _known(name))
+            if elem not in s.rigid:
+                return _read(elem, exp.at[1:])
+        case Concat(arrays):
+            return _index_of_concat(s, exp, arrays)
+        case Copy(source) if source not in s.rigid:
+            return _read(source, exp.at)
+        case Update(_, dims, value) if not isinstance(value, str):
+            if dims == tuple(map(DimFix, exp.at)):
+                return Applied(value, f"`{name}` was given this value at this place just before.")
+    return None
+
+
+def _index_of_concat(s: State, exp: Index, arrays: tuple[Name, ...]) -> Outcome[New]:
+    """(xs ++ ys)[i] ==> xs[i] or ys[i - n], where i is known to lie in one of them."""
+    before = Poly.const(0)
+    for array in arrays:
+        kind = s.types.get(array)
+        if kind is None or array in s.rigid:
+            return None
+        at = i64("-", exp.at[0], se_of(before)) if before.terms else exp.at[0]
+        if s.facts.within(at, kind.shape[0]):
+            return _read(array, (at, *exp.at[1:]))
+        before = before + kind.shape[0]
+    return None
+
+
+def _read(array: Name, at: tuple[SE, ...]) -> Applied[New]:
+    return Applied(Index(array, at), f"The element is read from `{base_of(array)}` directly.")
+
+
+def _known(name: str) -> str:
+    return f"The elements of `{name}` are known: nothing is read."
+
+
+def _through(dims: tuple[DimIndex, ...], at: tuple[SE, ...]) -> tuple[SE, ...]:
+    """The place in the array of element `at` of a slice of it."""
+    rest = iter(at)
+    return tuple(
+        dim.at if isinstance(dim, DimFix) else i64("+", i64("*", next(rest), dim.stride), dim.start)
+        for dim in dims
+    )
+
+
+def reshaped(
+    inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[SE, ...]
+) -> tuple[SE, ...] | None:
+    """The place in an array of shape `inner` of element `at` of its reshape to `outer`.
+
+    None where that would take divisions: where several dimensions become other several ones.
+    """
+    result: list[SE] = []
+    i, o = 0, 0
+    while i < len(inner) or o < len(outer):
+        if i < len(inner) and o < len(outer) and inner[i] == outer[o]:
+            result.append(at[o])
+            i, o = i + 1, o + 1
+        elif i < len(inner) and inner[i] == 1:
+            result.append(ZERO)
+            i += 1
+        elif i < len(inner):
+            flat, o = _flatten(inner[i], outer, at, o)
+            if flat is None:
+                return None
+            result.append(flat)
+            i += 1
+        elif outer[o] == 1:
+            o += 1
+        else:
+            return None
+    return tuple(result)
+
+
+def _flatten(
+    size: Poly, outer: tuple[Poly, ...], at: tuple[SE, ...], start: int
+) -> tuple[SE | None, int]:
+    """The row-major position over as many of `outer` as it takes to make up `size`."""
+    flat: SE = ZERO
+    covered = Poly.const(1)
+    for o in range(start, len(outer)):
+        flat = i64("+", i64("*", flat, se_of(outer[o])), at[o])
+        covered = covered * outer[o]
+        if covered == size:
+            return flat, o + 1
+    return None, start
+
+
+# --- views -----------------------------------------------------------------------------------
+
+
+def view_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+    """A slice of a slice, a rearrangement of one, a reshape of one ==> a single one."""
+    match exp, array:
+        case Slice(_, outer), Slice(source, inner):
+            return _one_view(Slice(source, _compose(inner, outer)), source)
+        case Rearrange(outer_perm, _), Rearrange(inner_perm, source):
+            perm = tuple(inner_perm[p] for p in outer_perm)
+            return _one_view(Rearrange(perm, source), source)
+        case Reshape(shape, _), Reshape(_, source):
+            return _one_view(Reshape(shape, source), source)
+    return None
+
+
+def _one_view(exp: Exp, source: Name) -> Applied[New]:
+    return Applied(exp, f"Two views of `{base_of(source)}` are one.")
+
+
+def _compose(inner: tuple[DimIndex, ...], outer: tuple[DimIndex, ...]) -> tuple[DimIndex, ...]:
+    rest = iter(outer)
+    result: list[DimIndex] = []
+    for dim in inner:
+        if isinstance(dim, DimFix):
+            result.append(dim)
+            continue
+        over = next(rest)
+        if isinstance(over, DimFix):
+            result.append(DimFix(i64("+", i64("*", over.at, dim.stride), dim.start)))
+        else:
+            start = i64("+", i64("*", over.start, dim.stride), dim.start)
+            result.append(DimSlice(start, over.count, i64("*", over.stride, dim.stride)))
+    return tuple(result)
+
+
+def view_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+    """A slice, rearrangement or reshape of `replicate`, a slice of `iota` ==> a smaller one."""
+    if exp.array in s.rigid:  # type: ignore[union-attr]
+        return None
+    match exp, array:
+        case Slice(name, (DimSlice(start, count, stride),)), Iota(_, first, step, prim):
+            by = refold(Conv("i64", prim, stride))
+            begin = refold(Bin("*", prim, refold(Conv("i64", prim, start)), step))
+            begin = refold(Bin("+", prim, begin, first))
+            made = Iota(count, begin, refold(Bin("*", prim, by, step)), prim)
+            return Applied(made, f"A part of `{base_of(name)}` is computed like the whole.")
+        case Slice(name, dims), Replicate(shape, value) if len(shape) == len(dims):
+            sizes = tuple(d.count for d in dims if isinstance(d, DimSlice))
+            return Applied(
+                Replicate(sizes, value), f"A part of `{base_of(name)}` is like the whole."
+            )
+        case Rearrange(perm, name), Replicate(shape, value) if len(shape) == len(perm):
+            sizes = tuple(shape[p] for p in perm)
+            return Applied(Replicate(sizes, value), f"All elements of `{base_of(name)}` are equal.")
+        case Reshape(shape, name), Replicate(_, value) if not isinstance(value, str):
+            return Applied(Replicate(shape, value), f"All elements of `{base_of(name)}` are equal.")
+    return None
+
+
+def whole_view(s: State, exp: Exp) -> Outcome[New]:
+    """xs[0:n] ==> xs;  rearrange by (0, 1, ..) ==> xs;  reshape to the same shape ==> xs."""
+    match exp:
+        case Slice(array, dims):
+            kind = s.types.get(array)
+            if kind is not None and all(_is_whole(*d) for d in zip(dims, kind.shape, strict=True)):
+                return _same(array)
+        case Rearrange(perm, array) if perm == tuple(range(len(perm))):
+            return _same(array)
+        case Reshape(shape, array):
+            kind = s.types.get(array)
+            if kind is not None and kind.shape == shape:
+                return _same(array)
+    return None
+
+
+def _is_whole(dim: DimIndex, size: Poly) -> bool:
+    return (
+        isinstance(dim, DimSlice) and dim.count == size and dim.start == ZERO and dim.stride == ONE
+    )
+
+
+def _same(array: Name) -> Applied[New]:
+    return Applied(Same(array), f"This is `{base_of(array)}` itself.")
+
+
+# --- copies ----------------------------------------------------------------------------------
+
+
+def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
+    """Copy xs ==> xs, where neither is overwritten;  copy (replicate n x) ==> replicate n x."""
+    array = exp.array
+    if array not in s.rigid and result not in s.rigid:
+        return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
+    made = s.defs.get(array)
+    if isinstance(made, Iota) or (isinstance(made, Replicate) and not isinstance(made.value, str)):
+        return Applied(made, f"`{base_of(array)}` is made again instead of being copied.")
+    return None
+
+
+def join_concats(s: State, exp: Concat) -> Outcome[New]:
+    """Concat (concat a b) c ==> concat a b c;  without empty parts."""
+    parts: list[Name] = []
+    for array in exp.arrays:
+        inner = s.defs.get(array)
+        if isinstance(inner, Concat) and array not in s.rigid and s.rigid.isdisjoint(inner.arrays):
+            parts.extend(inner.arrays)
+        elif array not in s.types or s.types[array].shape[0] != 0:
+            parts.append(array)
+    if parts == list(exp.arrays):
+        return None
+    if not parts:
+        return None
+    return Applied(Concat(tuple(parts)), "Arrays are put one after another once, not twice.")
+
+
+def is_in_bounds(s: State, exp: Index | Slice, limit: int) -> bool:
+    """Whether an access is inside its array by the facts of depth `limit`."""
+    kind = s.types.get(exp.array)
+    if kind is None:
+        return False
+    if isinstance(exp, Index):
+        pairs = zip(exp.at, kind.shape, strict=True)
+        return all(arith.is_total(at) and s.facts.within(at, size, limit) for at, size in pairs)
+    return all(
+        _dim_in_bounds(s, d, size, limit) for d, size in zip(exp.dims, kind.shape, strict=True)
+    )
+
+
+def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
+    if isinstance(dim, DimFix):
+        return arith.is_total(dim.at) and s.facts.within(dim.at, size, limit)
+    if dim.start == ZERO and dim.stride == ONE and dim.count == size:
+        return True
+    if not arith.is_total(dim.start) or not arith.is_total(dim.stride):
+        return False
+    last = i64("+", dim.start, i64("*", i64("-", se_of(dim.count), ONE), dim.stride))
+    return (
+        s.facts.non_negative(dim.count - 1, limit)
+        and s.facts.within(dim.start, size, limit)
+        and s.facts.within(last, size, limit)
+    )
+
+
+def element_type(kind: Array, dims: int) -> Array | None:
+    """The type of a row after `dims` indices; None for a scalar."""
+    rest = kind.shape[dims:]
+    return Array(kind.prim, rest) if rest else None

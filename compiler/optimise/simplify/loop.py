@@ -1,0 +1,119 @@
+"""Loops: trips that do not happen or happen once, parameters that never change, index bounds."""
+
+from __future__ import annotations
+
+from compiler.base.names import base_of
+from compiler.base.prim import Prim
+from compiler.ir.nodes import (
+    SE,
+    Body,
+    ForLoop,
+    Lit,
+    Loop,
+    Operand,
+    Param,
+    Scalar,
+    Stm,
+    Var,
+    WhileLoop,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.optimise.simplify.state import State
+
+
+def few_trips(
+    s: State, stm: Stm, bound: SE | None, exp: Loop, init: tuple[Operand, ...]
+) -> Body | None:
+    """Loop p = x for i < 0 do .. ==> x;  loop p = x for i < 1 do e ==> e with p = x, i = 0."""
+    if bound is None:
+        cond = _start_of(exp, init)
+        if not isinstance(cond, Lit) or cond.value:
+            return None
+        said = "The loop's condition is false at once."
+        return Body((), init) if s.apply("simplify/loop-trips", stm.prov, said) else None
+    if not isinstance(bound, Lit) or bound.value > 1:
+        return None
+    if bound.value < 1:
+        said = "The loop runs zero times."
+        return Body((), init) if s.apply("simplify/loop-trips", stm.prov, said) else None
+    if not s.apply("simplify/loop-trips", stm.prov, "The loop runs once."):
+        return None
+    assert isinstance(exp.form, ForLoop)
+    for param, value in zip(exp.params, init, strict=True):
+        s.mask = s.depends(value)
+        s.let(param, value, stm.prov)
+    s.alias(Param(exp.form.index, Scalar(exp.form.prim)), Lit(0, exp.form.prim))
+    return exp.body
+
+
+def _start_of(exp: Loop, init: tuple[Operand, ...]) -> Operand | None:
+    if isinstance(exp.form, WhileLoop):
+        for param, value in zip(exp.params, init, strict=True):
+            if param.name == exp.form.cond:
+                return value
+    return None
+
+
+def drop_invariant(
+    s: State, stm: Stm, exp: Loop, init: tuple[Operand, ...]
+) -> tuple[Loop, tuple[Param, ...], tuple[Operand, ...]]:
+    """Loop (p, q) = (x, y) for i < n do (p, e) ==> loop q = y for i < n do e, with p = x."""
+    kept: list[int] = []
+    cond = exp.form.cond if isinstance(exp.form, WhileLoop) else ""
+    for k, (param, value, result) in enumerate(
+        zip(exp.params, init, exp.body.results, strict=True)
+    ):
+        if param.name == cond or not _is_kept(param, value, result):
+            kept.append(k)
+            continue
+        said = f"`{base_of(param.name)}` is the same in every iteration."
+        if not s.apply("simplify/loop-invariant", stm.prov, said):
+            kept.append(k)
+            continue
+        s.mask = s.depends(value)
+        s.let(param, value, stm.prov)
+        start = param.name if isinstance(value, str) else Var(param.name, value_prim(param))
+        s.mask = 0
+        s.let(stm.pat[k], s.operand(start), stm.prov)
+    if len(kept) == len(exp.params):
+        return exp, stm.pat, init
+    s.mask = 0
+    new_init = s.operands(tuple(init[k] for k in kept))
+    if isinstance(exp.form, ForLoop):
+        s.mask |= s.depends(exp.form.bound)
+    return pick(exp, kept), tuple(stm.pat[k] for k in kept), new_init
+
+
+def value_prim(param: Param) -> Prim:
+    """The primitive type of a scalar parameter."""
+    return param.type.prim
+
+
+def _is_kept(param: Param, start: Operand, result: Operand) -> bool:
+    if isinstance(result, str):
+        return result == param.name or result == start
+    if isinstance(result, Var):
+        return result.name == param.name or result == start
+    return isinstance(result, Lit) and result == start
+
+
+def pick(exp: Loop, kept: list[int]) -> Loop:
+    """The same loop with only some of its parameters."""
+    return Loop(
+        tuple(exp.params[k] for k in kept),
+        tuple(exp.init[k] for k in kept),
+        exp.form,
+        Body(exp.body.stms, tuple(exp.body.results[k] for k in kept)),
+    )
+
+
+def index_facts(s: State, form: ForLoop) -> None:
+    """The index lies between 0 and the bound."""
+    if form.prim != "i64":
+        return
+    bound = poly_of(form.bound)
+    if bound is None:
+        s.facts.bound(form.index, Poly.const(0), None, 0)
+    else:
+        s.bind_index(form.index, Poly.const(0), bound)

@@ -1,0 +1,530 @@
+"""What the simplifier knows while it goes through a function, and where statements go.
+
+One forward traversal does everything that needs definitions before uses. A statement is read with
+all substitutions made, then either replaced by an operand (copies, common subexpressions, single
+uses) or emitted: at the end of its own body, or of an outer one if nothing in it depends on what
+lies between (hoisting). Depths: 0 is the function's body, every nested body is one deeper. For each
+name, `bits` is a mask of the depths that it depends on, so that the depth where a statement may
+stand is the highest bit of the union over its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.prim import COMPARE_OPS
+from compiler.base.remarks import Applied
+from compiler.base.spans import Prov, merge_prov
+from compiler.ir.nodes import (
+    I64,
+    SE,
+    Array,
+    Bin,
+    Conv,
+    Exp,
+    Fun,
+    Lit,
+    Operand,
+    Param,
+    Select,
+    Stm,
+    Un,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, se_of
+from compiler.optimise.cse import Table
+from compiler.optimise.simplify import arith
+from compiler.optimise.simplify.facts import Facts
+
+ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
+_COMPARE = frozenset(COMPARE_OPS)
+_LOGIC = frozenset(("&&", "||"))
+_MAX_NESTED = 14
+"""Operations that one expression may have after a single use was put in place."""
+_MAX_TERMS = 8
+
+
+@dataclass(slots=True)
+class Scope:
+    """A body under construction."""
+
+    kind: ScopeKind
+    depth: int
+    stms: list[Stm] = field(default_factory=list)
+    mask: int = 0
+    clean: bool = True
+    """Nothing in it can fail, whatever surrounds it: the whole may be computed elsewhere."""
+    outer_mask: int = 0
+    outer_pulled: list[Prov] = field(default_factory=list)
+
+
+class State:
+    """The simplifier's working memory for one function."""
+
+    __slots__ = (
+        "bits",
+        "ctx",
+        "defs",
+        "facts",
+        "mask",
+        "moved",
+        "off",
+        "polys",
+        "pulled",
+        "rewrites",
+        "rigid",
+        "scopes",
+        "single",
+        "subst",
+        "table",
+        "types",
+    )
+
+    def __init__(self, ctx: Ctx, rigid: set[Name], single: set[Name]) -> None:
+        """`rigid`: arrays that are consumed or must be fresh; `single`: scalars used once."""
+        self.ctx = ctx
+        self.off = ctx.options.disabled
+        self.rigid = rigid
+        self.single = single
+        self.subst: dict[Name, Operand] = {}
+        self.polys: dict[Name, Poly] = {}
+        self.bits: dict[Name, int] = {}
+        self.types: dict[Name, Array] = {}
+        self.defs: dict[Name, Exp] = {}
+        self.moved: dict[Name, Prov] = {}
+        self.facts = Facts()
+        self.table = Table()
+        self.scopes: list[Scope] = []
+        self.mask = 0
+        self.pulled: list[Prov] = []
+        self.rewrites = 0
+
+    @property
+    def depth(self) -> int:
+        """The depth of the body being simplified."""
+        return len(self.scopes) - 1
+
+    def spend(self) -> bool:
+        """Pay for one small rewrite."""
+        if self.ctx.fuel.spend():
+            self.rewrites += 1
+            return True
+        return False
+
+    def apply(self, rule: str, prov: Prov, because: str) -> bool:
+        """Pay for a rewrite that the program's author should know of; False: leave it."""
+        if self.ctx.settle(rule, prov, Applied(True, because)):
+            self.rewrites += 1
+            return True
+        return False
+
+    # --- scopes ------------------------------------------------------------------------------
+
+    def enter(self, kind: ScopeKind) -> Scope:
+        """Begin a nested body."""
+        scope = Scope(kind, len(self.scopes), outer_mask=self.mask, outer_pulled=self.pulled)
+        self.scopes.append(scope)
+        self.mask, self.pulled = 0, []
+        self.facts.enter()
+        self.table.enter()
+        return scope
+
+    def leave(self) -> Scope:
+        """End it; its dependencies become those of the statement that it belongs to."""
+        scope = self.scopes.pop()
+        self.facts.leave()
+        self.table.leave()
+        scope.mask |= self.mask
+        self.mask = scope.outer_mask | (scope.mask & ~(1 << scope.depth))
+        self.pulled = scope.outer_pulled + self.pulled
+        return scope
+
+    def bind(self, param: Param) -> Param:
+        """Bring a parameter into scope, with its type rewritten."""
+        param = self.param(param)
+        self.bits[param.name] = 1 << self.depth
+        if type(param.type) is Array:
+            self.types[param.name] = param.type
+            self.sizes_known(param.type, self.depth)
+        return param
+
+    def bind_index(self, name: Name, low: Poly, extent: Poly) -> None:
+        """Bring an index into scope, `low <= name < low + extent`: true wherever it is in scope."""
+        self.bits[name] = 1 << self.depth
+        self.facts.bound(name, low, low + extent - 1, 0)
+        self.at_least_one(extent)
+
+    def at_least_one(self, extent: Poly) -> None:
+        """Inside the body of something that runs `extent` times it runs at least once."""
+        name = extent.as_name
+        if name is not None:
+            self.facts.bound(name, Poly.const(1), None, self.depth)
+
+    def sizes_known(self, type_: Array, depth: int) -> None:
+        """An array that exists has no negative sizes."""
+        for size in type_.shape:
+            name = size.as_name
+            if name is not None:
+                self.facts.bound(name, Poly.const(0), None, depth)
+
+    def param(self, param: Param) -> Param:
+        """A binding with substitutions made in its type."""
+        kind = param.type
+        if type(kind) is not Array:
+            return param
+        shape = self.shape(kind.shape)
+        if shape is kind.shape:
+            return param
+        return Param(param.name, Array(kind.prim, shape, kind.mem), param.unique)
+
+    def shape(self, shape: tuple[Poly, ...]) -> tuple[Poly, ...]:
+        """Sizes with substitutions made."""
+        new = tuple(map(self.poly, shape))
+        return shape if all(a is b for a, b in zip(new, shape, strict=True)) else new
+
+    # --- names and sizes ---------------------------------------------------------------------
+
+    def name(self, name: Name) -> Name:
+        """The array that a name stands for now."""
+        self.mask |= self.bits.get(name, 0)
+        found = self.subst.get(name)
+        return found if type(found) is str else name
+
+    def poly(self, poly: Poly) -> Poly:
+        """A size with known sizes put in place."""
+        hit = False
+        for mono in poly.terms:
+            for name, _ in mono:
+                if name in self.moved and name not in self.polys:
+                    self._put_back(name)
+                self.mask |= self.bits.get(name, 0)
+                hit = hit or name in self.polys
+        return poly.subst(self.polys) if hit else poly
+
+    def _put_back(self, name: Name) -> None:
+        """Bind a value after all that was to be put in place of its only use, which is a size."""
+        value = self.subst.pop(name)
+        prov = self.moved.pop(name)
+        assert not isinstance(value, str)
+        stm = Stm((Param(name, I64),), value, prov)
+        scope = self.scopes[-1]
+        scope.stms.append(stm)
+        scope.mask |= self.bits[name]
+        self.bits[name] = 1 << scope.depth
+
+    def operand(self, value: Operand) -> Operand:
+        """A result or argument with substitutions made."""
+        return self.name(value) if type(value) is str else self.se(value)  # type: ignore[arg-type]
+
+    def operands(self, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        """All of them; the same tuple if nothing changes."""
+        new = tuple(map(self.operand, values))
+        return values if all(a is b for a, b in zip(new, values, strict=True)) else new
+
+    def depends(self, value: Operand | Poly) -> int:
+        """The mask of depths that a simplified operand or size depends on."""
+        before, self.mask = self.mask, 0
+        if type(value) is str:
+            self.mask = self.bits.get(value, 0)
+        elif type(value) is Poly:
+            for name in value.names():
+                self.mask |= self.bits.get(name, 0)
+        else:
+            self._se_mask(value)  # type: ignore[arg-type]
+        found, self.mask = self.mask, before
+        return found
+
+    def _se_mask(self, se: SE) -> None:
+        match se:
+            case Var(name, _):
+                self.mask |= self.bits.get(name, 0)
+            case Bin(_, _, lhs, rhs):
+                self._se_mask(lhs)
+                self._se_mask(rhs)
+            case Un(_, _, arg) | Conv(_, _, arg):
+                self._se_mask(arg)
+            case Fun(_, _, args):
+                for arg in args:
+                    self._se_mask(arg)
+            case Select(cond, then, orelse):
+                self._se_mask(cond)
+                self._se_mask(then)
+                self._se_mask(orelse)
+
+    # --- scalar expressions ------------------------------------------------------------------
+
+    def se(self, se: SE) -> SE:
+        """A scalar expression with substitutions made and folded."""
+        return _SE[type(se)](self, se)
+
+    def known(self, cond: SE) -> SE | None:
+        """A condition that assertions, branches or bounds decide, as a literal."""
+        if type(cond) is not Bin:
+            if type(cond) is Var and cond in self.facts.truths:
+                return arith.TRUE if self.facts.truths[cond][0] else arith.FALSE
+            return None
+        if self.facts.truths and cond in self.facts.truths:
+            return arith.TRUE if self.facts.truths[cond][0] else arith.FALSE
+        if cond.op in _COMPARE and cond.at == "i64":
+            truth = self.facts.decide(cond.op, cond.lhs, cond.rhs)
+            if truth is not None:
+                return arith.TRUE if truth else arith.FALSE
+        return None
+
+    # --- statements --------------------------------------------------------------------------
+
+    def prov(self, prov: Prov) -> Prov:
+        """A statement's places with those of the expressions that were moved into it."""
+        if not self.pulled:
+            return prov
+        merged = merge_prov(prov, *self.pulled)
+        self.pulled.clear()
+        return prov if merged == prov else merged
+
+    def alias(self, param: Param, value: Operand) -> None:
+        """From now on `param` is `value`, a name, variable or literal."""
+        name = param.name
+        self.subst[name] = value
+        self.bits[name] = self.depends(value)
+        if type(value) is not str and param.type == I64:
+            poly = poly_of(value)  # type: ignore[arg-type]
+            if poly is not None:
+                self.polys[name] = poly
+
+    def let(self, param: Param, value: Operand, prov: Prov, old: Stm | None = None) -> None:
+        """Bind a simplified operand to a name: a copy, a known expression, or a new statement.
+
+        `self.mask` is what `value` depends on.
+        """
+        if type(value) is str or type(value) is Lit or type(value) is Var:
+            self.pulled.clear()
+            self.alias(param, value)
+            return
+        se: SE = value  # type: ignore[assignment]
+        poly = poly_of(se) if param.type == I64 else None
+        if poly is not None and len(poly.terms) <= _MAX_TERMS:
+            self.polys[param.name] = poly
+        if param.name in self.single and arith.size(se) <= _MAX_NESTED and self.spend():
+            self.subst[param.name] = se
+            self.bits[param.name] = self.mask
+            self.moved[param.name] = self.prov(prov)
+            return
+        found = self.table.find(se)
+        if found is not None and "simplify/cse" not in self.off and self.spend():
+            self.pulled.clear()
+            self.alias(param, Var(found, param.type.prim))
+            return
+        pat = (param,) if old is None else old.pat
+        depth = self.emit(pat, se, prov, lambda limit: arith.is_total(se), old)
+        self.table.add(se, param.name, depth)
+        self.defs[param.name] = se
+
+    def emit(
+        self,
+        pat: tuple[Param, ...],
+        exp: Exp,
+        prov: Prov,
+        safe: Callable[[int], bool] | None = None,
+        old: Stm | None = None,
+    ) -> int:
+        """Add a statement where it belongs, if `safe` there, and answer that depth."""
+        prov = self.prov(prov)
+        depth = self.depth if safe is None else self._place(prov, safe)
+        scope = self.scopes[depth]
+        if depth and scope.clean:
+            scope.clean = safe is not None and safe(0)
+        if old is not None and old.exp is exp and old.pat is pat and old.prov == prov:
+            scope.stms.append(old)
+        else:
+            scope.stms.append(Stm(pat, exp, prov))
+        scope.mask |= self.mask
+        bit = 1 << depth
+        for param in pat:
+            self.bits[param.name] = bit
+            if type(param.type) is Array:
+                self.types[param.name] = param.type
+                self.sizes_known(param.type, depth)
+        return depth
+
+    def _place(self, prov: Prov, safe: Callable[[int], bool]) -> int:
+        """The outermost depth that a statement can move to (see `hoist.py`)."""
+        here = self.depth
+        level = max(self.mask.bit_length() - 1, 0)
+        depth = here
+        while depth > level and self.scopes[depth].kind in ("lambda", "loop"):
+            depth -= 1
+        if depth == here or "simplify/hoist" in self.off or not safe(depth):
+            return here
+        what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
+        said = f"The value is the same every time: it is computed once, before the {what}."
+        return depth if self.apply("simplify/hoist", prov, said) else here
+
+
+# --- one function per class of scalar expression ---------------------------------------------
+
+
+def _lit(s: State, se: SE) -> SE:
+    return se
+
+
+def _var(s: State, se: Var) -> SE:
+    name = se.name
+    s.mask |= s.bits.get(name, 0)
+    found = s.subst.get(name)
+    if found is None:
+        return se
+    if name in s.moved:
+        s.pulled.append(s.moved[name])
+    if type(found) is str:
+        return Var(found, se.prim)
+    return found  # type: ignore[return-value]
+
+
+def _bin(s: State, se: Bin) -> SE:
+    lhs, rhs = s.se(se.lhs), s.se(se.rhs)
+    op, at = se.op, se.at
+    new = arith.fold_bin(op, at, lhs, rhs)
+    if new is not None:
+        if new != se and s.spend():
+            return refold(new)
+        return se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
+    result = se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
+    if op in _COMPARE or op in _LOGIC:
+        decided = s.known(result)
+        return decided if decided is not None and s.spend() else result
+    if at == "i64":
+        return _i64(s, result)
+    return result
+
+
+def _i64(s: State, se: Bin) -> SE:
+    """Sums and products of names as a polynomial where that is shorter; x % n for 0 <= x < n."""
+    op = se.op
+    if op in ("+", "-", "*"):
+        if type(se.lhs) is not Bin and type(se.rhs) is not Bin:
+            return se
+        before = arith.size(se)
+        if before > _MAX_NESTED:
+            return se
+        poly = poly_of(se)
+        if poly is None or len(poly.terms) >= before + 1:
+            return se
+        new = se_of(poly)
+        return new if arith.size(new) < before and s.spend() else se
+    if op in ("/", "%", "//", "%%"):
+        divided = division(s, se)
+        return divided if divided is not None and s.spend() else se
+    if op in ("min", "max"):
+        below = s.facts.decide("<=", se.lhs, se.rhs)
+        if below is not None and s.spend():
+            return se.lhs if below == (op == "min") else se.rhs
+    return se
+
+
+def division(s: State, se: Bin) -> SE | None:
+    """(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m."""
+    number, by = poly_of(se.lhs), poly_of(se.rhs)
+    if number is None or by is None or not s.facts.is_bounded(number):
+        return None
+    quotient, rest = split(number, by)
+    if quotient.terms and not (s.facts.is_bounded(by) and s.facts.non_negative(quotient)):
+        return None
+    if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
+        return None
+    return se_of(quotient if se.op in ("/", "//") else rest)
+
+
+def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:
+    """`number` as `quotient * by + rest`, taking the monomials that `by`, one monomial, divides."""
+    zero = Poly.const(0)
+    if len(by.terms) != 1:
+        return zero, number
+    ((divisor, factor),) = by.terms.items()
+    powers = dict(divisor)
+    quotient, rest = zero, zero
+    for mono, coeff in number.terms.items():
+        have = dict(mono)
+        if coeff % factor == 0 and all(have.get(n, 0) >= p for n, p in powers.items()):
+            left = tuple((n, p - powers.get(n, 0)) for n, p in mono if p > powers.get(n, 0))
+            quotient = quotient + Poly({left: coeff // factor})
+        else:
+            rest = rest + Poly({mono: coeff})
+    return quotient, rest
+
+
+def refold(se: SE) -> SE:
+    """Fold the top of an expression that a rule has made, until nothing changes."""
+    for _ in range(8):
+        new = _fold_top(se)
+        if new is None or new == se:
+            return se
+        se = new
+    return se
+
+
+def _fold_top(se: SE, *, deep: bool = True) -> SE | None:
+    match se:
+        case Bin(op, at, lhs, rhs):
+            left = _fold_top(lhs, deep=False) if deep else None
+            right = _fold_top(rhs, deep=False) if deep else None
+            if left is not None or right is not None:
+                return Bin(op, at, left or lhs, right or rhs)
+            return arith.fold_bin(op, at, lhs, rhs)
+        case Un(op, at, arg):
+            return arith.fold_un(op, at, arg)
+        case Conv(src, dst, arg):
+            return arith.fold_conv(src, dst, arg)
+    return None
+
+
+def _un(s: State, se: Un) -> SE:
+    arg = s.se(se.arg)
+    new = arith.fold_un(se.op, se.at, arg)
+    if new is not None and s.spend():
+        return refold(new)
+    return se if arg is se.arg else Un(se.op, se.at, arg)
+
+
+def _conv(s: State, se: Conv) -> SE:
+    arg = s.se(se.arg)
+    new = arith.fold_conv(se.src, se.dst, arg)
+    if new is not None and s.spend():
+        return new
+    return se if arg is se.arg else Conv(se.src, se.dst, arg)
+
+
+def _fun(s: State, se: Fun) -> SE:
+    args = tuple(map(s.se, se.args))
+    new = arith.fold_fun(se.fun, se.at, args)
+    if new is not None and s.spend():
+        return new
+    same = all(a is b for a, b in zip(args, se.args, strict=True))
+    return se if same else Fun(se.fun, se.at, args)
+
+
+def _select(s: State, se: Select) -> SE:
+    cond = s.se(se.cond)
+    cond = s.known(cond) or cond
+    then, orelse = s.se(se.then), s.se(se.orelse)
+    new = arith.fold_select(cond, then, orelse)
+    if new is not None and s.spend():
+        return new
+    if cond is se.cond and then is se.then and orelse is se.orelse:
+        return se
+    return Select(cond, then, orelse)
+
+
+_SE: dict[type, Callable[[State, SE], SE]] = {
+    Lit: _lit,
+    Var: _var,  # type: ignore[dict-item]
+    Bin: _bin,  # type: ignore[dict-item]
+    Un: _un,  # type: ignore[dict-item]
+    Conv: _conv,  # type: ignore[dict-item]
+    Fun: _fun,  # type: ignore[dict-item]
+    Select: _select,  # type: ignore[dict-item]
+}
