@@ -7,6 +7,7 @@ HEAD = """\
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #ifdef _OPENMP
 #include <omp.h>
 #else
@@ -38,13 +39,23 @@ static void ss_forget(void) {
     for (int k = 0; k < SS_KEPT; k++) { free(ss_kept[k]); ss_kept[k] = 0; }
 }
 
+static ss_block *ss_fresh(int64_t bytes) {
+    int64_t page = bytes < 1 << 22 ? 64 : 1 << 21;
+    int64_t all = (SS_HEADER + bytes + page - 1) / page * page;
+    ss_block *b = aligned_alloc(page, all);
+#ifdef MADV_HUGEPAGE
+    if (b && page > 64) madvise(b, all, MADV_HUGEPAGE);
+#endif
+    return b;
+}
+
 static void *ss_alloc(int64_t count, int64_t size) {
     if (count < 0 || count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
     int64_t bytes = (count * size + 63) / 64 * 64;
     ss_block *b = ss_reuse(bytes);
     if (!b) {
-        b = aligned_alloc(64, SS_HEADER + bytes);
-        if (!b) { ss_forget(); b = aligned_alloc(64, SS_HEADER + bytes); }
+        b = ss_fresh(bytes);
+        if (!b) { ss_forget(); b = ss_fresh(bytes); }
         if (!b) return 0;
         b->bytes = bytes;
     }
@@ -85,6 +96,11 @@ void ss_clear(void) {
 }
 
 void ss_release(void *cells) { ss_drop(cells); }
+
+void *ss_input(const void *from, int64_t bytes) {
+    void *cells = ss_alloc(bytes, 1);
+    return cells ? memcpy(cells, from, bytes) : 0;
+}
 """
 
 FAILURE = """\

@@ -25,9 +25,9 @@ import numpy as np
 from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
 from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
-from compiler.base.text import Text, plain
 from compiler.target.cc import compile_c, find_compiler
-from compiler.target.runner_child import HEADER, receive, send
+from compiler.target.imp_nodes import ImpProg
+from compiler.target.runner_child import receive, send
 from compiler.target.signature import Plain, check_shapes, choose_entry, poly_value, solve_sizes
 
 Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
@@ -50,7 +50,7 @@ class RunResult:
     `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
     """
 
-    values: tuple[Value, ...]
+    values: list[Any]
     ms: float
     times: tuple[float, ...]
     peak_bytes: int
@@ -58,7 +58,8 @@ class RunResult:
 
 
 def run_c(
-    program: str | Text,
+    program: ImpProg | None,
+    code: str,
     entry: str,
     values: Sequence[Value],
     deadline_s: float = 60.0,
@@ -66,18 +67,27 @@ def run_c(
     cores: int | None = None,
     runs: int = 1,
 ) -> RunResult:
-    """Compile a C text of ours and run an entry point of it.
+    """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
 
-    Raises RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline
-    passed) and UsageError for values or names that do not fit.
+    The text says all about itself, `program` is not needed. Raises RuntimeError_ for what goes wrong
+    in the program (its kind is `timeout` if the deadline passed), UsageError for values or names
+    that do not fit.
     """
-    text = program if isinstance(program, str) else plain(program)
-    library = compile_c(text)
+    library = compile_c(code)
     count = cores or (available_cores() if find_compiler().parallel else 1)
     limit = memory_bytes or default_memory()
     with _LOCK:
         runner = _runner(count)
         return runner.run(library, entry, values, deadline_s, limit, runs)
+
+
+def compiler_available() -> bool:
+    """Whether there is a C compiler."""
+    try:
+        find_compiler()
+    except UsageError:
+        return False
+    return True
 
 
 def available_cores() -> int:
@@ -221,8 +231,7 @@ class _Runner:
             raise RuntimeError_(f"the program could not be run: {answer['error']}")
         results = unpack(entry, answer["slots"], sizes, fds)
         times = tuple(answer["times"])
-        peak = total + answer["peak"]
-        return RunResult(results, min(times), times, peak, self.cores)
+        return RunResult(results, min(times), times, answer["peak"], self.cores)
 
 
 _LOCK = threading.Lock()
@@ -271,28 +280,31 @@ def _fitting(taken: Plain, value: Value, number: int) -> Any:
 
 
 def pack(entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> tuple[list[Any], int, int]:
-    """Input slots, a file with the arrays (or -1), and its size. Each array has a header."""
+    """Input slots, a file with the arrays (or -1), and its size.
+
+    A slot is whether the program may consume it, its bits or its place in the file, and its bytes
+    (-1 for scalars).
+    """
     by_name: dict[str, Any] = {}
-    by_block: dict[str, Any] = {}
+    by_block: dict[str, tuple[bool, Any]] = {}
     for taken, array in zip(entry["takes"], arrays, strict=True):
         by_name[taken["name"]] = array
         if taken["shape"] is not None:
-            by_block[taken["block"]] = array
+            by_block[taken["block"]] = (taken["unique"], array)
     slots: list[Any] = []
     places: list[tuple[int, Any]] = []
     total = 0
     for slot in entry["params"]:
         name = slot["name"]
         if slot["block"]:
-            total += HEADER
-            array = by_block[name]
-            slots.append(("block", total))
+            unique, array = by_block[name]
+            slots.append((unique, total, array.nbytes))
             places.append((total, array))
             total += (array.nbytes + 63) // 64 * 64
         elif name in by_name:
-            slots.append(("scalar", _bits(by_name[name])))
+            slots.append((False, _bits(by_name[name]), -1))
         elif name in sizes:
-            slots.append(("scalar", sizes[name]))
+            slots.append((False, sizes[name], -1))
         else:
             raise UsageError(f"the size `{name}` does not follow from the shapes of the inputs")
     if not total:
@@ -317,7 +329,7 @@ def _bits(scalar: Any) -> int:
 
 def unpack(
     entry: Plain, slots: Sequence[int], sizes: dict[str, int], fds: Sequence[int]
-) -> tuple[Value, ...]:
+) -> list[Any]:
     """The external results from the result slots."""
     env = {**sizes}
     at = {}
@@ -330,7 +342,7 @@ def unpack(
         size = os.fstat(fds[0]).st_size
         area = mmap.mmap(fds[0], size, mmap.MAP_SHARED)  # type: ignore[assignment]
         os.close(fds[0])
-    found: list[Value] = []
+    found: list[Any] = []
     for give in entry["gives"]:
         dtype = DTYPE[give["prim"]]
         if give["shape"] is None:
@@ -340,10 +352,10 @@ def unpack(
         count = int(np.prod(shape, dtype=np.int64))
         flat = np.frombuffer(area, dtype, count, at[give["block"]]) if count else np.empty(0, dtype)
         found.append(flat.reshape(shape))
-    return tuple(found)
+    return found
 
 
-def _scalar(bits: int, dtype: Any) -> Value:
+def _scalar(bits: int, dtype: Any) -> Any:
     if dtype.kind == "f":
         double = struct.unpack("<d", struct.pack("<q", bits))[0]
         return np.dtype(dtype).type(double)

@@ -17,9 +17,6 @@ import sys
 import time
 from typing import Any
 
-HEADER = 64
-FOREVER = 1 << 40
-
 
 def main() -> None:
     """Serve requests until the other end closes the socket."""
@@ -99,30 +96,29 @@ def run(
     """Run an entry point as often as asked; the results of the last run."""
     limit(message)
     counter = {
-        name: ctypes.c_int64.in_dll(library, f"ss_bytes_{name}")
-        for name in ("now", "peak", "limit")
+        name: ctypes.c_int64.in_dll(library, f"ss_bytes_{name}") for name in ("peak", "limit")
     }
     counter["limit"].value = message["memory_bytes"] or (1 << 62)
+    counter["peak"].value = 0
     failed = ctypes.c_int.in_dll(library, "ss_failed")
+    failed.value = 0
     entry = getattr(library, message["entry"])
     entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     entry.restype = ctypes.c_int
     times: list[float] = []
     results = message["results"]
     out = (ctypes.c_int64 * max(1, len(results)))()
-    peak = 0
+    inputs = Inputs(library, fds[0] if fds else -1, message)
     for turn in range(message["runs"]):
         if turn:
             release(library, results, out)
-        area = Inputs(fds[0] if fds else -1, message)
-        failed.value = 0
-        counter["peak"].value = counter["now"].value = 0
+        slots = inputs.slots(turn)
         start = time.perf_counter()
-        entry(area.slots, out)
+        entry(slots, out)
         times.append((time.perf_counter() - start) * 1000)
-        peak = max(peak, counter["peak"].value)
         if failed.value:
             return failure(library), -1
+    peak = counter["peak"].value
     given, fd = outputs(message, results, out)
     library.ss_clear()
     return {"slots": given, "times": times, "peak": peak}, fd
@@ -137,23 +133,35 @@ def failure(library: ctypes.CDLL) -> dict[str, Any]:
 
 
 class Inputs:
-    """The input slots; blocks lie in a private mapping, which a run may write to."""
+    """The input slots. Blocks are copied to memory of the program's own, where pages are large."""
 
-    def __init__(self, fd: int, message: dict[str, Any]) -> None:
-        size = message["input_bytes"]
+    def __init__(self, library: ctypes.CDLL, fd: int, message: dict[str, Any]) -> None:
+        library.ss_input.argtypes = (ctypes.c_void_p, ctypes.c_int64)
+        library.ss_input.restype = ctypes.c_void_p
+        self.library = library
+        self.kinds = message["slots"]
         self.area = None
-        base = 0
+        self.base = 0
+        size = message["input_bytes"]
         if size:
-            flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_POPULATE", 0)
-            self.area = mmap.mmap(fd, size, flags, mmap.PROT_READ | mmap.PROT_WRITE)
-            base = ctypes.addressof(ctypes.c_char.from_buffer(self.area))
-        self.slots = (ctypes.c_int64 * max(1, len(message["slots"])))()
-        for k, (kind, value) in enumerate(message["slots"]):
-            if kind == "block":
-                ctypes.c_int64.from_address(base + value - HEADER).value = FOREVER
-                self.slots[k] = base + value
+            self.area = mmap.mmap(fd, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+            self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.area))
+        self.made = (ctypes.c_int64 * max(1, len(self.kinds)))()
+        for k, (_, value, size) in enumerate(self.kinds):
+            if size < 0:
+                self.made[k] = value
             else:
-                self.slots[k] = value
+                self.made[k] = library.ss_input(self.base + value, size) or 0
+                if not self.made[k]:
+                    raise MemoryError("no room for the inputs")
+
+    def slots(self, turn: int) -> Any:
+        """The slots of a run; what an earlier run may have consumed is as it was."""
+        if turn:
+            for k, (consumed, value, size) in enumerate(self.kinds):
+                if consumed and size > 0:
+                    ctypes.memmove(self.made[k], self.base + value, size)
+        return self.made
 
 
 def release(library: ctypes.CDLL, results: list[dict[str, Any]], out: Any) -> None:

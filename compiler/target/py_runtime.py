@@ -1,0 +1,120 @@
+"""What generated Python programs call: exact arithmetic on plain ints, floats and bools.
+
+Integers are Python ints in their type's range, floats are Python floats that the type can hold.
+`wrap` and rounding happen after each operation, so that values are those of the core language.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.base.prim import BYTES, DTYPE, INTS, Prim, int_range
+
+inf = math.inf
+nan = math.nan
+
+
+def _wrapper(prim: Prim) -> Callable[[int], int]:
+    low, high = int_range(prim)
+    size = high - low + 1
+
+    def wrap(value: int) -> int:
+        return value if low <= value <= high else (value - low) % size + low
+
+    return wrap
+
+
+i8, i16, i32, i64, u8, u16, u32, u64 = (_wrapper(p) for p in INTS)
+
+
+def f32(value: float) -> float:
+    """Rounded to single precision."""
+    return ctypes.c_float(value).value
+
+
+def f16(value: float) -> float:
+    """Rounded to half precision."""
+    with np.errstate(all="ignore"):
+        return float(np.float16(value))
+
+
+def f64(value: float) -> float:
+    """As it is."""
+    return value
+
+
+def div(a: float, b: float) -> float:
+    """Float division; by zero it is infinite or not a number."""
+    if b:
+        return a / b
+    if a == 0 or a != a or b != b:
+        return nan
+    return math.copysign(inf, a) * math.copysign(1.0, b)
+
+
+def quot(a: int, b: int) -> int:
+    """Division towards zero."""
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def rem(a: int, b: int) -> int:
+    """What `quot` leaves."""
+    return a - b * quot(a, b)
+
+
+def fmin(a: float, b: float) -> float:
+    """The smaller; a number rather than NaN."""
+    return a if a < b or b != b else b
+
+
+def fmax(a: float, b: float) -> float:
+    """The larger; a number rather than NaN."""
+    return a if a > b or b != b else b
+
+
+def sgn(a: float) -> float:
+    """-1, 0 or 1."""
+    return type(a)((a > 0) - (a < 0)) if a == a else a
+
+
+def shl(a: int, b: int, bits: int) -> int:
+    """Shift left; by the width or more it gives 0."""
+    return a << b if 0 <= b < bits else 0
+
+
+def shr(a: int, b: int, bits: int) -> int:
+    """Shift right; by the width or more it gives the sign."""
+    return a >> b if 0 <= b < bits else -(a < 0)
+
+
+def ipow(a: int, b: int, bits: int) -> int:
+    """Power modulo the width; negative exponents count as unsigned ones."""
+    return pow(a, b % (1 << bits), 1 << bits)
+
+
+def to_int(value: float, prim: Prim) -> int:
+    """Towards zero; the nearest bound for what does not fit, 0 for NaN."""
+    if value != value:
+        return 0
+    low, high = int_range(prim)
+    return low if value <= low else high if value >= high else int(value)
+
+
+def fun(name: str, prim: Prim, *args: Any) -> Any:
+    """A function of the numeric modules by name."""
+    from compiler.ir import scalar
+
+    kind = DTYPE[prim].type
+    given = [kind(a) if isinstance(a, float) else np.asarray(a)[()] for a in args]
+    return scalar.apply_fun(name, prim, given).item()
+
+
+def bits_of(prim: Prim) -> int:
+    """The width of an integer type."""
+    return BYTES[prim] * 8
