@@ -1,0 +1,180 @@
+"""How many operators, allocations and copies a program has."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from compiler.base.names import Name
+from compiler.ir import nodes
+from compiler.ir.known import Known
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    Array,
+    Concat,
+    Copy,
+    DimIndex,
+    MemBind,
+    Operand,
+    Prog,
+    Reshape,
+    SegMap,
+    SegRed,
+    SegScan,
+    Stm,
+    Type,
+    Update,
+    Write,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.ir.verify_exp import slice_place
+from compiler.ir.walk import all_stms
+
+_COUNTED: dict[type, str] = {
+    cls: cls.__name__.lower()
+    for cls in (
+        *get_args(nodes.Soac),
+        *get_args(nodes.SegOp),
+        nodes.Loop,
+        nodes.If,
+        nodes.Alloc,
+        nodes.Assert,
+        nodes.Call,
+        nodes.Threshold,
+        nodes.Iota,
+        nodes.Replicate,
+        nodes.Concat,
+        nodes.Update,
+        nodes.Index,
+        nodes.Slice,
+        nodes.Rearrange,
+        nodes.Reshape,
+    )
+}
+
+
+def counts(prog: Prog) -> dict[str, int]:
+    """The number of statements of each kind, by the kind's name, and `copy`.
+
+    A copy is a statement that moves an array's elements to another place: a `Copy`, an update with
+    an array, a concatenation; with memory, those (and kernel results) whose source does not lie
+    where the result does already.
+    """
+    found = dict.fromkeys((*_COUNTED.values(), "copy"), 0)
+    types = _types(prog)
+    known = Known()
+    for fun in prog.funs:
+        for stm in all_stms(fun.body.stms):
+            kind = _COUNTED.get(type(stm.exp))
+            if kind is not None:
+                found[kind] += 1
+            elif isinstance(stm.exp, nodes.SE_NODES) and stm.pat[0].type == nodes.I64:
+                known.define(stm.pat[0].name, stm.exp)
+            if is_copy(stm, types, known):
+                found["copy"] += 1
+    return found
+
+
+def _types(prog: Prog) -> dict[Name, Type]:
+    """The type of every name that has memory."""
+    found: dict[Name, Type] = {}
+    for fun in prog.funs:
+        for param in fun.params:
+            found[param.name] = param.type
+        for stm in all_stms(fun.body.stms):
+            for param in stm.pat:
+                found[param.name] = param.type
+            if isinstance(stm.exp, nodes.Loop):
+                for param in stm.exp.params:
+                    found[param.name] = param.type
+    return found
+
+
+def is_copy(stm: Stm, types: dict[Name, Type], known: Known) -> bool:
+    """Whether a statement moves an array's elements; `types` are those of all arrays."""
+    exp = stm.exp
+    if isinstance(exp, SegMap | SegRed | SegScan):
+        return _moves_result(stm, exp, types, known)
+    if not isinstance(exp, Copy | Concat | Update | Reshape):
+        return False
+    place = _place(stm.pat[0].name, types)
+    if isinstance(exp, Update):
+        if not isinstance(exp.value, str):
+            return False
+        return not _at(place, exp.dims, _place(exp.value, types), known)
+    if place is None:
+        return not isinstance(exp, Reshape)
+    if isinstance(exp, Copy):
+        source = _place(exp.array, types)
+        return source is None or not known.equal_places(place, source)
+    if isinstance(exp, Reshape):
+        source = _place(exp.array, types)
+        return source is not None and source.block != place.block
+    return not _joined(place, exp, types, known)
+
+
+def _place(name: Name, types: dict[Name, Type]) -> MemBind | None:
+    kind = types.get(name)
+    return kind.mem if isinstance(kind, Array) else None
+
+
+def _at(
+    whole: MemBind | None, dims: tuple[DimIndex, ...], part: MemBind | None, known: Known
+) -> bool:
+    """Whether an array lies exactly where that slice of another one does."""
+    if whole is None or part is None or whole.block != part.block:
+        return False
+    lmad = slice_place(whole.lmad, dims)
+    return lmad is not None and known.equal_places(MemBind(whole.block, lmad), part)
+
+
+def _joined(place: MemBind, exp: Concat, types: dict[Name, Type], known: Known) -> bool:
+    """Whether all parts of a concatenation lie in their places already."""
+    start = Poly.const(0)
+    for name in exp.arrays:
+        kind = types.get(name)
+        if not isinstance(kind, Array) or kind.mem is None or kind.mem.block != place.block:
+            return False
+        part: Lmad[Poly] = place.lmad.slice(0, start, kind.shape[0], Poly.const(1))
+        if not known.equal_places(MemBind(place.block, part), kind.mem):
+            return False
+        start = start + kind.shape[0]
+    return True
+
+
+def _moves_result(
+    stm: Stm, exp: SegMap | SegRed | SegScan, types: dict[Name, Type], known: Known
+) -> bool:
+    """Whether a kernel's point copies an array into its row of a result (only with memory)."""
+    skip = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+    point = tuple(Poly.var(index) for index, _ in exp.space.dims)
+    for param, result in zip(stm.pat[skip:], exp.body.results[skip:], strict=True):
+        whole = param.type.mem if isinstance(param.type, Array) else None
+        if whole is None:
+            continue
+        if isinstance(result, Write):
+            if any(_moves_write(whole, at, value, types, known) for at, value in result.writes):
+                return True
+        elif isinstance(result, str):
+            source = _place(result, types)
+            row = MemBind(whole.block, whole.lmad.fix(*point))
+            if source is None or not known.equal_places(row, source):
+                return True
+    return False
+
+
+def _moves_write(
+    whole: MemBind,
+    at: tuple[nodes.SE, ...],
+    value: Operand,
+    types: dict[Name, Type],
+    known: Known,
+) -> bool:
+    if not isinstance(value, str):
+        return False
+    source = _place(value, types)
+    point = [poly_of(index) for index in at]
+    if source is None or any(p is None for p in point):
+        return True
+    row = MemBind(whole.block, whole.lmad.fix(*(p for p in point if p is not None)))
+    return not known.equal_places(row, source)

@@ -1,0 +1,146 @@
+"""External values for an entry point's parameters, with the sizes that follow from their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compiler.base.errors import CompilerBug, UsageError
+from compiler.base.names import Name, base_of
+from compiler.base.prim import DTYPE, Prim
+from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
+from compiler.ir.poly import Poly
+from compiler.ir.values import Value, type_text
+
+
+def find(prog: Prog, entry: str) -> Function:
+    """The entry point of that name; raises UsageError that lists the known ones."""
+    for fun in prog.funs:
+        if fun.entry and fun.name == entry:
+            return fun
+    known = ", ".join(f"`{fun.name}`" for fun in prog.funs if fun.entry)
+    raise UsageError(f"There is no entry point `{entry}`.", hint=f"There are {known}.")
+
+
+def external(fun: Function) -> list[Param]:
+    """The parameters that a caller from outside gives: neither sizes that follow, nor blocks."""
+    return [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
+
+
+def prims(fun: Function) -> list[Prim]:
+    """The element types of the external parameters, for `values.parse`."""
+    return [p.type.prim for p in external(fun)]
+
+
+def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
+    """The value of each parameter that is not a block, implicit sizes included.
+
+    Raises UsageError for a wrong number, type, rank or shape.
+    """
+    params = external(fun)
+    if len(args) != len(params):
+        listed = ", ".join(f"{base_of(p.name)}: {_wanted(p)}" for p in params)
+        raise UsageError(
+            f"`{fun.name}` takes {_number(len(params), 'value')} and was given {len(args)}.",
+            hint=f"The parameters are {listed}." if params else "",
+        )
+    env: dict[Name, Value] = {}
+    for param, arg in zip(params, args, strict=True):
+        _check_type(param, arg)
+        env[param.name] = arg
+    sizes = _sizes(fun, params, env)
+    for param in fun.params[: fun.implicit]:
+        if param.name not in sizes:
+            raise UsageError(
+                f"The size `{base_of(param.name)}` does not follow from the arguments' shapes."
+            )
+        env[param.name] = np.int64(sizes[param.name])
+    return env
+
+
+def sizes_of(env: dict[Name, Value]) -> dict[Name, int]:
+    """The i64 scalars among values, as ints."""
+    return {k: int(v) for k, v in env.items() if not v.shape and v.dtype == np.int64}
+
+
+def _sizes(fun: Function, params: Sequence[Param], env: dict[Name, Value]) -> dict[Name, int]:
+    """The value of every size; raises if two arrays do not agree."""
+    known = sizes_of(env)
+    source: dict[Name, str] = {name: f"`{base_of(name)}`" for name in known}
+    pairs = [
+        (param, k, size, extent)
+        for param in params
+        if isinstance(param.type, Array)
+        for k, (size, extent) in enumerate(
+            zip(param.type.shape, env[param.name].shape, strict=True)
+        )
+    ]
+    for param, _, size, extent in pairs:
+        name = size.as_name
+        if name is not None and name not in known:
+            known[name] = extent
+            source[name] = f"`{base_of(param.name)}`"
+    for param, _, size, extent in pairs:
+        _solve(size, extent, known, source, base_of(param.name))
+    for param, k, size, extent in pairs:
+        if size.names() <= known.keys() and size.evaluate(known) != extent:
+            raise UsageError(_mismatch(param, k, size, extent, known, source))
+    return known
+
+
+def _solve(
+    size: Poly, extent: int, known: dict[Name, int], source: dict[Name, str], owner: str
+) -> None:
+    """Learn the one unknown of a size in which it is linear, such as `n + 1` or `2*n`."""
+    unknown = [name for name in size.names() if name not in known]
+    if len(unknown) != 1:
+        return
+    (name,) = unknown
+    values = {other: Poly.const(value) for other, value in known.items()}
+    at_zero = size.subst({**values, name: Poly.const(0)}).constant
+    at_one = size.subst({**values, name: Poly.const(1)}).constant
+    at_two = size.subst({**values, name: Poly.const(2)}).constant
+    if at_zero is None or at_one is None or at_two is None:
+        return
+    step = at_one - at_zero
+    if step and at_two - at_one == step and (extent - at_zero) % step == 0:
+        known[name] = (extent - at_zero) // step
+        source[name] = f"`{owner}`"
+
+
+def _mismatch(
+    param: Param, k: int, size: Poly, extent: int, known: dict[Name, int], source: dict[Name, str]
+) -> str:
+    name = base_of(param.name)
+    wanted = size.evaluate(known)
+    names = sorted(size.names())
+    because = "".join(f", since {source[n]} gives `{base_of(n)}` = {known[n]}" for n in names[:1])
+    return f"`{name}` has size {extent} in dimension {k} and should have {wanted}{because}."
+
+
+def _check_type(param: Param, arg: Value) -> None:
+    kind = param.type
+    if not isinstance(kind, Scalar | Array):
+        raise CompilerBug(f"the parameter `{param.name}` is no value")
+    rank = kind.rank if isinstance(kind, Array) else 0
+    if arg.dtype != DTYPE[kind.prim] or arg.ndim != rank:
+        raise UsageError(
+            f"`{base_of(param.name)}` should be {_wanted(param)} and was given {type_text(arg)}."
+        )
+
+
+def _wanted(param: Param) -> str:
+    kind = param.type
+    if isinstance(kind, Array):
+        return "".join(f"[{_readable(size)}]" for size in kind.shape) + kind.prim
+    return kind.prim
+
+
+def _readable(size: Poly) -> str:
+    """A size with the names that the author used."""
+    return str(size.subst({name: Poly.var(base_of(name)) for name in size.names()}))
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
