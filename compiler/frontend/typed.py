@@ -6,7 +6,27 @@ The checker elaborates the syntax tree into this smaller language: operators on 
 
 Sizes. A polymorphic definition takes type arguments and size arguments, which `Var` carries. An
 `Apply` whose result has sizes that nobody knows beforehand (`filter`) names them in `ext`; they
-are in scope for all that is evaluated after it.
+are in scope for all that is evaluated after it. So is every i64 name that a `Let` binds: the type
+of `let n = e in iota n` is `[n]i64`, with the `n` of the `Let`. What leaves a branch, a loop's
+body, a lambda or a definition mentions only names bound outside of it, or that node's `ext`.
+Arguments of an `Apply` are evaluated from the last to the first, then the function, then its sizes.
+`SizeExp.exp` is a cheap expression over variables (projections, conversions, arithmetic); any other
+expression that a size depends on is bound to a name by a `Let` around the application.
+
+Encodings. An operator or built-in function that is not applied, such as `(+)` or `f32.sqrt`, is a
+`Lambda` with `PVar` parameters around the operation; so are sections (an operand that is more than
+a name or literal is bound by a `Let` around it). `x |> f` and `f <| x` are `Apply`; the other
+operators of the prelude are definitions. A partial application is an `Apply` with fewer arguments
+than the function takes, of `Arrow` type; it may be the `fn` of another `Apply`. A definition whose
+value is a function has parameters for all its arrows: `def f = map g` becomes `def f xs = map g xs`.
+A definition without parameters is a constant; the names in its `ext` are sizes that are in scope
+wherever the constant is. A local function is a `LetFun`; `Var` carries its instance's arguments. A
+lambda or function value bound by `Let` is not polymorphic. Equality of records, arrays and sums has
+been spelt out with `If`, `intrinsics.map`, `intrinsics.reduce` and `Match`; `!=` is `not` of that.
+Only there does `PrimOp` have the operator `&&`. A negative literal is a `Const`.
+
+Names that the prelude binds have tags that begin with 0 (`map_012`). Operators as names of
+definitions are spelt out (`op_plus_plus_0123` for `++`), `'` in a name becomes `p`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,42 @@
+"""The type checker: from the syntax tree to the typed program.
+
+`infer` walks an expression, makes unknowns (`metas.py`) and unifies (`unify.py`, `sizes.py`); each
+kind of expression has its function, listed in `expressions.py`. A definition is generalised at its
+end (`functions.py`), freed of unknowns (`zonk.py`), and then its uniqueness is checked
+(`consume.py`). The prelude is checked once and cached (`prelude.py`).
+"""
+
+from __future__ import annotations
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompileError
+from compiler.frontend import ast
+from compiler.frontend.check.expressions import TABLE
+from compiler.frontend.check.prelude import load
+from compiler.frontend.check.program import Checked, check_decs
+from compiler.frontend.check.state import State
+from compiler.frontend.typed import TypedProg
+
+__all__ = ["check"]
+
+
+def check(program: ast.Program, ctx: Ctx) -> TypedProg:
+    """The typed program, with the definitions of the prelude that it reaches.
+
+    Errors: `TypeError_` or `Limitation`, the first in the text; `others` holds the rest.
+    """
+    prelude = load()
+    st = State(ctx, scope=prelude.scope(), table=TABLE)
+    out = Checked(st)
+    check_decs(out, program.decs)
+    if out.errors:
+        raise first_error(out.errors)
+    return TypedProg((*prelude.reachable(st.used), *out.defs), tuple(out.entries))
+
+
+def first_error(errors: list[CompileError]) -> CompileError:
+    """The first error in the text, with the others attached."""
+    ordered = sorted(errors, key=lambda e: e.span)
+    first = ordered[0]
+    first.others = tuple(ordered[1:])
+    return first

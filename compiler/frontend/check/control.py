@@ -1,0 +1,164 @@
+"""`let`, `if`, `match`, ascription, coercion, assertions and attributes."""
+
+from __future__ import annotations
+
+from compiler.base.errors import Limitation
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.exhaustive import check_exhaustive
+from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
+from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, subst
+from compiler.frontend.check.patterns import bind_pattern
+from compiler.frontend.check.scope import Builtin, did_you_mean
+from compiler.frontend.check.show_exp import show_exp
+from compiler.frontend.check.state import State
+from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.types import Size, Type
+
+
+def infer_parens(st: State, exp: ast.Parens, expected: Type | None) -> t.Exp:
+    """`(e)`."""
+    return st.infer(exp.exp, expected)
+
+
+def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
+    """`let [sizes] pat = rhs in body`; the body's type may mention what was bound."""
+    rhs = st.infer(exp.rhs)
+    mark = st.scope.mark()
+    sizes: tuple[Name, ...] = ()
+    if exp.sizes:
+        sizes = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
+        bound = bind_pattern(st, exp.pat, None, st.size_meta)
+        holes: dict[Name, Size] = {name: st.size_meta(exp.pat.span) for name in sizes}
+        wanted = subst(bound.pat.type, {}, holes)
+        st.unify(wanted, rhs.type, exp.pat.span, "The value bound here")
+        st.alias.update(holes)
+        _all_used(exp, sizes, bound.pat.type)
+    else:
+        bound = bind_pattern(st, exp.pat, rhs.type, st.size_meta)
+    body = st.infer(exp.body, expected)
+    st.scope.leave(mark)
+    return t.Let(body.type, exp.span, sizes, bound.pat, rhs, body)
+
+
+def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
+    from compiler.base.errors import TypeError_
+
+    used = names_in_type(type_)
+    for source, name in zip(exp.sizes, sizes, strict=True):
+        if name not in used:
+            raise TypeError_(f"The size `{source}` does not occur in the pattern.", exp.pat.span)
+
+
+def infer_if(st: State, exp: ast.If, expected: Type | None) -> t.Exp:
+    """`if`: sizes that differ between the branches become existential."""
+    cond = st.check(exp.cond, BOOL, "The condition of `if`")
+    mark = len(st.born)
+    then = st.infer(exp.then, expected)
+    orelse = st.infer(exp.orelse, expected if expected is not None else then.type)
+    type_, ext = join(
+        st, then.type, orelse.type, mark, exp.orelse.span, "The branches of `if` differ"
+    )
+    st.data(type_, exp.span, "The result of `if`")
+    return t.If(type_, exp.span, cond, then, orelse, ext)
+
+
+def infer_match(st: State, exp: ast.Match, expected: Type | None) -> t.Exp:
+    """`match e case ..`."""
+    scrutinee = st.infer(exp.exp)
+    mark = len(st.born)
+    cases: list[t.Case] = []
+    type_: Type | None = None
+    ext: tuple[Name, ...] = ()
+    for case in exp.cases:
+        scope = st.scope.mark()
+        bound = bind_pattern(st, case.pat, scrutinee.type, st.size_meta, refutable=True)
+        body = st.infer(case.body, type_ or expected)
+        st.scope.leave(scope)
+        cases.append(t.Case(bound.pat, body))
+        if type_ is None:
+            type_, ext = hide(st, body.type, born_before(st, mark))
+        else:
+            type_, new = join(
+                st, type_, body.type, mark, case.body.span, "The cases of `match` differ"
+            )
+            ext = (*ext, *new)
+            mark_used = names_in_type(type_)
+            ext = tuple(n for n in ext if n in mark_used)
+    assert type_ is not None
+    st.data(type_, exp.span, "The result of `match`")
+    check_exhaustive(scrutinee.type, tuple(c.pat for c in cases), exp.exp.span)
+    return t.Match(type_, exp.span, scrutinee, tuple(cases), ext)
+
+
+def infer_ascript(st: State, exp: ast.Ascript, expected: Type | None) -> t.Exp:
+    """`e : t` leaves no trace beyond its type."""
+    found = resolve_type(st, exp.type, st.size_meta)
+    return st.check(exp.exp, found.type, "The annotated expression")
+
+
+def infer_coerce(st: State, exp: ast.Coerce, expected: Type | None) -> t.Exp:
+    """`e :> t`: the sizes are compared when the program runs."""
+    found = resolve_type(st, exp.type, st.size_meta)
+    inner = st.infer(exp.exp)
+
+    def any_size(size: Size) -> Size:
+        return size if isinstance(size, MetaS) else st.size_meta(exp.span)
+
+    st.unify(
+        map_sizes(found.type, any_size),
+        map_sizes(inner.type, any_size),
+        exp.span,
+        "The coerced expression",
+    )
+    return t.Coerce(found.type, exp.span, inner)
+
+
+def infer_assert(st: State, exp: ast.Assert, expected: Type | None) -> t.Exp:
+    """`assert cond e`."""
+    cond = st.check(exp.cond, BOOL, "The condition of `assert`")
+    inner = st.infer(exp.exp, expected)
+    return t.Assert(inner.type, exp.span, cond, inner, show_exp(exp.cond))
+
+
+def infer_attr(st: State, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
+    """`#[attr] e`."""
+    inner = st.infer(exp.exp, expected)
+    return t.Attr(inner.type, exp.span, exp.attr.text, inner)
+
+
+def infer_hole(st: State, exp: ast.Hole, expected: Type | None) -> t.Exp:
+    """`???` cannot be compiled."""
+    from compiler.frontend.check.state import describe
+
+    known = f" A value of type {describe(expected)} is needed." if expected is not None else ""
+    raise Limitation(
+        f"This hole has to be filled before the program can be compiled.{known}", exp.span
+    )
+
+
+def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
+    """`m.(e)`: the module's names are in scope in `e`."""
+    module = st.scope.module(exp.module)
+    if module is None:
+        _unknown_module(st, exp.module, exp.span)
+    assert module is not None
+    from compiler.frontend.check.builtins import member_names
+
+    mark = st.scope.mark()
+    if module.prim:
+        for name in member_names(module.prim):
+            st.scope.bind(name, Builtin(module.prim, name))
+    st.scope.open(module)
+    inner = st.infer(exp.exp, expected)
+    st.scope.leave(mark)
+    return inner
+
+
+def _unknown_module(st: State, name: ast.QualName, span: Span) -> None:
+    from compiler.base.errors import TypeError_
+
+    text = ".".join(name)
+    raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))

@@ -1,0 +1,311 @@
+"""Functions: lambdas, local functions and definitions; their parameters, results, generalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.existentials import hide
+from compiler.frontend.check.metas import (
+    I64,
+    MetaS,
+    MetaT,
+    metas_in,
+    names_in_type,
+    resolve,
+    subst,
+)
+from compiler.frontend.check.patterns import Bound, bind_pattern
+from compiler.frontend.check.scope import Abbreviation, Recursive, Scheme
+from compiler.frontend.check.state import State
+from compiler.frontend.check.type_exps import Resolved, resolve_result
+from compiler.frontend.types import Arrow, Size, SizeVar, Type, TypeVar
+
+
+def simple_names(pats: list[t.Pat]) -> set[Name]:
+    """The parameters that are plain names, which the sizes of a function's type may mention."""
+    return {p.name for p in pats if isinstance(p, t.PVar)}
+
+
+def function_type(pats: list[Bound], result: Type, unique: bool, ext: tuple[Name, ...]) -> Type:
+    """The chain of arrows from parameters to `result`; parameters are named if sizes mention them."""
+    mentioned = names_in_type(result)
+    for bound in reversed(pats):
+        pat = bound.pat
+        name = pat.name if isinstance(pat, t.PVar) and pat.name in mentioned else ""
+        result = Arrow(pat.type, result, name, bound.unique, unique, ext)
+        unique, ext = False, ()
+        mentioned |= names_in_type(pat.type)
+    return result
+
+
+# --- lambdas -----------------------------------------------------------------------------------
+
+
+def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
+    """An anonymous function; the expected type tells its parameters' types before the body."""
+    mark, born = st.scope.mark(), len(st.born)
+    bounds: list[Bound] = []
+    want = None if expected is None else resolve(expected)
+    renamed: dict[Name, Size] = {}
+    for param in exp.params:
+        hint: Type | None = None
+        if isinstance(want, Arrow):
+            hint = subst(want.param, {}, renamed) if renamed else want.param
+        bound = bind_pattern(st, param, hint, st.size_meta)
+        bounds.append(bound)
+        if isinstance(want, Arrow):
+            if want.name and isinstance(bound.pat, t.PVar):
+                renamed[want.name] = SizeVar(bound.pat.name)
+            want = resolve(want.result)
+    ret = None if exp.ret is None else resolve_result(st, exp.ret)
+    hint = ret.type if ret is not None else want
+    body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
+    st.scope.leave(mark)
+    pats = [b.pat for b in bounds]
+    result, ext, unique = finish_result(
+        st, ret, body, born, simple_names(pats), "The lambda's body"
+    )
+    type_ = function_type(bounds, result, unique, ext)
+    return t.Lambda(type_, exp.span, tuple(pats), body)
+
+
+def finish_result(
+    st: State, ret: Resolved | None, body: t.Exp, born: int, visible: set[Name], what: str
+) -> tuple[Type, tuple[Name, ...], bool]:
+    """A function's result type, its existential sizes, and whether it is unique.
+
+    `visible` are the names bound inside that its type may mention.
+    """
+    serial = st.born
+
+    def is_visible(name: Name) -> bool:
+        return name in visible or serial.get(name, -1) < born
+
+    if ret is None:
+        result, ext = hide(st, body.type, is_visible)
+        return result, ext, False
+    holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
+    wanted = subst(ret.type, {}, holes) if holes else ret.type
+    st.unify(wanted, body.type, body.span, what)
+    known = visible | set(ret.ext)
+    result, hidden = hide(st, ret.type, lambda n: n in known or serial.get(n, -1) < born)
+    return result, (*ret.ext, *hidden), ret.unique
+
+
+# --- definitions and local functions -------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Made:
+    """A checked definition; `definition` still has unknowns in it until it is zonked."""
+
+    scheme: Scheme
+    definition: t.Def
+    params: list[Bound]
+
+
+@dataclass(slots=True)
+class _Params:
+    st: State
+    types: list[Name] = field(default_factory=list)
+    sizes: list[Name] = field(default_factory=list)
+    lifted: set[Name] = field(default_factory=set)
+
+    def anon(self, span: Span) -> Size:
+        """A `[]` in a parameter: one more size parameter."""
+        name = self.st.fresh("n")
+        self.sizes.append(name)
+        return SizeVar(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a definition and a local function have in common."""
+
+    name: str
+    span: Span
+    type_params: tuple[ast.TypeParam, ...]
+    params: tuple[ast.Pat, ...]
+    ret: ast.TypeExp | None
+    body: ast.Exp
+
+
+def bind_type_params(
+    st: State, type_params: tuple[ast.TypeParam, ...], types: list[Name], sizes: list[Name]
+) -> set[Name]:
+    """Bind `[n]` and `'t`; the names of those that may stand for functions."""
+    seen: set[str] = set()
+    lifted: set[Name] = set()
+    for param in type_params:
+        if param.name in seen:
+            raise TypeError_(f"The parameter `{param.name}` is bound twice.", param.span)
+        seen.add(param.name)
+        if param.kind == "size":
+            sizes.append(st.bind_local(param.name, I64, param.span))
+        else:
+            name = st.fresh(param.name)
+            types.append(name)
+            st.scope.bind_type(param.name, Abbreviation((), TypeVar(name)))
+            if param.kind == "lifted":
+                lifted.add(name)
+    return lifted
+
+
+def define(st: State, source: Source, top: bool) -> Made:
+    """Check a definition and generalise its type.
+
+    Errors: everything that can be wrong in it.
+    """
+    st.level += 1
+    mark, born = st.scope.mark(), len(st.born)
+    st.scope.bind(source.name, Recursive(source.span))
+    params = _Params(st)
+    params.lifted = bind_type_params(st, source.type_params, params.types, params.sizes)
+    _distinct(source.params)
+    bounds = [bind_pattern(st, p, None, params.anon) for p in source.params]
+    ret = None if source.ret is None else resolve_result(st, source.ret)
+    body = st.infer(source.body, None if ret is None else ret.type)
+    st.scope.leave(mark)
+    visible = simple_names([b.pat for b in bounds]) | set(params.sizes)
+    what = f"The body of `{source.name}`"
+    result, ext, unique = finish_result(st, ret, body, born, visible, what)
+    st.level -= 1
+    if top:
+        settle(st)
+    if ret is None:
+        result, more = hide(
+            st, result, lambda n: n in visible or n in ext or st.born.get(n, -1) < born
+        )
+        ext = (*ext, *more)
+    type_ = function_type(bounds, result, unique, ext)
+    _generalise(st, type_, params)
+    name = st.fresh(source.name)
+    scheme = Scheme(
+        name, tuple(params.types), tuple(params.sizes), type_, frozenset(params.lifted), source.span
+    )
+    definition = t.Def(
+        name,
+        source.name,
+        scheme.type_params,
+        scheme.size_params,
+        tuple(b.pat for b in bounds),
+        result,
+        unique,
+        ext,
+        body,
+        False,
+        source.span,
+    )
+    return Made(scheme, definition, bounds)
+
+
+def _distinct(params: tuple[ast.Pat, ...]) -> None:
+    from compiler.frontend.check.patterns import pattern_names
+
+    seen: set[str] = set()
+    for param in params:
+        for name in pattern_names(param):
+            if name in seen:
+                raise TypeError_(f"Two parameters are called `{name}`.", param.span)
+            seen.add(name)
+
+
+def settle(st: State) -> None:
+    """At the end of a top-level definition: decide open sizes, apply defaults.
+
+    Errors: sizes that cannot be shown equal, types that are not known.
+    """
+    from compiler.frontend.check.defaults import apply_defaults, solve_sizes
+
+    solve_sizes(st)
+    apply_defaults(st)
+
+
+def _generalise(st: State, type_: Type, params: _Params) -> None:
+    """Turn the unknowns of a function's type into its parameters."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    metas_in(type_, types, sizes)
+    for meta in types:
+        if meta.ref is not None or meta.level <= st.level:
+            continue
+        if meta.prims is not None or meta.fields or meta.variants or meta.equality:
+            meta.level = st.level
+            continue
+        name = st.fresh("t")
+        meta.ref = TypeVar(name)
+        params.types.append(name)
+        if not meta.data:
+            params.lifted.add(name)
+    for size in sizes:
+        if size.ref is None and size.level > st.level:
+            name = st.fresh("n")
+            size.ref = SizeVar(name)
+            params.sizes.append(name)
+
+
+def infer_let_fun(st: State, exp: ast.LetFun, expected: Type | None) -> t.Exp:
+    """A local function, generalised, in scope in the body."""
+    source = Source(exp.name, exp.span, exp.type_params, exp.params, exp.ret, exp.rhs)
+    made = define(st, source, top=False)
+    mark = st.scope.mark()
+    st.scope.bind(exp.name, made.scheme)
+    body = st.infer(exp.body, expected)
+    st.scope.leave(mark)
+    return t.LetFun(body.type, exp.span, made.definition, body)
+
+
+# --- definitions without parameters whose value is a function ------------------------------------
+
+
+def expand(st: State, definition: t.Def) -> t.Def:
+    """Give a definition of function type as many parameters as its type has arrows."""
+    type_ = resolve(definition.ret)
+    if not isinstance(type_, Arrow):
+        return definition
+    params: list[t.Pat] = list(definition.params)
+    args: list[t.Exp] = []
+    renamed: dict[Name, Size] = {}
+    span = definition.span
+    arrow = type_
+    while True:
+        name = st.fresh("x")
+        param = subst(arrow.param, {}, renamed)
+        params.append(t.PVar(param, span, name, arrow.consumes))
+        args.append(t.Var(param, span, name))
+        if arrow.name:
+            renamed[arrow.name] = SizeVar(name)
+        result = resolve(arrow.result)
+        if not isinstance(result, Arrow):
+            break
+        arrow = result
+    final = subst(result, {}, renamed)
+    body = _applied(definition.body, tuple(args), final, arrow.ext)
+    return t.Def(
+        definition.name,
+        definition.source_name,
+        definition.type_params,
+        definition.size_params,
+        tuple(params),
+        final,
+        arrow.unique,
+        (*definition.ext, *arrow.ext),
+        body,
+        definition.is_entry,
+        definition.span,
+        definition.attrs,
+    )
+
+
+def _applied(body: t.Exp, args: tuple[t.Exp, ...], type_: Type, ext: tuple[Name, ...]) -> t.Exp:
+    match body:
+        case t.Apply(fn=fn, args=given, ext=first):
+            return t.Apply(type_, body.span, fn, (*given, *args), (*first, *ext))
+        case t.Let(sizes=sizes, pat=pat, rhs=rhs, body=inner):
+            return t.Let(type_, body.span, sizes, pat, rhs, _applied(inner, args, type_, ext))
+    return t.Apply(type_, body.span, body, args, ext)

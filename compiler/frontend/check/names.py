@@ -1,0 +1,153 @@
+"""Variables and qualified names: what they stand for, and their instances."""
+
+from __future__ import annotations
+
+from compiler.base.errors import Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.builtins import (
+    ConstMember,
+    ConvertMember,
+    FunMember,
+    Member,
+    OpMember,
+    member,
+    member_names,
+)
+from compiler.frontend.check.metas import MetaT, subst
+from compiler.frontend.check.scope import (
+    Builtin,
+    Local,
+    Module,
+    Poison,
+    Recursive,
+    Scheme,
+    Value,
+    did_you_mean,
+)
+from compiler.frontend.check.state import Silent, State
+from compiler.frontend.types import Arrow, PrimT, Size, Type
+
+
+def lookup(st: State, name: ast.QualName, span: Span) -> Value:
+    """What a name stands for.
+
+    Errors: unknown names and modules with near misses; definitions that are wrong themselves.
+    """
+    if len(name) == 1:
+        value = st.scope.values.get(name[0])
+        if value is None:
+            raise unknown(st, name, span)
+    else:
+        module = st.scope.module(name[:-1])
+        if module is None:
+            path = ".".join(name[:-1])
+            if name[0] in st.scope.values:
+                raise TypeError_(f"`{path}` is not a module.", span)
+            hint = did_you_mean(path, st.scope.modules)
+            raise TypeError_(f"Unknown module `{path}`.", span, hint)
+        value = in_module(module, name[-1])
+        if value is None:
+            known = [*module.values, *(member_names(module.prim) if module.prim else [])]
+            raise TypeError_(
+                f"Module `{'.'.join(name[:-1])}` has no `{name[-1]}`.",
+                span,
+                did_you_mean(name[-1], known),
+            )
+    if isinstance(value, Poison):
+        raise Silent("", span)
+    if isinstance(value, Recursive):
+        raise Limitation(
+            f"`{name[-1]}` calls itself; recursion is not built yet.", span, "Use a `loop`."
+        )
+    return value
+
+
+def in_module(module: Module, name: str) -> Value | None:
+    """A member of a module."""
+    found = module.values.get(name)
+    if found is None and module.prim and member(module.prim, name) is not None:
+        return Builtin(module.prim, name)
+    return found
+
+
+def unknown(st: State, name: ast.QualName, span: Span) -> TypeError_:
+    """The error for a name that is not in scope."""
+    text = ".".join(name)
+    return TypeError_(f"Unknown name `{text}`.", span, did_you_mean(name[-1], st.scope.values))
+
+
+def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:
+    """A name as an expression: variable, instance of a definition, or built-in function."""
+    from compiler.frontend.check.operators import is_operator, operator_function
+
+    if len(exp.name) == 1 and exp.name[0] not in st.scope.values and is_operator(exp.name[0]):
+        return operator_function(st, exp.name[0], exp.span)
+    return use(st, lookup(st, exp.name, exp.span), exp.span)
+
+
+def use(st: State, value: Value, span: Span) -> t.Exp:
+    """A use of a bound name."""
+    match value:
+        case Local(name, type_):
+            return t.Var(type_, span, name)
+        case Scheme():
+            return instantiate(st, value, span)
+        case Builtin(prim, name):
+            found = member(prim, name)
+            assert found is not None
+            return member_value(st, found, span)
+    raise Silent("", span)
+
+
+def instantiate(st: State, scheme: Scheme, span: Span) -> t.Var:
+    """A fresh instance of a definition."""
+    st.used.add(scheme.name)
+    if not scheme.type_params and not scheme.size_params:
+        return t.Var(scheme.type, span, scheme.name)
+    types: dict[Name, Type] = {}
+    for name in scheme.type_params:
+        meta = MetaT(st.level, span)
+        meta.data = name not in scheme.lifted
+        types[name] = meta
+    sizes: dict[Name, Size] = {name: st.size_meta(span) for name in scheme.size_params}
+    type_ = subst(scheme.type, types, sizes)
+    return t.Var(type_, span, scheme.name, tuple(types.values()), tuple(sizes.values()))
+
+
+# --- built-in members --------------------------------------------------------------------------
+
+
+def member_value(st: State, found: Member, span: Span) -> t.Exp:
+    """A built-in member that is not applied: a constant, or a lambda around the operation."""
+    if isinstance(found, ConstMember):
+        return t.Const(found.type, span, found.value)
+    params: list[t.Pat] = []
+    args: list[t.Exp] = []
+    type_: Type = found.type
+    for _ in range(found.arity):
+        assert isinstance(type_, Arrow)
+        name = st.fresh("x")
+        params.append(t.PVar(type_.param, span, name))
+        args.append(t.Var(type_.param, span, name))
+        type_ = type_.result
+    body = member_call(found, tuple(args), type_, span)
+    return t.Lambda(found.type, span, tuple(params), body)
+
+
+def member_call(found: Member, args: tuple[t.Exp, ...], result: Type, span: Span) -> t.Exp:
+    """A built-in operation on all its arguments."""
+    match found:
+        case OpMember(op):
+            operand = args[0].type
+            assert isinstance(operand, PrimT)
+            return t.PrimOp(result, span, op, operand.prim, args)
+        case FunMember(fun):
+            at = args[0].type if fun != "from_bits" else result
+            assert isinstance(at, PrimT)
+            return t.PrimFun(result, span, fun, at.prim, args)
+        case ConvertMember(to):
+            return t.Convert(result, span, to, args[0])
+    raise TypeError_("This is not a function.", span)

@@ -1,0 +1,257 @@
+"""Operators: overloaded arithmetic, comparison, logic, pipes, negation, and sections."""
+
+from __future__ import annotations
+
+from compiler.base.errors import TypeError_
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.apply import apply, wrap_lets
+from compiler.frontend.check.arrays import check_dims, result_of_index
+from compiler.frontend.check.literals import literal
+from compiler.frontend.check.metas import BOOL, MetaT, resolve
+from compiler.frontend.check.names import lookup, use
+from compiler.frontend.check.scope import Scheme
+from compiler.frontend.check.size_exps import Overloaded
+from compiler.frontend.check.state import INT_SET, NUMBER_SET, State, mismatch
+from compiler.frontend.check.unify import Mismatch, require_data
+from compiler.frontend.types import Arrow, PrimT, Type
+
+ARITH = {"+", "-", "*", "/", "%", "**"}
+INTEGRAL = {"//", "%%", "&", "|", "^", "<<", ">>"}
+ORDER = {"<", "<=", ">", ">="}
+EQUALITY = {"==", "!="}
+LOGIC = {"&&", "||"}
+_OPERANDS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(ARITH | ORDER, NUMBER_SET),
+    **dict.fromkeys(INTEGRAL, INT_SET),
+}
+_ALL = ARITH | INTEGRAL | ORDER | EQUALITY | LOGIC
+NOT_SET = INT_SET | {"bool"}
+
+
+def is_operator(name: str) -> bool:
+    """Whether a name is a built-in overloaded operator."""
+    return name in _ALL
+
+
+def infer_binop(st: State, exp: ast.BinOp, expected: Type | None) -> t.Exp:
+    """`a op b`: built in, a pipe, or a function's application."""
+    op = exp.op[0]
+    value = st.scope.values.get(op) if len(exp.op) == 1 else None
+    if len(exp.op) == 1 and value is None:
+        if op in LOGIC:
+            return _logic(st, op, exp)
+        if op in _ALL:
+            return _overloaded(st, op, exp, expected)
+    if isinstance(value, Scheme) and _is_pipe(value):
+        fn, arg = (exp.rhs, exp.lhs) if op == "|>" else (exp.lhs, exp.rhs)
+        return _pipe(st, fn, arg, exp.span)
+    found = lookup(st, exp.op, exp.op_span)
+    what = f"`{'.'.join(exp.op)}`"
+    return apply(st, use(st, found, exp.op_span), (exp.lhs, exp.rhs), exp.span, what)
+
+
+def _is_pipe(value: Scheme) -> bool:
+    return value.name.startswith(("op_bar_gt_0", "op_lt_bar_0"))
+
+
+def _pipe(st: State, fn: ast.Exp, arg: ast.Exp, span: Span) -> t.Exp:
+    """`x |> f` and `f <| x` are `f x`; a partial application gets one more argument."""
+    while isinstance(fn, ast.Parens):
+        fn = fn.exp
+    if isinstance(fn, ast.Apply):
+        return st.infer(ast.Apply(span, fn.fn, (*fn.args, arg)))
+    return st.infer(ast.Apply(span, fn, (arg,)))
+
+
+def _logic(st: State, op: str, exp: ast.BinOp) -> t.Exp:
+    lhs = st.check(exp.lhs, BOOL, f"The left side of `{op}`")
+    rhs = st.check(exp.rhs, BOOL, f"The right side of `{op}`")
+    return logic(op, lhs, rhs, exp.span)
+
+
+def logic(op: str, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
+    """`&&` and `||` as `if`."""
+    if op == "&&":
+        return t.If(BOOL, span, lhs, rhs, t.Const(BOOL, span, False))
+    return t.If(BOOL, span, lhs, t.Const(BOOL, span, True), rhs)
+
+
+def _overloaded(st: State, op: str, exp: ast.BinOp, expected: Type | None) -> t.Exp:
+    hint = expected if op in ARITH or op in INTEGRAL else None
+    lhs = st.infer(exp.lhs, hint)
+    rhs = st.infer(exp.rhs, lhs.type)
+    st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`")
+    operand = constrain(st, lhs.type, op, exp.lhs.span)
+    result = BOOL if op in ORDER or op in EQUALITY else operand
+    return primitive(op, operand, (lhs, rhs), result, exp.span)
+
+
+def primitive(op: str, operand: Type, args: tuple[t.Exp, ...], result: Type, span: Span) -> t.Exp:
+    """An operation whose operand type may still be unknown."""
+    if type(operand) is PrimT:
+        return t.PrimOp(result, span, op, operand.prim, args)
+    return Overloaded(result, span, op, operand, args)
+
+
+def constrain(st: State, type_: Type, op: str, span: Span) -> Type:
+    """Demand that `op` exists at `type_`; the type, resolved."""
+    type_ = resolve(type_)
+    if op in EQUALITY:
+        if type(type_) is not PrimT:
+            try:
+                require_data(type_, equality=True)
+            except Mismatch as problem:
+                raise TypeError_(f"`{op}` cannot be used here: {problem.reason}", span) from None
+            if isinstance(type_, MetaT):
+                st.overloaded.append(type_)
+        return type_
+    return require_prim(st, type_, _OPERANDS[op], span, f"An operand of `{op}`")
+
+
+def require_prim(st: State, type_: Type, prims: frozenset[str], span: Span, what: str) -> Type:
+    """Demand that a type is one of `prims`."""
+    type_ = resolve(type_)
+    if type(type_) is PrimT:
+        if type_.prim in prims:
+            return type_
+        raise mismatch(what, _one_of(prims), type_, span, "")
+    if type(type_) is MetaT and type_.prims is not None and type_.prims <= prims:
+        return type_
+    wanted = st.prim_meta(prims, span)
+    st.unify(wanted, type_, span, what)
+    return resolve(wanted)
+
+
+def _one_of(prims: frozenset[str]) -> Type:
+    meta = MetaT(0)
+    meta.prims = prims
+    return meta
+
+
+def operator_function(st: State, op: str, span: Span) -> t.Exp:
+    """A built-in operator as a function value: `(+)`."""
+    operand: Type
+    if op in LOGIC:
+        operand = BOOL
+    elif op in EQUALITY:
+        meta = st.meta(span)
+        meta.equality = meta.data = True
+        st.overloaded.append(meta)
+        operand = meta
+    else:
+        operand = st.prim_meta(_OPERANDS[op], span)
+    result = BOOL if op in ORDER or op in EQUALITY else operand
+    x, y = st.fresh("x"), st.fresh("y")
+    args = (t.Var(operand, span, x), t.Var(operand, span, y))
+    body = _operation(op, operand, args, result, span)
+    params = (t.PVar(operand, span, x), t.PVar(operand, span, y))
+    return t.Lambda(Arrow(operand, Arrow(operand, result)), span, params, body)
+
+
+def _operation(
+    op: str, operand: Type, args: tuple[t.Exp, t.Exp], result: Type, span: Span
+) -> t.Exp:
+    if op in LOGIC:
+        return logic(op, args[0], args[1], span)
+    return primitive(op, operand, args, result, span)
+
+
+def infer_negate(st: State, exp: ast.Negate, expected: Type | None) -> t.Exp:
+    """`-e`; on a literal, the negative literal."""
+    if isinstance(exp.exp, (ast.IntLit, ast.FloatLit)):
+        number = literal(st, exp.exp)
+        return t.Const(number.type, exp.span, -number.value)
+    inner = st.infer(exp.exp, expected)
+    operand = require_prim(st, inner.type, NUMBER_SET, exp.exp.span, "The operand of `-`")
+    return primitive("neg", operand, (inner,), operand, exp.span)
+
+
+def infer_not(st: State, exp: ast.Not, expected: Type | None) -> t.Exp:
+    """`!e`, on booleans and integers."""
+    inner = st.infer(exp.exp, expected)
+    operand = require_prim(st, inner.type, NOT_SET, exp.exp.span, "The operand of `!`")
+    return primitive("not", operand, (inner,), operand, exp.span)
+
+
+# --- sections ----------------------------------------------------------------------------------
+
+
+def infer_op_section(st: State, exp: ast.OpSection, expected: Type | None) -> t.Exp:
+    """`(+)`, `(x +)`, `(+ x)`."""
+    if exp.left is None and exp.right is None:
+        return st.infer(ast.Var(exp.span, exp.op), expected)
+    op = exp.op[0]
+    built_in = len(exp.op) == 1 and op not in st.scope.values and op in _ALL
+    given = exp.left if exp.left is not None else exp.right
+    assert given is not None
+    known = expected_param(expected)
+    value, lets = _named(st, given, known)
+    if built_in:
+        return wrap_lets(_built_in_section(st, exp, op, value), lets)
+    return wrap_lets(_function_section(st, exp, value), lets)
+
+
+def expected_param(expected: Type | None) -> Type | None:
+    """The parameter type of an expected function."""
+    if expected is not None:
+        expected = resolve(expected)
+        if isinstance(expected, Arrow):
+            return expected.param
+    return None
+
+
+def _named(st: State, given: ast.Exp, known: Type | None) -> tuple[t.Exp, list[tuple[str, t.Exp]]]:
+    """The given operand, bound to a name unless it is as good as one."""
+    typed = st.infer(given, known)
+    if isinstance(typed, (t.Const, t.Var)):
+        return typed, []
+    name = st.fresh("operand")
+    return t.Var(typed.type, typed.span, name), [(name, typed)]
+
+
+def _built_in_section(st: State, exp: ast.OpSection, op: str, value: t.Exp) -> t.Exp:
+    if op in LOGIC:
+        st.unify(BOOL, value.type, value.span, f"The operand of `{op}`")
+    operand: Type = BOOL if op in LOGIC else constrain(st, value.type, op, value.span)
+    result = BOOL if op in ORDER or op in EQUALITY else operand
+    name = st.fresh("x")
+    var = t.Var(operand, exp.span, name)
+    args = (value, var) if exp.left is not None else (var, value)
+    body = _operation(op, operand, args, result, exp.span)
+    return t.Lambda(Arrow(operand, result), exp.span, (t.PVar(operand, exp.span, name),), body)
+
+
+def _function_section(st: State, exp: ast.OpSection, value: t.Exp) -> t.Exp:
+    found = lookup(st, exp.op, exp.span)
+    fn = use(st, found, exp.span)
+    what = f"`{'.'.join(exp.op)}`"
+    if exp.left is not None:
+        return apply(st, fn, (value,), exp.span, what)
+    name = st.fresh("x")
+    param = st.meta(exp.span)
+    body = apply(st, fn, (t.Var(param, exp.span, name), value), exp.span, what)
+    return t.Lambda(Arrow(param, body.type), exp.span, (t.PVar(param, exp.span, name),), body)
+
+
+def infer_proj_section(st: State, exp: ast.ProjSection, expected: Type | None) -> t.Exp:
+    """`(.a.b)`."""
+    from compiler.frontend.check.records import project
+
+    param = expected_param(expected) or st.meta(exp.span)
+    name = st.fresh("x")
+    body: t.Exp = t.Var(param, exp.span, name)
+    for field in exp.path:
+        body = project(st, body, field, exp.span)
+    return t.Lambda(Arrow(param, body.type), exp.span, (t.PVar(param, exp.span, name),), body)
+
+
+def infer_index_section(st: State, exp: ast.IndexSection, expected: Type | None) -> t.Exp:
+    """`(.[i, j])`."""
+    param = expected_param(expected) or st.meta(exp.span)
+    name = st.fresh("x")
+    dims = check_dims(st, exp.dims)
+    body = result_of_index(st, t.Var(param, exp.span, name), dims, exp.span)
+    section = t.Lambda(Arrow(param, body.type), exp.span, (t.PVar(param, exp.span, name),), body)
+    return wrap_lets(section, dims.lets)

@@ -1,0 +1,219 @@
+"""The prelude: Futhark definitions that every program can use, checked once and kept.
+
+The result of checking `prelude/*.fut` is pickled into the user's cache folder under the hash of
+everything it depends on, and kept in the process. A program takes from it only what it reaches.
+Names bound in the prelude have tags that begin with 0, which no program's own names have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name, NameSource, base_of
+from compiler.base.prim import FLOATS, INTS, NUMBERS, PRIMS, Prim
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.builtins import BITS_OF, member_names
+from compiler.frontend.check.expressions import TABLE
+from compiler.frontend.check.functions import bind_type_params
+from compiler.frontend.check.metas import PRIM_T, resolve
+from compiler.frontend.check.program import Checked, check_decs
+from compiler.frontend.check.scope import Abbreviation, Builtin, Module, Scheme, Scope, Value
+from compiler.frontend.check.state import State
+from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.intrinsics import INTRINSICS
+from compiler.frontend.parser import parse
+
+FOLDER = Path(__file__).parent.parent / "prelude"
+FILES = ("functions", "zips", "operators", "arrays")
+
+
+class PreludeNames(NameSource):
+    """Names with tags like `012`."""
+
+    def fresh(self, base: str) -> Name:
+        """A new name that no program's own names can equal."""
+        self._next += 1
+        return f"{base_of(base)}_0{self._next}"
+
+
+@dataclass(slots=True)
+class Prelude:
+    """The checked prelude: what its names mean, its definitions in order, and who uses whom."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    modules: dict[str, Module] = field(default_factory=dict)
+    defs: dict[Name, t.Def] = field(default_factory=dict)
+    uses: dict[Name, tuple[Name, ...]] = field(default_factory=dict)
+
+    def scope(self) -> Scope:
+        """A new scope with the prelude's names in it."""
+        scope = Scope()
+        scope.values = dict(self.values)
+        scope.modules = dict(self.modules)
+        return scope
+
+    def reachable(self, roots: set[Name]) -> list[t.Def]:
+        """The definitions that `roots` need, in order of definition."""
+        seen: set[Name] = set()
+        todo = [name for name in roots if name in self.defs]
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                todo.extend(self.uses[name])
+        return [d for name, d in self.defs.items() if name in seen] if seen else []
+
+
+@cache
+def load() -> Prelude:
+    """The prelude, from this process, from the cache folder, or checked anew."""
+    path = _cache_folder() / f"prelude-{_fingerprint()}.pickle"
+    found = _read(path)
+    if found is None:
+        found = build()
+        _write(path, found)
+    return found
+
+
+def _read(path: Path) -> Prelude | None:
+    try:
+        found = pickle.loads(path.read_bytes())
+    except Exception:
+        return None
+    return found if isinstance(found, Prelude) else None
+
+
+def _write(path: Path, prelude: Prelude) -> None:
+    """Write the cache file in one step; a folder that cannot be written to is no error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            pickle.dump(prelude, file, protocol=pickle.HIGHEST_PROTOCOL)
+        os.replace(temporary, path)
+    except OSError:
+        return
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "stridescope"
+
+
+def _fingerprint() -> str:
+    """A hash of the front end's sources, of what they stand on, and of the Python version."""
+    digest = hashlib.sha256(sys.version.encode())
+    root = FOLDER.parent
+    for path in sorted([*root.rglob("*"), *(root.parent / "base").glob("*.py")]):
+        if path.suffix in (".py", ".fut", ".lark"):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+# --- building ------------------------------------------------------------------------------------
+
+
+def build() -> Prelude:
+    """Check the prelude's files.
+
+    Errors: `CompilerBug` when one of them is wrong.
+    """
+    prelude = Prelude()
+    st = State(Ctx(names=PreludeNames()), table=TABLE)
+    modules: dict[Prim, Module] = {p: Module(prim=p) for p in PRIMS}
+    for prim, module in modules.items():
+        st.scope.bind_module(prim, module)
+    st.scope.bind_module("intrinsics", _intrinsics(st))
+    out = Checked(st)
+    for name in FILES:
+        _check_file(prelude, out, name)
+    prelude.values = dict(st.scope.values)
+    for prim in NUMBERS:
+        _check_members(prelude, out, prim, modules)
+    prelude.modules = {p: modules[p] for p in PRIMS}
+    return prelude
+
+
+def _check_file(prelude: Prelude, out: Checked, name: str) -> None:
+    file = f"prelude/{name}.fut"
+    program = parse((FOLDER / f"{name}.fut").read_text(), file)
+    for dec in program.decs:
+        before = len(out.defs)
+        out.st.used.clear()
+        check_decs(out, (dec,))
+        if out.errors:
+            raise CompilerBug(f"{file}: {out.errors[0].render()}")
+        for definition in out.defs[before:]:
+            prelude.defs[definition.name] = definition
+            prelude.uses[definition.name] = tuple(
+                n for n in out.st.used if n in prelude.defs and n != definition.name
+            )
+
+
+def _check_members(prelude: Prelude, out: Checked, prim: Prim, modules: dict[Prim, Module]) -> None:
+    """Check the Futhark part of one numeric module, with the names that its files rely on."""
+    scope = out.st.scope
+    mark = scope.mark()
+    scope.bind_type("t", Abbreviation((), PRIM_T[prim]))
+    for name in member_names(prim):
+        if name not in PRIM_T:
+            scope.bind(name, Builtin(prim, name))
+    for source in ("i32", "i64"):
+        scope.bind(f"t_of_{source}", Builtin(prim, source))
+        scope.bind(f"t_to_{source}", Builtin(source, prim))
+    if prim in FLOATS:
+        scope.bind_module("bits", modules[BITS_OF[prim]])
+    if prim in INTS:
+        unsigned = f"u{prim[1:]}"
+        scope.bind("to_unsigned", Builtin(unsigned, prim))
+        scope.bind("of_unsigned", Builtin(prim, unsigned))
+        scope.bind("shift_unsigned", Builtin(unsigned, ">>"))
+    inner = scope.mark()
+    for file in ("numbers", "floats" if prim in FLOATS else "integers"):
+        before = len(prelude.defs)
+        _check_file(prelude, out, f"modules/{file}")
+        for definition in list(prelude.defs.values())[before:]:
+            modules[prim].values[definition.source_name] = scope.values[definition.source_name]
+    scope.leave(inner)
+    scope.leave(mark)
+
+
+def _intrinsics(st: State) -> Module:
+    """The module of intrinsics: their types are written in Futhark."""
+    specs = "\n".join(
+        f"val {name} {':' if type_.startswith('(') else ''} {type_}"
+        for name, type_ in INTRINSICS.items()
+    )
+    program = parse(f"module type intrinsics = {{\n{specs}\n}}\n", "prelude/intrinsics")
+    dec = program.decs[0]
+    assert isinstance(dec, ast.ModTypeDec)
+    assert isinstance(dec.type, ast.MTSig)
+    module = Module()
+    for spec in dec.type.specs:
+        assert isinstance(spec, ast.ValSpec)
+        module.values[spec.name] = _intrinsic(st, spec)
+    return module
+
+
+def _intrinsic(st: State, spec: ast.ValSpec) -> Scheme:
+    mark = st.scope.mark()
+    types: list[Name] = []
+    sizes: list[Name] = []
+    lifted = bind_type_params(st, spec.type_params, types, sizes)
+    found = resolve_type(st, spec.type, st.size_meta)
+    st.scope.leave(mark)
+    name = f"intrinsics.{spec.name}"
+    return Scheme(
+        name, tuple(types), tuple(sizes), resolve(found.type), frozenset(lifted), spec.span
+    )

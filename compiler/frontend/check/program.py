@@ -1,0 +1,157 @@
+"""A program's declarations, in order: definitions, type abbreviations, and what is not built yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.entries import entry_point
+from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
+from compiler.frontend.check.metas import ANY_SIZE
+from compiler.frontend.check.scope import Abbreviation, Poison, Scheme, TypeParamInfo
+from compiler.frontend.check.state import Silent, State
+from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.check.zonk import Zonk
+from compiler.frontend.types import Arrow, Size, Type
+
+
+@dataclass(slots=True)
+class Checked:
+    """What has been checked so far."""
+
+    st: State
+    defs: list[t.Def] = field(default_factory=list)
+    entries: list[t.EntryPoint] = field(default_factory=list)
+    errors: list[CompileError] = field(default_factory=list)
+
+
+def check_decs(out: Checked, decs: tuple[ast.Dec, ...]) -> None:
+    """Check declarations one by one; errors are collected, and the rest goes on."""
+    for dec in decs:
+        try:
+            _dec(out, dec)
+        except Silent:
+            _poison(out.st, dec)
+        except CompileError as error:
+            out.errors.append(error)
+            _poison(out.st, dec)
+
+
+def _dec(out: Checked, dec: ast.Dec) -> None:
+    match dec:
+        case ast.ValDec():
+            _value(out, dec)
+        case ast.TypeDec():
+            _type(out.st, dec)
+        case ast.LocalDec(dec=inner):
+            _dec(out, inner)
+        case ast.ImportDec(path=path, span=span):
+            raise Limitation(f'`import "{path}"` is not built yet.', span, "Paste the definitions.")
+        case ast.OpenDec(mod=ast.MName(name=name)):
+            _open(out.st, name, dec.span)
+        case _:
+            raise Limitation(
+                "Modules are not built yet.", dec.span, "Use definitions and records instead."
+            )
+
+
+def _open(st: State, name: ast.QualName, span: Span) -> None:
+    from compiler.frontend.check.builtins import member_names
+    from compiler.frontend.check.scope import Builtin, did_you_mean
+
+    module = st.scope.module(name)
+    if module is None:
+        text = ".".join(name)
+        raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))
+    for member in member_names(module.prim) if module.prim else ():
+        st.scope.bind(member, Builtin(module.prim, member))
+    st.scope.open(module)
+
+
+def _poison(st: State, dec: ast.Dec) -> None:
+    """Bind what a wrong declaration would have bound, so that its uses are not reported again."""
+    st.deferred.clear()
+    st.overloaded.clear()
+    st.level = 0
+    while isinstance(dec, ast.LocalDec):
+        dec = dec.dec
+    if isinstance(dec, ast.ValDec):
+        st.scope.bind(dec.name, Poison(dec.span))
+
+
+def _value(out: Checked, dec: ast.ValDec) -> None:
+    st = out.st
+    mark = st.scope.mark()
+    try:
+        source = Source(dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body)
+        made = define(st, source, top=True)
+        definition = finish(st, made, dec)
+    except CompileError:
+        st.scope.leave(mark)
+        raise
+    if dec.kind == "entry" or dec.name == "main":
+        out.entries.append(entry_point(dec, made, definition))
+    out.defs.append(definition)
+    scheme = made.scheme
+    st.scope.bind(dec.name, scheme)
+
+
+def finish(st: State, made: Made, dec: ast.ValDec) -> t.Def:
+    """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
+    zonk = Zonk(st.ctx)
+    definition = expand(st, zonk.definition(made.definition))
+    is_entry = dec.kind == "entry" or dec.name == "main"
+    attrs = tuple(a.text for a in dec.attrs)
+    definition = replace(definition, is_entry=is_entry, attrs=attrs)
+    unique = definition.unique
+    scheme = made.scheme
+    type_ = zonk.type(scheme.type)
+    if unique != definition.unique:
+        definition = replace(definition, unique=unique)
+        type_ = with_unique_result(type_)
+    made.scheme = Scheme(
+        scheme.name,
+        definition.type_params,
+        definition.size_params,
+        type_,
+        scheme.lifted,
+        scheme.span,
+    )
+    return definition
+
+
+def with_unique_result(type_: Type) -> Type:
+    """A function type whose final result has `*`."""
+    if not isinstance(type_, Arrow):
+        return type_
+    if isinstance(type_.result, Arrow):
+        return replace(type_, result=with_unique_result(type_.result))
+    return replace(type_, unique=True)
+
+
+# --- type abbreviations --------------------------------------------------------------------------
+
+
+def _type(st: State, dec: ast.TypeDec) -> None:
+    mark = st.scope.mark()
+    types: list[Name] = []
+    sizes: list[Name] = []
+    bind_type_params(st, dec.params, types, sizes)
+
+    def anon(span: Span) -> Size:
+        return ANY_SIZE
+
+    found = resolve_type(st, dec.type, anon)
+    st.scope.leave(mark)
+    size_names, type_names = iter(sizes), iter(types)
+    params = tuple(
+        TypeParamInfo(next(size_names), True)
+        if p.kind == "size"
+        else TypeParamInfo(next(type_names), False)
+        for p in dec.params
+    )
+    st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique))

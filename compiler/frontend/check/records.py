@@ -1,0 +1,108 @@
+"""Records, tuples, projection, record update, and constructors of sum types."""
+
+from __future__ import annotations
+
+from compiler.base.errors import TypeError_
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.metas import MetaT, resolve
+from compiler.frontend.check.patterns import require_variant
+from compiler.frontend.check.scope import did_you_mean
+from compiler.frontend.check.state import State, describe
+from compiler.frontend.check.type_exps import record_type
+from compiler.frontend.types import UNIT, Record, Type, tuple_type
+
+
+def infer_tuple(st: State, exp: ast.TupleExp, expected: Type | None) -> t.Exp:
+    """`(a, b)` and `()`."""
+    if not exp.elems:
+        return t.RecordExp(UNIT, exp.span, ())
+    hints = _field_types(expected)
+    elems = [st.infer(e, hints.get(str(i))) for i, e in enumerate(exp.elems)]
+    fields = tuple([(str(i), e) for i, e in enumerate(elems)])
+    return t.RecordExp(tuple_type(tuple([e.type for e in elems])), exp.span, fields)
+
+
+def infer_record(st: State, exp: ast.RecordExp, expected: Type | None) -> t.Exp:
+    """`{x = a, y}`."""
+    hints = _field_types(expected)
+    fields: list[tuple[str, t.Exp]] = []
+    for name, value in exp.fields:
+        if any(name == known for known, _ in fields):
+            raise TypeError_(f"The field `{name}` occurs twice.", exp.span)
+        fields.append((name, st.infer(value, hints.get(name))))
+    type_ = record_type([(name, e.type) for name, e in fields])
+    return t.RecordExp(type_, exp.span, tuple(fields))
+
+
+def _field_types(expected: Type | None) -> dict[str, Type]:
+    if expected is not None:
+        expected = resolve(expected)
+        if isinstance(expected, Record):
+            return dict(expected.fields)
+    return {}
+
+
+def infer_project(st: State, exp: ast.Project, expected: Type | None) -> t.Exp:
+    """`e.field`."""
+    return project(st, st.infer(exp.exp), exp.field, exp.span)
+
+
+def project(st: State, record: t.Exp, field: str, span: Span) -> t.Exp:
+    """A field of a typed expression; of an unknown type, a promise that it has the field."""
+    return t.Project(field_type(st, record.type, field, span), span, record, field)
+
+
+def field_type(st: State, record: Type, field: str, span: Span) -> Type:
+    """The type of a field.
+
+    Errors: no record, or none with that field.
+    """
+    type_ = resolve(record)
+    if isinstance(type_, Record):
+        for name, u in type_.fields:
+            if name == field:
+                return u
+        hint = did_you_mean(field, [name for name, _ in type_.fields])
+        raise TypeError_(f"There is no field `{field}` in {describe(type_)}.", span, hint)
+    if not isinstance(type_, MetaT):
+        raise TypeError_(
+            f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.", span
+        )
+    if type_.fields is not None and field in type_.fields:
+        return type_.fields[field]
+    meta, result = st.meta(span), st.meta(span)
+    meta.fields = {field: result}
+    st.overloaded.append(meta)
+    st.unify(meta, type_, span, "The record")
+    return result
+
+
+def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None) -> t.Exp:
+    """`e with a.b = v`.
+
+    Errors: the type of `e` is not known down to the field; the value's type differs.
+    """
+    src = st.infer(exp.src)
+    type_ = resolve(src.type)
+    for field in exp.path:
+        if not isinstance(type_, Record):
+            raise TypeError_(
+                f"The type of the record must be known where it is updated; it is {describe(type_)}.",
+                exp.src.span,
+                "Write its type at the place where it is bound.",
+            )
+        type_ = resolve(field_type(st, type_, field, exp.span))
+    value = st.infer(exp.value, type_)
+    path = ".".join(exp.path)
+    st.unify(type_, value.type, exp.value.span, f"The new value of `{path}`")
+    return t.RecordUpdate(src.type, exp.span, src, exp.path, value)
+
+
+def infer_constr(st: State, exp: ast.Constr, expected: Type | None) -> t.Exp:
+    """`#name a b`."""
+    args = tuple([st.infer(a) for a in exp.args])
+    meta = st.meta(exp.span)
+    require_variant(st, meta, exp.name, tuple(a.type for a in args), exp.span, "This value")
+    return t.Constr(meta, exp.span, exp.name, args)

@@ -1,0 +1,161 @@
+"""What names mean: bindings of values, types and modules, scopes, and near misses.
+
+A `Scope` is one dictionary per kind of name with an undo log, so that entering and leaving a block
+costs as much as the block binds.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A variable with one type: bound by a pattern."""
+
+    name: Name
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A definition, local function or intrinsic, with the parameters that each use instantiates.
+
+    `lifted`: the type parameters that may stand for functions.
+    """
+
+    name: Name
+    type_params: tuple[Name, ...]
+    size_params: tuple[Name, ...]
+    type: Type
+    lifted: frozenset[Name]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """Member `member` of the built-in module of primitive type `prim`; see `builtins.py`."""
+
+    prim: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """A definition that is wrong itself; its uses are not reported again."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Recursive:
+    """The function that is being defined."""
+
+    span: Span
+
+
+Value = Local | Scheme | Builtin | Poison | Recursive
+
+
+@dataclass(frozen=True, slots=True)
+class TypeParamInfo:
+    """A parameter of an abbreviation: a size, or a type."""
+
+    name: Name
+    is_size: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Abbreviation:
+    """`type name params = type`; anonymous sizes in `type` are `ANY_SIZE`."""
+
+    params: tuple[TypeParamInfo, ...]
+    type: Type
+    unique: bool = False
+
+
+@dataclass(slots=True)
+class Module:
+    """Names reached by `m.x`."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    types: dict[str, Abbreviation] = field(default_factory=dict)
+    modules: dict[str, Module] = field(default_factory=dict)
+    prim: str = ""
+    """The primitive type whose built-in module this is."""
+
+
+class Scope:
+    """The names in scope. `mark`/`leave` bracket a block."""
+
+    __slots__ = ("_trail", "modules", "types", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.types: dict[str, Abbreviation] = {}
+        self.modules: dict[str, Module] = {}
+        self._trail: list[tuple[str, str, object]] = []
+
+    def mark(self) -> int:
+        """The state to come back to."""
+        return len(self._trail)
+
+    def leave(self, mark: int) -> None:
+        """Forget all that was bound since `mark`."""
+        trail = self._trail
+        while len(trail) > mark:
+            kind, name, old = trail.pop()
+            table: dict[str, object] = getattr(self, kind)
+            if old is None:
+                del table[name]
+            else:
+                table[name] = old
+
+    def bind(self, name: str, value: Value) -> None:
+        """Bind a value."""
+        self._trail.append(("values", name, self.values.get(name)))
+        self.values[name] = value
+
+    def bind_type(self, name: str, abbreviation: Abbreviation) -> None:
+        """Bind a type name."""
+        self._trail.append(("types", name, self.types.get(name)))
+        self.types[name] = abbreviation
+
+    def bind_module(self, name: str, module: Module) -> None:
+        """Bind a module."""
+        self._trail.append(("modules", name, self.modules.get(name)))
+        self.modules[name] = module
+
+    def open(self, module: Module) -> None:
+        """Bind all names of a module."""
+        for name, value in module.values.items():
+            self.bind(name, value)
+        for name, abbreviation in module.types.items():
+            self.bind_type(name, abbreviation)
+        for name, inner in module.modules.items():
+            self.bind_module(name, inner)
+
+    def module(self, path: ast.QualName) -> Module | None:
+        """The module `a.b.c`."""
+        module = self.modules.get(path[0])
+        for part in path[1:]:
+            if module is None:
+                return None
+            module = module.modules.get(part)
+        return module
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint that names up to three near misses, or ""."""
+    close = difflib.get_close_matches(name, [k for k in known if k != name], n=3, cutoff=0.7)
+    if not close:
+        return ""
+    return f"Did you mean {' or '.join(f'`{c}`' for c in close)}?"

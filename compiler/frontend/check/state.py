@@ -1,0 +1,167 @@
+"""The checker's state for one program, and the small services that all its parts use.
+
+Inference of an expression is `state.infer(exp, expected)`; the table behind it is filled by
+`expressions.py`. Typed expressions hold metavariables until `zonk.py` has gone over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompileError, TypeError_
+from compiler.base.names import Name
+from compiler.base.prim import FLOATS, INTS, NUMBERS
+from compiler.base.spans import NOWHERE, Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.metas import MetaS, MetaT, names_in_type
+from compiler.frontend.check.scope import Local, Scope
+from compiler.frontend.check.unify import Mismatch, final_type, require_data, unify
+from compiler.frontend.show_type import show_type
+from compiler.frontend.types import Size, SizeVar, Type
+
+NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
+INT_SET: frozenset[str] = frozenset(INTS)
+FLOAT_SET: frozenset[str] = frozenset(FLOATS)
+
+
+class Silent(CompileError):
+    """A consequence of an error that is reported elsewhere."""
+
+
+Infer = Callable[["State", ast.Exp, "Type | None"], t.Exp]
+
+
+@dataclass(slots=True)
+class State:
+    """Everything that changes while a program is checked."""
+
+    ctx: Ctx
+    scope: Scope = field(default_factory=Scope)
+    table: dict[type, Infer] = field(default_factory=dict)
+    level: int = 0
+    span: Span = NOWHERE
+    alias: dict[Name, Size] = field(default_factory=dict)
+    """Names of sizes that are known to equal another size."""
+    deferred: list[tuple[Size, Size, Span]] = field(default_factory=list)
+    born: dict[Name, int] = field(default_factory=dict)
+    """Every name bound so far with its serial number: later than a mark means inside."""
+    overloaded: list[MetaT] = field(default_factory=list)
+    """Unknowns that have a default or must be known by the end of the definition."""
+    used: set[Name] = field(default_factory=set)
+    """Definitions that were instantiated since this was last emptied."""
+
+    # --- names and unknowns --------------------------------------------------------------------
+
+    def fresh(self, base: str) -> Name:
+        """A new name, remembered as bound now."""
+        name = self.ctx.names.fresh(spell(base))
+        self.born[name] = len(self.born)
+        return name
+
+    def meta(self, span: Span = NOWHERE) -> MetaT:
+        """An unknown type."""
+        return MetaT(self.level, span)
+
+    def size_meta(self, span: Span = NOWHERE) -> MetaS:
+        """An unknown size."""
+        return MetaS(self.level, span)
+
+    def prim_meta(self, prims: frozenset[str], span: Span) -> MetaT:
+        """An unknown primitive type among `prims`."""
+        meta = MetaT(self.level, span)
+        meta.prims = prims
+        self.overloaded.append(meta)
+        return meta
+
+    def bind_local(self, source: str, type_: Type, span: Span) -> Name:
+        """Bind a variable in the current scope; its unique name."""
+        name = self.fresh(source)
+        self.scope.bind(source, Local(name, type_, span))
+        return name
+
+    def ext_of(self, type_: Type, mark: int) -> list[Name]:
+        """The names in the sizes of `type_` that were bound after `mark`, in order."""
+        born = self.born
+        inside = [n for n in names_in_type(type_) if born.get(n, -1) >= mark]
+        return sorted(inside, key=born.__getitem__)
+
+    # --- expressions and unification -----------------------------------------------------------
+
+    def infer(self, exp: ast.Exp, expected: Type | None = None) -> t.Exp:
+        """The typed form of `exp`; `expected` is a hint that the caller checks itself."""
+        return self.table[type(exp)](self, exp, expected)
+
+    def check(self, exp: ast.Exp, want: Type, what: str) -> t.Exp:
+        """The typed form of `exp`, which must have type `want`; `what` is its role."""
+        typed = self.infer(exp, want)
+        self.unify(want, typed.type, exp.span, what)
+        return typed
+
+    def unify(self, want: Type, got: Type, span: Span, what: str) -> None:
+        """Make two types equal, or raise an error: "`what` must be .., but is ..".
+
+        Errors: `TypeError_` at `span`.
+        """
+        if want is got:
+            return
+        self.span = span
+        try:
+            unify(self, want, got)
+        except Mismatch as difference:
+            raise mismatch(what, want, got, span, difference.reason) from None
+
+    def data(self, type_: Type, span: Span, what: str) -> None:
+        """Demand that `type_` is no function and holds none."""
+        try:
+            require_data(type_)
+        except Mismatch:
+            raise TypeError_(
+                f"{what} cannot be a function, but has type `{show(type_)}`.", span
+            ) from None
+
+    def rigid(self, source: str, span: Span) -> SizeVar:
+        """A new size that is equal to no other."""
+        return SizeVar(self.fresh(source))
+
+
+def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeError_:
+    """The error for two types that differ."""
+    expected, found = describe(want), describe(got)
+    message = f"{what}: expected {expected}, found {found}."
+    return TypeError_(message, span, reason)
+
+
+def describe(type_: Type) -> str:
+    """A type in a sentence: quoted, or in words where little is known."""
+    from compiler.frontend.check.metas import resolve
+    from compiler.frontend.check.unify import any_of
+
+    type_ = resolve(type_)
+    if isinstance(type_, MetaT) and type_.prims is not None:
+        return any_of(type_.prims)
+    if isinstance(type_, MetaT) and type_.fields:
+        return f"a record with field `{next(iter(type_.fields))}`"
+    return f"`{show(type_)}`"
+
+
+def show(type_: Type) -> str:
+    """A type as shown to the user, with what is known by now."""
+    return show_type(final_type(type_))
+
+
+_SYMBOLS = {
+    "+": "plus", "-": "minus", "*": "times", "/": "div", "%": "mod", "=": "eq", "!": "bang",
+    ">": "gt", "<": "lt", "|": "bar", "&": "and", "^": "hat",
+}  # fmt: skip
+
+
+def spell(source: str) -> str:
+    """A source name as the base of a unique name: letters, digits and underscores only."""
+    if source.isidentifier():
+        return source
+    if source[0] in _SYMBOLS:
+        return "op_" + "_".join(_SYMBOLS.get(c, "x") for c in source)
+    return "".join("p" if c == "'" else c if c.isalnum() or c == "_" else "x" for c in source)

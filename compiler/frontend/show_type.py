@@ -1,0 +1,97 @@
+"""Types and sizes as text, in Futhark's notation.
+
+Error messages show names as their author wrote them; panes pass `full=True` and show the unique
+names. Unknown types read `t?` or name what is known about them.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import base_of
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeConst,
+    SizeExp,
+    SizeOp,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+)
+
+
+def show_type(t: Type, full: bool = False) -> str:
+    """`[n](i32, f64) -> bool`."""
+    match t:
+        case PrimT(prim):
+            return prim
+        case TypeVar(name):
+            return name if full else base_of(name)
+        case Array(dims, elem):
+            inner = show_type(elem, full)
+            if isinstance(elem, (Arrow, Sum)):
+                inner = f"({inner})"
+            return "".join(f"[{show_size(d, full)}]" for d in dims) + inner
+        case Record(fields):
+            return _record(fields, full)
+        case Arrow():
+            return _arrow(t, full)
+        case Sum(variants):
+            return " | ".join(_variant(name, args, full) for name, args in variants)
+    return "t?"
+
+
+def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:
+    """Whether a record's fields are those of a tuple (or unit)."""
+    return len(fields) != 1 and all(name == str(i) for i, (name, _) in enumerate(fields))
+
+
+def _record(fields: tuple[tuple[str, Type], ...], full: bool) -> str:
+    if is_tuple(fields):
+        return f"({', '.join(show_type(t, full) for _, t in fields)})"
+    return f"{{{', '.join(f'{name}: {show_type(t, full)}' for name, t in fields)}}}"
+
+
+def _variant(name: str, args: tuple[Type, ...], full: bool) -> str:
+    return " ".join([f"#{name}", *(_atom(t, full) for t in args)])
+
+
+def _atom(t: Type, full: bool) -> str:
+    text = show_type(t, full)
+    return f"({text})" if isinstance(t, (Arrow, Sum)) else text
+
+
+def _arrow(t: Arrow, full: bool) -> str:
+    param = ("*" if t.consumes else "") + _atom(t.param, full)
+    if t.name:
+        param = f"({t.name if full else base_of(t.name)}: {param})"
+    exists = "".join(f"[{n if full else base_of(n)}]" for n in t.ext)
+    result = ("*" if t.unique else "") + show_type(t.result, full)
+    return f"{param} -> {f'?{exists}.' if exists else ''}{result}"
+
+
+_LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
+
+
+def show_size(s: Size, full: bool = False, level: int = 0) -> str:
+    """`n + 1`; an unknown size is empty."""
+    match s:
+        case SizeConst(value):
+            return str(value)
+        case SizeVar(name):
+            return name if full else base_of(name)
+        case SizeOp(op, lhs, rhs):
+            own = _LEVEL.get(op, 3)
+            text = f"{show_size(lhs, full, own)} {op} {show_size(rhs, full, own + 1)}"
+            return f"({text})" if own < level else text
+        case SizeExp(key):
+            return key if full else _drop_tags(key)
+    return ""
+
+
+def _drop_tags(key: str) -> str:
+    words = key.replace("(", "( ").replace(")", " )").split(" ")
+    return " ".join(base_of(word) for word in words).replace("( ", "(").replace(" )", ")")
