@@ -1,0 +1,99 @@
+"""Whether a program with memory means what it meant without (thesis, definition 4.4.1).
+
+The value semantics ignores blocks and index functions; the heap semantics goes by nothing else. A
+program is valid if both give the same results. On given inputs that can be tried; results of
+floating point may differ by rounding, because the two need not add up in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
+from compiler.ir import interp
+from compiler.ir.nodes import Prog
+from compiler.ir.values import Value, show
+from compiler.storage import heap
+
+TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+"""Relative difference that counts as equal, by type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """The outcome for one run; `because` says in a sentence what was found.
+
+    `verdict`: `valid`; `invalid` (results differ, or an access outside of a block); `race`.
+    `allocated` is in bytes, `reads` and `writes` count the cells that were touched.
+    """
+
+    verdict: str
+    because: str
+    allocated: int = 0
+    reads: int = 0
+    writes: int = 0
+    kernels: int = 0
+
+
+def check(
+    prog: Prog, entry: str, args: Sequence[Value], thresholds: Mapping[str, int] | None = None
+) -> Validity:
+    """Run both semantics on `args`, the external values of the entry point, and compare."""
+    try:
+        expected = interp.run(prog, entry, args)
+    except RuntimeError_ as error:
+        return _both_fail(prog, entry, args, thresholds, error)
+    try:
+        found, trace = heap.run(prog, entry, args, thresholds)
+    except CompilerBug as error:
+        return Validity("invalid", error.message)
+    except RuntimeError_ as error:
+        verdict = "race" if error.code == "race" else "invalid"
+        return Validity(verdict, error.message)
+    counts = (
+        trace.allocated,
+        sum(map(len, trace.reads.values())),
+        sum(map(len, trace.writes.values())),
+        len(trace.kernels),
+    )
+    for k, (want, got) in enumerate(zip(expected, found, strict=True)):
+        if not agree(want, got):
+            because = f"Result {k} is {_short(want)} by value and {_short(got)} in the heap."
+            return Validity("invalid", because, *counts)
+    return Validity("valid", "Values and heap give the same results.", *counts)
+
+
+def _both_fail(
+    prog: Prog,
+    entry: str,
+    args: Sequence[Value],
+    thresholds: Mapping[str, int] | None,
+    error: CompileError,
+) -> Validity:
+    """A run that fails by value must fail in the heap as well."""
+    try:
+        heap.run(prog, entry, args, thresholds)
+    except CompileError:
+        return Validity("valid", f"Both stop: {error.message}")
+    return Validity(
+        "invalid", f"By value the run stops ({error.message}), in the heap it does not."
+    )
+
+
+def agree(want: Value, got: Value) -> bool:
+    """Whether two values are equal, floating-point numbers up to rounding."""
+    if want.shape != got.shape or want.dtype != got.dtype:
+        return False
+    tolerance = TOLERANCE.get(want.dtype.name)
+    if tolerance is None:
+        return bool(np.array_equal(want, got))
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(want, got, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def _short(value: Value) -> str:
+    text = show(value)
+    return text if len(text) <= 60 else f"{text[:57]}.."
