@@ -16,7 +16,8 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.builtins import ConstMember, member
 from compiler.frontend.check.metas import I64, MetaT, resolve, subst
-from compiler.frontend.check.names import lookup, member_call, use
+from compiler.frontend.check.names import is_projection, lookup, member_call, use
+from compiler.frontend.check.operator_names import is_operator
 from compiler.frontend.check.scope import Builtin, Value
 from compiler.frontend.check.size_exps import is_cheap, key_of, symbolic
 from compiler.frontend.check.state import State, describe
@@ -31,12 +32,14 @@ def infer_apply(st: State, exp: ast.Apply, expected: Type | None) -> t.Exp:
     fn = exp.fn
     while isinstance(fn, ast.Parens):
         fn = fn.exp
-    if isinstance(fn, ast.Var):
-        if len(fn.name) > 1 or fn.name[0] in st.scope.values:
-            value = lookup(st, fn.name, fn.span)
-            if isinstance(value, Builtin):
-                return _apply_builtin(st, value, fn, exp)
-            return apply(st, use(st, value, fn.span), exp.args, exp.span, f"`{'.'.join(fn.name)}`")
+    if isinstance(fn, ast.Var) and not is_projection(st, fn.name):
+        what = f"`{'.'.join(fn.name)}`"
+        if len(fn.name) == 1 and fn.name[0] not in st.scope.values and is_operator(fn.name[0]):
+            return apply(st, st.infer(fn), exp.args, exp.span, what)
+        value = lookup(st, fn.name, fn.span)
+        if isinstance(value, Builtin):
+            return _apply_builtin(st, value, fn, exp)
+        return apply(st, use(st, value, fn.span), exp.args, exp.span, what)
     return apply(st, st.infer(fn), exp.args, exp.span, "the function")
 
 

@@ -31,18 +31,18 @@ def entry_point(dec: ast.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
             )
     explicit = {p.name for p in dec.type_params}
     named = {n for n in definition.size_params if n.rpartition("_")[0] in explicit}
+    named |= {p.name for p in definition.params if isinstance(p, t.PVar)}
     names = tuple(_param_name(p, i) for i, p in enumerate(definition.params))
     stars = tuple(b.unique for b in made.params) or (False,) * len(names)
     params = tuple(
         ("*" if star else "") + _outside(p.type, named)
         for p, star in zip(definition.params, stars, strict=False)
     )
-    known = named | {p.name for p in definition.params if isinstance(p, t.PVar)}
     results: tuple[Type, ...] = (definition.ret,)
     if isinstance(definition.ret, Record) and is_tuple(definition.ret.fields):
         results = tuple(u for _, u in definition.ret.fields)
     star = "*" if definition.unique and dec.ret is not None else ""
-    shown = tuple(star + _outside(u, known) for u in results)
+    shown = tuple(star + _outside(u, named) for u in results)
     return t.EntryPoint(dec.name, names, params, shown)
 
 

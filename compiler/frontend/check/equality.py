@@ -73,7 +73,7 @@ def _all(parts: list[t.Exp], span: Span) -> t.Exp:
 
 
 def _arrays(ctx: Ctx, type_: Array, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
-    """`reduce (&&) true (map (\\(x, y) -> x == y) (zip lhs rhs))`, row by row."""
+    """Map equality of rows over both arrays, reduce by `&&`."""
     row, size = row_of(type_), type_.dims[0]
     pair = tuple_type((row, row))
     zipped_type = Array((size,), pair)

@@ -1,4 +1,4 @@
-"""Functions: lambdas, local functions and definitions; their parameters, results, generalisation."""
+"""Functions: lambdas, local functions and definitions; their parameters, generalisation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def simple_names(pats: list[t.Pat]) -> set[Name]:
 
 
 def function_type(pats: list[Bound], result: Type, unique: bool, ext: tuple[Name, ...]) -> Type:
-    """The chain of arrows from parameters to `result`; parameters are named if sizes mention them."""
+    """The chain of arrows from parameters to `result`; parameters have names if sizes do."""
     mentioned = names_in_type(result)
     for bound in reversed(pats):
         pat = bound.pat

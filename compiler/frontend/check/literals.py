@@ -34,9 +34,10 @@ def _float(text: str) -> float:
 
 def infer_literal(st: State, exp: ast.Exp, expected: Type | None) -> t.Exp:
     """A literal as an expression."""
-    if type(expected) is PrimT and type(exp) is ast.IntLit and not exp.suffix:
-        if expected.prim in NUMBER_SET:
-            return t.Const(expected, exp.span, exp.value)
+    plain = type(exp) is ast.IntLit and not exp.suffix
+    if plain and type(expected) is PrimT and expected.prim in NUMBER_SET:
+        assert isinstance(exp, ast.IntLit)
+        return t.Const(expected, exp.span, exp.value)
     return literal(st, exp)
 
 

@@ -108,7 +108,7 @@ SizeMap = Mapping[Name, Size]
 
 
 def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
-    """`t` with type variables and size variables replaced; the same object where nothing changes."""
+    """`t` with type variables and size variables replaced."""
     t = resolve(t)
     match t:
         case PrimT() | MetaT():

@@ -17,6 +17,7 @@ from compiler.frontend.check.builtins import (
     member_names,
 )
 from compiler.frontend.check.metas import MetaT, subst
+from compiler.frontend.check.operator_names import is_operator
 from compiler.frontend.check.scope import (
     Builtin,
     Local,
@@ -44,8 +45,6 @@ def lookup(st: State, name: ast.QualName, span: Span) -> Value:
         module = st.scope.module(name[:-1])
         if module is None:
             path = ".".join(name[:-1])
-            if name[0] in st.scope.values:
-                raise TypeError_(f"`{path}` is not a module.", span)
             hint = did_you_mean(path, st.scope.modules)
             raise TypeError_(f"Unknown module `{path}`.", span, hint)
         value = in_module(module, name[-1])
@@ -81,11 +80,28 @@ def unknown(st: State, name: ast.QualName, span: Span) -> TypeError_:
 
 def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:
     """A name as an expression: variable, instance of a definition, or built-in function."""
-    from compiler.frontend.check.operators import is_operator, operator_function
+    from compiler.frontend.check.operators import operator_function
 
     if len(exp.name) == 1 and exp.name[0] not in st.scope.values and is_operator(exp.name[0]):
         return operator_function(st, exp.name[0], exp.span)
+    if is_projection(st, exp.name):
+        return projection(st, exp)
     return use(st, lookup(st, exp.name, exp.span), exp.span)
+
+
+def is_projection(st: State, name: ast.QualName) -> bool:
+    """Whether `a.b` is field `b` of a variable `a`; modules come first."""
+    return len(name) > 1 and name[0] in st.scope.values and st.scope.module(name[:-1]) is None
+
+
+def projection(st: State, exp: ast.Var) -> t.Exp:
+    """`a.b.c`, where `a` is a variable."""
+    from compiler.frontend.check.records import project
+
+    record = use(st, lookup(st, exp.name[:1], exp.span), exp.span)
+    for field in exp.name[1:]:
+        record = project(st, record, field, exp.span)
+    return record
 
 
 def use(st: State, value: Value, span: Span) -> t.Exp:

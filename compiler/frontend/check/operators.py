@@ -11,28 +11,18 @@ from compiler.frontend.check.arrays import check_dims, result_of_index
 from compiler.frontend.check.literals import literal
 from compiler.frontend.check.metas import BOOL, MetaT, resolve
 from compiler.frontend.check.names import lookup, use
+from compiler.frontend.check.operator_names import ALL, ARITH, EQUALITY, INTEGRAL, LOGIC, ORDER
 from compiler.frontend.check.scope import Scheme
 from compiler.frontend.check.size_exps import Overloaded
 from compiler.frontend.check.state import INT_SET, NUMBER_SET, State, mismatch
 from compiler.frontend.check.unify import Mismatch, require_data
 from compiler.frontend.types import Arrow, PrimT, Type
 
-ARITH = {"+", "-", "*", "/", "%", "**"}
-INTEGRAL = {"//", "%%", "&", "|", "^", "<<", ">>"}
-ORDER = {"<", "<=", ">", ">="}
-EQUALITY = {"==", "!="}
-LOGIC = {"&&", "||"}
 _OPERANDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(ARITH | ORDER, NUMBER_SET),
     **dict.fromkeys(INTEGRAL, INT_SET),
 }
-_ALL = ARITH | INTEGRAL | ORDER | EQUALITY | LOGIC
 NOT_SET = INT_SET | {"bool"}
-
-
-def is_operator(name: str) -> bool:
-    """Whether a name is a built-in overloaded operator."""
-    return name in _ALL
 
 
 def infer_binop(st: State, exp: ast.BinOp, expected: Type | None) -> t.Exp:
@@ -42,7 +32,7 @@ def infer_binop(st: State, exp: ast.BinOp, expected: Type | None) -> t.Exp:
     if len(exp.op) == 1 and value is None:
         if op in LOGIC:
             return _logic(st, op, exp)
-        if op in _ALL:
+        if op in ALL:
             return _overloaded(st, op, exp, expected)
     if isinstance(value, Scheme) and _is_pipe(value):
         fn, arg = (exp.rhs, exp.lhs) if op == "|>" else (exp.lhs, exp.rhs)
@@ -183,7 +173,7 @@ def infer_op_section(st: State, exp: ast.OpSection, expected: Type | None) -> t.
     if exp.left is None and exp.right is None:
         return st.infer(ast.Var(exp.span, exp.op), expected)
     op = exp.op[0]
-    built_in = len(exp.op) == 1 and op not in st.scope.values and op in _ALL
+    built_in = len(exp.op) == 1 and op not in st.scope.values and op in ALL
     given = exp.left if exp.left is not None else exp.right
     assert given is not None
     known = expected_param(expected)

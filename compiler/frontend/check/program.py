@@ -1,4 +1,4 @@
-"""A program's declarations, in order: definitions, type abbreviations, and what is not built yet."""
+"""A program's declarations, in order: definitions, type abbreviations, modules."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None)
     for field in exp.path:
         if not isinstance(type_, Record):
             raise TypeError_(
-                f"The type of the record must be known where it is updated; it is {describe(type_)}.",
+                f"An updated record must have a known type, not {describe(type_)}.",
                 exp.src.span,
                 "Write its type at the place where it is bound.",
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
@@ -194,7 +195,7 @@ def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
     """`exp` (a simple form) with variables replaced."""
     if isinstance(exp, t.Var):
         return exps.get(exp.name, exp)
-    changes = {}
+    changes: dict[str, Any] = {}
     for f in fields(exp):
         old = getattr(exp, f.name)
         new = _replace_in(old, exps)

@@ -185,8 +185,8 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
         used = names_in_type(result)
         if not want.ext and any(name in used for name in got.ext):
             raise Mismatch(
-                "The function returns an array whose size only the function itself knows; every call"
-                " may give another size."
+                "The function returns an array whose size only the function itself knows;"
+                " every call may give another size."
             )
         result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
     unify(st, expected, result)
