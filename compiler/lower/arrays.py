@@ -186,6 +186,8 @@ class Arrays(Control):
         at = self.wide(at)
         if isinstance(at, Conv) and isinstance(at.arg, Lit | Var):
             return at
+        if isinstance(at, Bin) and at.op == "%" and isinstance(at.rhs, Lit | Var):
+            return at
         poly = poly_of(at)
         if poly is None or len(poly.terms) > 3 or any(len(mono) > 1 for mono in poly.terms):
             return self.atom(at, "i")
@@ -193,6 +195,8 @@ class Arrays(Control):
 
     def in_bounds(self, at: SE, size: Poly) -> SE:
         """`0 <= at < size`, or as much of it as is not plain already."""
+        if isinstance(at, Bin) and at.op == "%" and poly_of(at.rhs) == size:
+            return TRUE
         poly = self.index_poly(at)
         low: SE = Bin("<=", "i64", ZERO, at)
         high: SE = Bin("<", "i64", at, se_of(size))
@@ -328,7 +332,7 @@ class Arrays(Control):
             at = tuple(d.at for d in dims if isinstance(d, DimFix))
             return self.scalar(ir.Index(array.name, at), array.prim, name)
         full, shape = self.whole(array, dims)
-        return self.array(ir.Slice(array.name, full), array.prim, shape, name)
+        return self.view(ir.Slice(array.name, full), array, shape, name)
 
     def whole(
         self, array: Arr, dims: tuple[ir.DimIndex, ...]
@@ -357,7 +361,7 @@ class Arrays(Control):
         taken: set[Name] = set()
         for array, leaf, name in zip(value, new, names, strict=True):
             assert isinstance(array, Arr)
-            if array.name in taken:
+            if array.name in taken or array.borrowed:
                 array = self.array(ir.Copy(array.name), array.prim, array.shape, name)
             taken.add(array.name)
             full, shape = self.whole(array, place.dims)

@@ -8,7 +8,7 @@ shown equal, a check and a reshape stand between them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
@@ -30,11 +30,16 @@ ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
 
 @dataclass(frozen=True, slots=True)
 class Arr:
-    """An array variable and its shape."""
+    """An array variable and its shape.
+
+    `borrowed`: what the source takes for a fresh array is this variable itself (a zip, a map that
+    only moves fields around). See Note [Borrowed arrays] in `soa.py`.
+    """
 
     name: Name
     prim: Prim
     shape: Shape
+    borrowed: bool = False
 
 
 Leaf = SE | Arr
@@ -96,6 +101,10 @@ class Builder:
         self.nonneg: set[Name] = set()
         self.named: list[dict[SE, Name]] = [{}]
         """By open block: size expressions that have a name already."""
+        self.careful = False
+        """Copy borrowed arrays when they get a name."""
+        self.lent: set[Name] = set()
+        """Arrays that have got a second name by borrowing."""
         self.funs: dict[str, ir.Function] = {}
         """What calls refer to."""
 
@@ -140,6 +149,20 @@ class Builder:
         name = self.name(hint or "t")
         self.emit((Param(name, ir.Array(prim, shape)),), exp)
         return Arr(name, prim, shape)
+
+    def view(self, exp: ir.Exp, of: Arr, shape: Shape, hint: str = "") -> Arr:
+        """Bind a view of an array."""
+        new = self.array(exp, of.prim, shape, hint)
+        return replace(new, borrowed=True) if of.borrowed else new
+
+    def own(self, leaf: Leaf, hint: str = "") -> Leaf:
+        """A leaf that gets a name of its own: copied if borrowed and that could be noticed."""
+        if not isinstance(leaf, Arr) or not leaf.borrowed:
+            return leaf
+        if not self.careful:
+            self.lent.add(leaf.name)
+            return leaf
+        return self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape, hint or base_of(leaf.name))
 
     def atom(self, se: SE, hint: str = "") -> SE:
         """`se` as a literal or variable."""
@@ -282,7 +305,7 @@ class Builder:
             ".",
         )
         self.check(cond, text)
-        return self.array(ir.Reshape(shape, leaf.name), leaf.prim, shape, base_of(leaf.name))
+        return self.view(ir.Reshape(shape, leaf.name), leaf, shape, base_of(leaf.name))
 
     def expect_all(self, value: Value, shapes: Iterable[Shape], what: Message = ()) -> Value:
         """`expect` for every leaf."""

@@ -170,9 +170,10 @@ class Calls(Naming):
         if isinstance(code, Lambda) or code.name not in self.defs:
             if ext and isinstance(code, Lambda):
                 return True
-            if id(code) in self.placed and is_larger(code.body, LARGE):
+            key = (id(code), self.owner)
+            if key in self.placed and not code.span.file and is_larger(code.body, LARGE):
                 return False
-            self.placed.add(id(code))
+            self.placed.add(key)
             return True
         if not code.span.file or "noinline" in code.attrs:
             return False
@@ -248,9 +249,12 @@ class Calls(Naming):
         return known
 
     def _make(self, fun: Fun, args: tuple[Value, ...]) -> Instance:
-        code, site = fun.code, self.site
+        code, site, owner = fun.code, self.site, self.owner
         assert not isinstance(code, str)
         self.site = None
+        if fun.frame is None:
+            self.versions += 1
+            self.owner = self.versions
         barrier = Barrier(self.ctx.fresh)
         fr = Frame(fun.frame, barrier)
         sizes: list[Name] = []
@@ -292,7 +296,7 @@ class Calls(Naming):
                 attrs,
             )
         )
-        self.site = site
+        self.site, self.owner = site, owner
         return Instance(name, outer, (fun, args))
 
     def _erase(self, t: Type, sizes: list[Name], barrier: Barrier) -> Type:

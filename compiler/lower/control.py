@@ -143,7 +143,7 @@ class Control(Exps):
             own = {name: _poly(args[which]) for name, args in new}
             wanted = [tuple(p.subst(own) for p in shape) for shape in shapes]
             outer, self.stms = self.stms, blocks[which]
-            result = self.expect_all(tuple(values[which]), wanted)
+            result = tuple(self.own(x) for x in self.expect_all(tuple(values[which]), wanted))
             block, self.stms = self.stms, outer
             heads: list[Operand] = [args[which] for _, args in new]
             bodies.append(ir.Body(tuple(block), (*heads, *(operand(x) for x in result))))
@@ -243,6 +243,7 @@ class Control(Exps):
             shapes.append(tuple(shape))
         first = {h: _poly(s) for h, s in zip(heads.values(), starts, strict=True)}
         init = self.expect_all(init, [tuple(p.subst(first) for p in s) for s in shapes])
+        init = tuple(self.own(x) for x in init)
         pairs = self.leaf_names(e.pat)
         values = self.params([name for name, _ in pairs], e.pat.type, shapes)
         params = [
@@ -271,6 +272,7 @@ class Control(Exps):
                     ends.append(se_of(own[head]))
                     break
         result = self.expect_all(result, [tuple(p.subst(own) for p in s) for s in shapes])
+        result = tuple(self.own(x) for x in result)
         end_cond: list[SE] = []
         if isinstance(e.form, ty.While):
             self.sizes.update({size: own[head] for size, head in heads.items()})
@@ -362,7 +364,7 @@ class Control(Exps):
             return self.scalar(ir.Index(array.name, (at,)), array.prim, f"{base_of(array.name)}_el")
         rest = tuple(ir.DimSlice(ZERO, n, ONE) for n in array.shape[1:])
         exp = ir.Slice(array.name, (ir.DimFix(at), *rest))
-        return self.array(exp, array.prim, array.shape[1:], f"{base_of(array.name)}_row")
+        return self.view(exp, array, array.shape[1:], f"{base_of(array.name)}_row")
 
 
 def _poly(se: SE) -> Poly:

@@ -182,7 +182,7 @@ class Exps(Builder):
             names = [pat.name] if len(value) == 1 else [base_of(pat.name)] * len(value)
             ends = leaves(pat.type)
             self.env[pat.name] = tuple(
-                leaf
+                self.own(leaf)
                 if isinstance(leaf, Arr)
                 else self.atom(leaf, name if len(value) == 1 else f"{name}{end}")
                 for leaf, name, (_, _, end) in zip(value, names, ends, strict=True)

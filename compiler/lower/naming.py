@@ -50,7 +50,10 @@ class Naming:
         self.instances: dict[object, Instance] = {}
         self.site: Span | None = None
         """The user's call that led into the prelude code at hand."""
-        self.placed: set[int] = set()
+        self.versions = self.owner = 0
+        """Which version of a top-level definition is at work."""
+        self.placed: set[tuple[int, int]] = set()
+        """Lambdas that have been put in place, and in which version."""
         self.higher: dict[Name, bool] = {}
 
     def ev(self, e: Exp, fr: Frame) -> Exp:

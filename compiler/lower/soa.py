@@ -8,13 +8,19 @@ Provenance: a statement has the span of the expression that it computes. Code of
 was put in place carries the user's call already; in functions of the prelude that are called, spans
 keep their file, and whoever inlines the call replaces them by the call's.
 
+Note [Borrowed arrays]. A zip gives no new array in this representation, although the source takes
+its result for fresh: both may be consumed. So its leaves are marked as borrowed, and marked leaves
+are copied before they are consumed. What remains is a borrowed array that has a name while its
+lender is consumed: when a function has lent an array and consumes it somewhere, the function is
+lowered once more, this time with a copy of every borrowed array that gets a name.
+
 Constants of the program are functions without parameters. An entry point evaluates those that it
 needs once, at its start; other functions take what they need of them as leading parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +30,11 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
+from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import I64, SE, Function, Operand, Param, Prog, Stm, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.walk import all_stms
 from compiler.lower.build import Arr, Builder, Leaf, Shape, Value, as_params, operand
 from compiler.lower.leaves import leaves
 from compiler.lower.soacs import Soacs
@@ -91,6 +99,8 @@ class Soa(Soacs):
             if isinstance(param.type, ir.Array):
                 shape = tuple(p.subst(mapping) for p in param.type.shape)
                 leaf = self.expect(leaf, shape)
+                if param.unique and isinstance(leaf, Arr) and leaf.borrowed:
+                    leaf = self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape)
             elif param.type == I64:
                 poly = poly_of(leaf)
                 if poly is None:
@@ -279,6 +289,13 @@ class Soa(Soacs):
                 shape.append(known)
             shapes.append(tuple(shape))
         value = self.expect_all(body, [tuple(p.subst(mapping) for p in s) for s in shapes])
+        if code.unique:
+            value = tuple(
+                self.array(ir.Copy(x.name), x.prim, x.shape)
+                if isinstance(x, Arr) and x.borrowed
+                else x
+                for x in value
+            )
         result_names = self.names("res", (end for _, _, end in declared))
         params = as_params(self.params(result_names, code.ret, shapes))
         unique = code.unique
@@ -301,9 +318,25 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     last: Soa | None = None
     for code in prog.defs:
         last = Soa(ctx, known, last)
-        found = known[code.name] = last.definition(code)
+        found = last.definition(code)
+        if last.lent and last.lent & set(all_consumed(found.fun.body.stms, last.funs)):
+            last = Soa(ctx, known, last)
+            last.careful = True
+            found = last.definition(code)
+        known[code.name] = found
         last.funs[found.fun.name] = found.fun
     return Prog(tuple(found.fun for found in known.values()))
+
+
+def all_consumed(stms: Iterable[Stm], funs: dict[str, Function]) -> set[Name]:
+    """Every array that statements consume, at any depth, and what those are views of."""
+    sources: dict[Name, set[Name]] = {}
+    taken: set[Name] = set()
+    for stm in all_stms(stms):
+        for param, names in zip(stm.pat, aliases(stm, funs), strict=True):
+            sources[param.name] = {y for x in names for y in (x, *sources.get(x, ()))}
+        taken.update(consumed(stm.exp, funs))
+    return taken.union(*(sources.get(name, ()) for name in taken))
 
 
 LOWER: dict[type, Callable[[Soa, Any, Name], Value]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
@@ -85,6 +86,10 @@ class Soacs(Arrays):
         outer = self.open()
         body = self.lower(lam.body)
         self.prov = (e.span,)
+        if declared and not self.stms and all(x in params for x in body):
+            self.close(outer)
+            rows = dict(zip(params, arrays_of(xs), strict=True))
+            return tuple(replace(rows[x], borrowed=True) for x in body)
         if not declared:
             body, stated, declared = (FALSE,), [()], (("bool", (), ""),)
         shapes = [
@@ -186,7 +191,7 @@ class Soacs(Arrays):
         """Destinations to consume: each array once."""
         result: list[Arr] = []
         for a in arrays_of(value):
-            if any(a.name == b.name for b in result):
+            if a.borrowed or any(a.name == b.name for b in result):
                 a = self.array(ir.Copy(a.name), a.prim, a.shape)
             result.append(a)
         return tuple(result)
@@ -249,9 +254,8 @@ class Soacs(Arrays):
         self.prov = (e.span,)
         ys = self.same_width(xs, ys)
         left, right = (bool(leaves(t)) for t in fn.type_args[:2])
-        if left and right:
-            return xs + ys
-        return xs if left else ys
+        value = xs + ys if left and right else xs if left else ys
+        return tuple(replace(a, borrowed=True) for a in arrays_of(value))
 
     def unzip(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         """The leaves again; an array of unit is made up."""
@@ -325,7 +329,7 @@ class Soacs(Arrays):
         for array in arrays_of(value):
             exp, shape = view(array)
             single = hint if len(value) == 1 else ""
-            result.append(self.array(exp, array.prim, shape, single or base_of(array.name)))
+            result.append(self.view(exp, array, shape, single or base_of(array.name)))
         return tuple(result)
 
     def transpose(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:

@@ -1,0 +1,69 @@
+def width: i64 = 2 + 1
+def table: [width]i32 = [10, 20, 30]
+def squares = map (\x -> x * x) table
+def evens = filter (\x -> x % 200 == 0) squares
+
+-- ==
+-- entry: constants
+-- input { [1i32, 2i32, 3i32] }
+-- output { [11i32, 22i32, 33i32] [400i32] }
+-- input { [1i32, 2i32] }
+-- error: .
+entry constants (xs: [width]i32): ([]i32, []i32) = (map2 (+) xs table, evens)
+
+def lookup (i: i64): i32 = table[i] + i32.i64 (length evens)
+
+-- ==
+-- entry: through_function
+-- input { [0i64, 2i64] }
+-- output { [11i32, 31i32] }
+entry through_function [n] (is: [n]i64): [n]i32 = map lookup is
+
+def halves [n] 't (xs: [n]t): ([n / 2]t, [n - n / 2]t) = (take (n / 2) xs, drop (n / 2) xs)
+
+-- ==
+-- entry: halved
+-- input { [1i32, 2i32, 3i32] }
+-- output { [1i32] [2i32, 3i32] }
+entry halved [n] (xs: [n]i32): ([]i32, []i32) = halves xs
+
+-- ==
+-- entry: given_length
+-- input { 2i64 [1i32, 2i32] }
+-- output { 3i32 }
+-- input { 3i64 [1i32, 2i32] }
+-- error: .
+entry given_length (n: i64) (xs: [n]i32): i32 = reduce (+) 0 xs
+
+-- ==
+-- entry: existential
+-- input { [1i32, 5i32, 3i32] }
+-- output { [6i32, 4i32] [0i64, 1i64] }
+entry existential (xs: []i32): ([]i32, []i64) =
+  let big = filter (> 2) xs
+  let more = map (+ 1) big
+  in (more, indices more)
+
+-- ==
+-- entry: bound_size
+-- input { [1i32, 5i32, 3i32] }
+-- output { 2i64 }
+entry bound_size (xs: []i32): i64 =
+  let [k] (ys: [k]i32) = filter (> 2) xs
+  in k
+
+def dup [n] 't (xs: [n]t): [n + n]t = xs ++ xs
+
+-- ==
+-- entry: size_arithmetic
+-- input { [1i32, 2i32] }
+-- output { [1i32, 2i32, 1i32, 2i32] [2i32, 4i32, 2i32, 4i32] }
+entry size_arithmetic [n] (xs: [n]i32): ([]i32, []i32) =
+  let ys = dup xs
+  in (ys, map2 (+) ys (dup xs))
+
+-- ==
+-- entry: rows_of_sizes
+-- input { 2i32 3i64 }
+-- output { [[2i32, 2i32, 2i32], [3i32, 3i32, 3i32]] }
+entry rows_of_sizes (k: i32) (n: i64): [2][n]i32 = map (\i -> replicate n (k + i)) [0, 1]
