@@ -26,6 +26,7 @@ from compiler.ir.nodes import (
     Hist,
     If,
     Lambda,
+    Lit,
     Loop,
     Map,
     Operand,
@@ -208,7 +209,7 @@ def distribute(
         if group.results or any(step.kind == "group" for step in group.steps):
             out.extend(_group_kernel(sc, nest, group, wish, held, prov))
         for step in steps:
-            names = [wished.get(p.name) for p in step.stm.pat]
+            names = [wished.get(p.name) or sc.ctx.fresh(p.name) for p in step.stm.pat]
             stms, made = flatten_stm(sc, nest, step.stm, names)
             out.extend(stms)
             for param, name in zip(step.stm.pat, made, strict=True):
@@ -366,13 +367,15 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
         return outer_only(
             sc, nest, Body((stm,), _operands(stm.pat)), _types(stm.pat), wish, stm.prov
         )
-    made = distribute(sc, nest, loop.body, returns, [None] * len(params), stm.prov, pieces)
+    names = [sc.ctx.fresh(p.name) for p in params]
+    made = distribute(sc, nest, loop.body, returns, names, stm.prov, pieces)
     if any(p.unique for p in params):
         made = own_results(sc, nest, made, returns, stm.prov)
     body = Body(tuple(made[0]), tuple(made[1]))
     pat = out_params(sc, widths(nest), _types(stm.pat), wish)
     # What a loop returns may be what it began with, unless that was its own to consume.
-    views = [bind.name for bind, p in zip(pat, params, strict=True) if not p.unique]
+    own = _are_own(sc, made) if _runs(loop.form) else [p.unique for p in params]
+    views = [bind.name for bind, is_own in zip(pat, own, strict=True) if not is_own]
     exp = Loop(tuple(params), tuple(inits), loop.form, body)
     because = (
         "Every element of the map runs the loop equally often, so the loop goes outside and each "
@@ -391,7 +394,7 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
     views: set[int] = set()
     for body in (exp.then, exp.orelse):
         pieces = plan(sc, nest, body, returns)
-        names: list[Name | None] = [None] * len(returns)
+        names = [sc.ctx.fresh(p.name) for p in stm.pat]
         if pieces is None:
             made = outer_only(sc, nest, body, returns, names, stm.prov)
         else:
@@ -404,6 +407,11 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
     made_if = emit(sc, pat, If(exp.cond, bodies[0], bodies[1]), stm.prov)
     sc.owned.difference_update(pat[at].name for at in views)
     return [made_if], [p.name for p in pat]
+
+
+def _runs(form: ForLoop) -> bool:
+    """Whether a loop runs at least once."""
+    return isinstance(form.bound, Lit) and form.bound.value > 0
 
 
 def _types(pat: tuple[Param, ...]) -> tuple[Type, ...]:

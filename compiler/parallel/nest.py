@@ -229,7 +229,8 @@ def kernel_body(
 def settle_names(sc: Scope, exp: Exp) -> Exp:
     """The kernel with names of its own, should another kernel bind the same ones."""
     names = bound(exp)
-    if not sc.taken.isdisjoint(names):
+    # A kernel inside of another must not hide that the outer one reads the same names.
+    if sc.level == "block" or not sc.taken.isdisjoint(names):
         exp = rename(exp, sc.ctx.fresh)
         names = bound(exp)
     sc.taken.update(names)

@@ -132,7 +132,7 @@ def _conjuncts(cond: SE) -> list[SE]:
 
 
 def _text(se: SE) -> str:
-    return show_se(map_se(se, lambda v: Var(base_of(v.name), v.prim))).replace("i64", "")
+    return show_se(map_se(se, lambda v: Var(base_of(v.name), v.prim)), suffix=False)
 
 
 def _size(size: Poly) -> str:

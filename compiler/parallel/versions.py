@@ -87,7 +87,6 @@ def choose(
     outer, block, full = versions
     amount = points(nest)
     default = OUTER_GPU if sc.ctx.options.target == "cuda" else OUTER_CPU
-    none: list[Name | None] = [None] * len(returns)
     if amount.constant is not None and amount.constant < default:
         because = (
             f"There are only {amount.constant} outer elements, so there is no version that leaves "
@@ -101,15 +100,20 @@ def choose(
     sc.numbers[0] += 1
     pat = out_params(sc, widths(nest) if dims is None else dims, returns, wish)
     name, threshold = _threshold(sc, "outer", number, se_of(amount), default, prov)
-    first = outer(sc, none)
-    inner = _intra(sc, nest, body, returns, prov, block) if block is not None else None
+    first = outer(sc, _names(sc, pat))
+    inner = _intra(sc, nest, body, pat, returns, prov, block) if block is not None else None
     second: Made
     if inner is None:
-        second = full(sc, none)
+        second = full(sc, _names(sc, pat))
     else:
-        second = _under_intra(sc, number, inner, full(sc, none), pat, prov)
+        second = _under_intra(sc, number, inner, full(sc, _names(sc, pat)), pat, prov)
     exp = If(Var(name, "bool"), _body(first, pat), _body(second, pat))
     return [threshold, emit(sc, pat, exp, prov)], [p.name for p in pat]
+
+
+def _names(sc: Scope, pat: tuple[Param, ...]) -> list[Name]:
+    """New names for one version's results."""
+    return [sc.ctx.fresh(param.name) for param in pat]
 
 
 def _because(amount: Poly, default: int) -> str:
@@ -178,6 +182,7 @@ def _intra(
     sc: Scope,
     nest: Nest,
     body: Body,
+    like: tuple[Param, ...],
     returns: tuple[Type, ...],
     prov: Prov,
     block: Callable[[Scope], list[Stm]],
@@ -200,7 +205,7 @@ def _intra(
     because = "The inner parallelism fits into a block of threads, so there is a version for that."
     if sc.ctx.settle("flatten/intra-block", prov, Applied(True, because)) is None:
         return None
-    pat = out_params(sc, widths(nest), returns, [None] * len(returns))
+    pat = out_params(sc, widths(nest), returns, _names(sc, like))
     exp = settle_names(sc, SegMap("grid", space(nest), kernel, per_block=True))
     return _Block(emit(sc, pat, exp, prov), sizes)
 
