@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compiler.base.errors import TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -116,12 +116,6 @@ class _Params:
     sizes: list[Name] = field(default_factory=list)
     lifted: set[Name] = field(default_factory=set)
 
-    def anon(self, span: Span) -> Size:
-        """A `[]` in a parameter: one more size parameter."""
-        name = self.st.fresh("n")
-        self.sizes.append(name)
-        return SizeVar(name)
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -167,7 +161,7 @@ def define(st: State, source: Source, top: bool) -> Made:
     params = _Params(st)
     params.lifted = bind_type_params(st, source.type_params, params.types, params.sizes)
     _distinct(source.params)
-    bounds = [bind_pattern(st, p, None, params.anon) for p in source.params]
+    bounds = [bind_pattern(st, p, None, st.size_meta) for p in source.params]
     ret = None if source.ret is None else resolve_result(st, source.ret)
     body = st.infer(source.body, None if ret is None else ret.type)
     st.scope.leave(mark)
@@ -184,6 +178,7 @@ def define(st: State, source: Source, top: bool) -> Made:
         ext = (*ext, *more)
     type_ = function_type(bounds, result, unique, ext)
     _generalise(st, type_, params)
+    _check_parameters(st, bounds, params, born)
     name = st.fresh(source.name)
     scheme = Scheme(
         name, tuple(params.types), tuple(params.sizes), type_, frozenset(params.lifted), source.span
@@ -226,6 +221,29 @@ def settle(st: State) -> None:
     apply_defaults(st)
 
 
+def _check_parameters(st: State, bounds: list[Bound], params: _Params, born: int) -> None:
+    """Demand that parameters' types mention only what a caller can know."""
+    known = set(params.sizes)
+    for bound in bounds:
+        pat = bound.pat
+        for name in names_in_type(pat.type):
+            if name not in known and st.born.get(name, -1) >= born:
+                raise TypeError_(
+                    f"The size of this parameter would have to be `{base_of(name)}`, which is bound"
+                    " inside the function.",
+                    pat.span,
+                )
+        if isinstance(pat, t.PVar):
+            known.add(pat.name)
+
+
+def _size_name(st: State, params: _Params) -> Name:
+    """A name for an inferred size parameter that none of the others reads like."""
+    taken = {base_of(n) for n in params.sizes}
+    free = next((b for b in ("n", "m", "k", "l", "o", "p", "q") if b not in taken), "n")
+    return st.fresh(free)
+
+
 def _generalise(st: State, type_: Type, params: _Params) -> None:
     """Turn the unknowns of a function's type into its parameters."""
     types: list[MetaT] = []
@@ -244,7 +262,7 @@ def _generalise(st: State, type_: Type, params: _Params) -> None:
             params.lifted.add(name)
     for size in sizes:
         if size.ref is None and size.level > st.level:
-            name = st.fresh("n")
+            name = _size_name(st, params)
             size.ref = SizeVar(name)
             params.sizes.append(name)
 

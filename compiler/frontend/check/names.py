@@ -157,11 +157,12 @@ def member_call(found: Member, args: tuple[t.Exp, ...], result: Type, span: Span
     """A built-in operation on all its arguments."""
     match found:
         case OpMember(op):
-            operand = args[0].type
-            assert isinstance(operand, PrimT)
-            return t.PrimOp(result, span, op, operand.prim, args)
+            assert isinstance(found.type, Arrow)
+            assert isinstance(found.type.param, PrimT)
+            return t.PrimOp(result, span, op, found.type.param.prim, args)
         case FunMember(fun):
-            at = args[0].type if fun != "from_bits" else result
+            assert isinstance(found.type, Arrow)
+            at = found.type.param if fun != "from_bits" else result
             assert isinstance(at, PrimT)
             return t.PrimFun(result, span, fun, at.prim, args)
         case ConvertMember(to):
