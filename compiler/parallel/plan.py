@@ -94,6 +94,8 @@ class Plan:
     groups: list[Group]
     parallel: list[list[Step]]
     again: dict[Name, Step]
+    late: set[Name] = field(default_factory=set)
+    """What results of the body use that no group computes."""
 
     @property
     def is_perfect(self) -> bool:
@@ -135,6 +137,7 @@ def _place_results(
         names = free((value,))
         stages = [stage_of.get(name, (0, "hoisted")) for name in names]
         if isinstance(value, str) and (not stages or stages[0][1] != "group"):
+            result.late |= names
             continue
         if isinstance(value, Var) and stages and stages[0][1] == "parallel":
             continue
@@ -161,6 +164,7 @@ def _store(sc: Scope, result: Plan) -> bool:
         _needed(result, wanted - inside, stored)
         for step in result.parallel[stage]:
             _needed(result, step.uses, stored)
+    _needed(result, result.late, stored)
     for name in stored:
         if name in made_by:
             stage, param = made_by[name]
