@@ -41,7 +41,6 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
 
 
 def _parts(app: Flask) -> Any:
-    from app.compiler_link import compiler_version, manifest
     from app.context import Parts
     from app.gallery import load
     from app.jobs import Jobs
@@ -50,10 +49,10 @@ def _parts(app: Flask) -> Any:
     from app.paths import EXAMPLES
     from app.permalinks import Permalinks
     from app.settings import database_url
+    from app.version import compiler_version
 
     metrics = Metrics()
     jobs = Jobs(app.config, metrics)
-    given = app.config.get("MANIFEST")
     examples = load(app.config.get("EXAMPLES", EXAMPLES))
     app.jinja_env.globals["version"] = compiler_version()
     if app.config["WARM"]:
@@ -63,7 +62,6 @@ def _parts(app: Flask) -> Any:
         metrics=metrics,
         permalinks=Permalinks(lambda: database_url(app.config)),
         limits=Limits(app),
-        manifest=lambda: list(given if given is not None else manifest()),
         examples=lambda: examples,
     )
 

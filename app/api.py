@@ -12,11 +12,11 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
 
-from app.compiler_link import compiler_version
 from app.context import parts
 from app.errors import AppError, status_of
 from app.jobs import OPS
 from app.states import freeze
+from app.version import compiler_version
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
@@ -49,7 +49,7 @@ def fields(op: str) -> list[str]:
 @blueprint.get("/manifest")
 def manifest() -> Response:
     """The pipeline's stages."""
-    return jsonify(version=compiler_version(), stages=parts().manifest())
+    return jsonify(version=compiler_version(), stages=parts().jobs.manifest())
 
 
 @blueprint.get("/examples")
@@ -78,7 +78,7 @@ def share() -> Response:
     """Make a permalink."""
     body = json_body()
     limit_for("share")
-    state = freeze(parts().jobs, compiler_version(), parts().manifest(), body)
+    state = freeze(parts().jobs, compiler_version(), body)
     name, new = parts().permalinks.keep(state)
     if new:
         parts().metrics.shared.inc()

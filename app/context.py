@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from flask import current_app
 
@@ -25,7 +25,6 @@ class Parts:
     metrics: Metrics
     permalinks: Permalinks
     limits: Limits
-    manifest: Callable[[], list[dict[str, Any]]]
     examples: Callable[[], Sequence[Example]]
 
 

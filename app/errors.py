@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Flask, Response, jsonify, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 STATUS = {"busy": 503, "timeout": 504, "internal": 500}
 """Statuses of answers that are no answer; every other kind is 200."""
@@ -74,7 +74,7 @@ def install(app: Flask) -> None:
 
 
 def _words(error: HTTPException) -> str:
-    if error.code == 404:
+    if error.description == NotFound.description:
         return f"There is nothing at {request.path}."
     if error.code == 413:
         return "The request is too large."

@@ -4,25 +4,28 @@ An example begins with comment lines:
 
     -- Title in a few words
     -- The point of it, in one line or more.
-    -- group: memory
+    -- group: Memory
     -- order: 20
     -- look: fused: the map has become a part of the reduction
     -- look: funmem 7: `ys` is a view of `xs`
+    -- ==
+    -- input { [1, 2] }
+    -- output { 3 }
 
-`look` names a stage, perhaps a line of the source, and says what is to be seen there. The rest of
-the comment block, up to the first line that is no comment, is left alone; so are `-- ==` blocks,
-whose first data set the page offers as input.
+`look` names a stage, perhaps a line of the file, and says what is to be seen there. The page shows
+the program without the lines from `group` on: what they say is shown around it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-_KEY = re.compile(r"^(group|order|look|point|title)\s*:\s*(.*)$")
-_LOOK = re.compile(r"^([\w-]+)(?:\s+(\d+))?\s*:\s*(.+)$")
+_KEY = re.compile(r"^(group|order|look)\s*:\s*(.*)$")
+_LOOK = re.compile(r"^look\s*:\s*([\w-]+)(?:\s+(\d+))?\s*:\s*(.+)$")
+_INPUT = re.compile(r"^(random |)input\s*\{(.*)\}\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One program of the gallery."""
+    """One program of the gallery. `input` are values, `random` types with sizes, or empty."""
 
     name: str
     title: str
@@ -44,6 +47,8 @@ class Example:
     group: str
     order: int
     looks: tuple[Look, ...]
+    input: str
+    random: str
     source: str
 
     def shape(self) -> dict[str, Any]:
@@ -57,34 +62,37 @@ def load(folder: Path) -> tuple[Example, ...]:
     return tuple(sorted(found, key=lambda example: (example.order, example.name)))
 
 
-def parse(name: str, source: str) -> Example:
-    """Read an example's head; what is missing is made up from its name."""
-    title, prose, looks = "", [], []
-    keys = {"group": "Examples", "order": "1000"}
-    for line in _head(source):
-        if match := _KEY.match(line):
-            key, value = match.groups()
-            if key == "look" and (look := _LOOK.match(value)):
-                looks.append(Look(look[1], int(look[2] or 0), look[3]))
-            elif key == "title":
-                title = value
-            elif key == "point":
-                prose.append(value)
-            else:
-                keys[key] = value
-        elif not title:
-            title = line.rstrip(".")
-        elif line:
-            prose.append(line)
-    order = int(keys["order"]) if keys["order"].isdigit() else 1000
-    title = title or name.replace("_", " ").replace("-", " ").capitalize()
-    return Example(name, title, " ".join(prose), keys["group"], order, tuple(looks), source)
+def parse(name: str, text: str) -> Example:
+    """Read an example; what its head does not say is made up from its name."""
+    lines = text.splitlines()
+    end = next((k for k, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    head = [line.lstrip("-").strip() for line in lines[:end]]
+    start = next((k for k, line in enumerate(head) if _KEY.match(line) or line == "=="), len(head))
+    prose, facts = head[:start], head[start:]
+    keys = {"group": "Examples", "order": "1000", **_pairs(_KEY, facts)}
+    inputs = {"": "", "random ": "", **_pairs(_INPUT, facts)}
+    looks = [Look(m[1], int(m[2] or 0), m[3]) for m in map(_LOOK.match, facts) if m]
+    body = lines[end:]
+    while body and not body[0].strip():
+        body = body[1:]
+    gap = len(prose) + 1 - (len(lines) - len(body))
+    return Example(
+        name=name,
+        title=prose[0].rstrip(".") if prose else name.replace("_", " ").capitalize(),
+        point=" ".join(prose[1:]),
+        group=keys["group"],
+        order=int(keys["order"]) if keys["order"].isdigit() else 1000,
+        looks=tuple(replace(look, line=look.line + gap if look.line else 0) for look in looks),
+        input=inputs[""],
+        random=inputs["random "],
+        source="\n".join([*(f"-- {line}" for line in prose), "", *body]) + "\n",
+    )
 
 
-def _head(source: str) -> list[str]:
-    lines = []
-    for line in source.splitlines():
-        if not line.startswith("--") or line.startswith("-- =="):
-            break
-        lines.append(line.lstrip("-").strip())
-    return lines
+def _pairs(pattern: re.Pattern[str], lines: list[str]) -> dict[str, str]:
+    """What the pattern finds in the lines, by its first group; the first of each."""
+    found: dict[str, str] = {}
+    for match in map(pattern.match, lines):
+        if match:
+            found.setdefault(match[1], match[2].strip())
+    return found

@@ -87,9 +87,24 @@ class Jobs:
         self._metrics = metrics
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Answer] = OrderedDict()
+        self._manifest: list[dict[str, Any]] | None = None
         self.compile_pool = self._pool("compile", config["COMPILE_WORKERS"])
         self.run_pool = self._pool("run", config["RUN_WORKERS"])
         metrics.watch(self.compile_pool, self.run_pool)
+
+    def manifest(self) -> list[dict[str, Any]]:
+        """The pipeline's stages: id, title, explain, kind, in order. Asked for once."""
+        if self._manifest is None:
+            given = self._config.get("MANIFEST")
+            self._manifest = list(given) if given is not None else self._ask_manifest()
+        return self._manifest
+
+    def _ask_manifest(self) -> list[dict[str, Any]]:
+        answer = collect(self._guarded(OPS["check"], {"op": "manifest"}))
+        if not answer.get("ok"):
+            error = answer.get("error", {})
+            raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
+        return list(answer["stages"])
 
     def _pool(self, name: str, size: int) -> Pool:
         config = self._config
@@ -103,6 +118,11 @@ class Jobs:
             config["WORKER_JOBS"],
         )
 
+    def close(self) -> None:
+        """Stop all workers."""
+        self.compile_pool.close()
+        self.run_pool.close()
+
     def call(self, name: str, body: Answer) -> Answer:
         """The answer to one operation; never raises for what the user's program does."""
         return collect(self.stream(name, body))
@@ -111,6 +131,8 @@ class Jobs:
         """The answers to one operation as they come: queue positions, partial ones, the last."""
         op = OPS[name]
         request = {"op": name, **self._fields(op, body)}
+        if op.runs:
+            request["deadline"] = float(self._config["RUN_SECONDS"])
         key = cache_key(request)
         known = self._cached(key) if op.cached else None
         if known is not None:
@@ -121,7 +143,7 @@ class Jobs:
         began = time.perf_counter()
         last: Answer = {}
         stages: dict[str, Any] = {}
-        for last in self._guarded(op, request):
+        for last in self._answers(op, request):
             fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
             stages.update(fresh)
             yield {**last, "stages": fresh} if name == "show" else last
@@ -131,10 +153,32 @@ class Jobs:
         if outcome not in ("busy", "timeout", "internal"):
             self._keep(key, whole)
 
+    def _answers(self, op: Op, request: Answer) -> Iterator[Answer]:
+        """The worker's answers; a run with sizes instead of an input gets generated values."""
+        sizes, seed = request.pop("sizes", None), request.pop("seed", None)
+        if op.runs and sizes is not None and "input" not in request:
+            wanted: Answer = {k: request[k] for k in ("source", "entry", "options") if k in request}
+            wanted |= {"op": "generate", "sizes": sizes, "seed": 1 if seed is None else seed}
+            made: Answer = {}
+            for made in self._guarded(op, wanted):
+                if "queued" in made:
+                    yield made
+            if not made.get("ok"):
+                yield made
+                return
+            request["input"] = made["input"]
+        elif sizes is not None:
+            request |= {"sizes": sizes} if seed is None else {"sizes": sizes, "seed": seed}
+        yield from self._guarded(op, request)
+
     def _guarded(self, op: Op, request: Answer) -> Iterator[Answer]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
-        seconds = float(self._config["RUN_SECONDS" if op.runs else "COMPILE_SECONDS"])
+        seconds = float(self._config["COMPILE_SECONDS"])
+        if op.runs:
+            # A back end compiles first, and stops the program by itself at the deadline.
+            own = 0.0 if request.get("backend") == "ref" else seconds
+            seconds = float(self._config["RUN_SECONDS"]) + own
         what = "run" if op.runs else "compile"
         try:
             for answer in pool.stream(request, seconds):

@@ -16,7 +16,7 @@ class Limits:
     """The limiter, set up from the application's settings."""
 
     def __init__(self, app: Flask) -> None:
-        limiter = Limiter(
+        self._limiter = Limiter(
             get_remote_address,
             app=app,
             storage_uri="memory://",
@@ -24,7 +24,7 @@ class Limits:
             headers_enabled=True,
         )
         self._checks: dict[str, Callable[[], Any]] = {
-            name: limiter.shared_limit(app.config[name], scope=name)(_nothing)
+            name: self._limiter.shared_limit(app.config[name], scope=name)(_nothing)
             for name in ("LIMIT_COMPILE", "LIMIT_RUN", "LIMIT_SHARE")
         }
 

@@ -13,7 +13,7 @@ VIEW_LIMIT = 10_000
 RUN_FIELDS = ("entry", "input", "sizes", "seed", "backend", "stage")
 
 
-def freeze(jobs: Jobs, version: str, stages: list[dict[str, Any]], body: dict[str, Any]) -> State:
+def freeze(jobs: Jobs, version: str, body: dict[str, Any]) -> State:
     """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
 
     `body` has `source`, and perhaps `options`, `run` (the fields of a run request) and `view`
@@ -27,7 +27,7 @@ def freeze(jobs: Jobs, version: str, stages: list[dict[str, Any]], body: dict[st
         "version": version,
         "source": source,
         "options": options,
-        "manifest": stages,
+        "manifest": jobs.manifest(),
         "stages": shown.get("stages") or {},
         "remarks": shown.get("remarks") or [],
         "error": shown.get("error"),

@@ -71,7 +71,7 @@ export function validity(
 
 export function generate(
   source: string, options: Options, entry: string, sizes: Record<string, number>, seed: number,
-): Promise<Answer<{ ok: true; input: string }>> {
+): Promise<Answer<{ ok: true; input: string; sizes?: Record<string, number> }>> {
   return post("generate", { source, options, entry, sizes, seed });
 }
 

@@ -18,17 +18,39 @@ export function splitValues(text: string): string[] {
   return current ? [...found, current] : found;
 }
 
-/** The first typed input of a `-- ==` block, if the block is for this entry point. */
-export function dataSet(source: string, entry: string): string | null {
+/** The inputs of the first data set of a `-- ==` block for this entry point. */
+export function dataSet(source: string, entry: string): { input: string; random: string } {
   const comments = source.split("\n").filter((line) => /^\s*--/.test(line)).map((line) => line.replace(/^\s*--\s?/, ""));
   const blocks = comments.join("\n").split(/^==\s*$/m).slice(1);
+  const found = { input: "", random: "" };
   for (const block of blocks) {
     const named = /^\s*entry:\s*(.+)$/m.exec(block)?.[1]?.trim().split(/\s+/) ?? ["main"];
-    const input = /(?:^|\n)\s*(?:(?:tiny|small|nobench)\s+)*input\s*\{([^}]*)\}/.exec(block)?.[1];
-    if (named.includes(entry) && input !== undefined) return input.trim();
+    if (!named.includes(entry)) continue;
+    for (const [, random, input] of block.matchAll(/\b(random\s+)?input\s*\{([^}]*)\}/g)) {
+      found[random ? "random" : "input"] ||= input!.trim();
+    }
   }
-  return null;
+  return found;
 }
+
+/** Sizes by name, out of `[200][300]f32 10i32` for parameters `[n][m]f32` and `steps: i32`. */
+export function sizesFrom(random: string, types: readonly string[], names: readonly string[]): Record<string, number> {
+  const sizes: Record<string, number> = {};
+  splitValues(random).forEach((spec, k) => {
+    const given = [...spec.matchAll(/\[(\d+)\]/g)].map((match) => Number(match[1]));
+    const wanted = [...(types[k] ?? "").matchAll(/\[([^\]]*)\]/g)].map((match) => match[1]!);
+    wanted.forEach((name, dimension) => {
+      if (/^[A-Za-z_]\w*$/.test(name) && given[dimension] !== undefined) sizes[name] = given[dimension];
+    });
+    const scalar = /^(\d+)(?:[iu](?:8|16|32|64))?$/.exec(spec);
+    const name = names[k];
+    if (scalar && name) sizes[name] = Number(scalar[1]);
+  });
+  return sizes;
+}
+
+/** Whether a type is that of one whole number. */
+export const isCount = (type: string): boolean => /^[iu](8|16|32|64)$/.test(type.trim());
 
 /** An example of a value of a type, to start from; "" where there is none. */
 export function sampleOf(type: string): string {

@@ -152,9 +152,10 @@ class Page {
     this.example = example;
     this.header.setExamples(this.examples, example);
     this.header.setTarget((this.model.options["target"] as string | undefined) ?? "c");
-    this.story.show(this.examples.find((candidate) => candidate.name === example) ?? null);
+    const shown = this.examples.find((candidate) => candidate.name === example) ?? null;
+    this.story.show(shown);
     if (view.tab) this.tabs.open(view.tab, false);
-    this.runPane.restore(view.run ?? {});
+    this.runPane.restore(view.run ?? {}, shown ?? undefined);
   }
 
   private firstPanes(): PaneChoice[] {
@@ -251,4 +252,11 @@ function problem(error: unknown): void {
     `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`));
 }
 
-new Page().start().catch(problem);
+/** Lines are measured once: with the right face, if it comes soon. */
+async function faces(): Promise<void> {
+  const loads = ["400", "600", "italic 400"].map((style) => document.fonts.load(`${style} 13px "IBM Plex Mono"`));
+  const late = new Promise((resolve) => setTimeout(resolve, 600));
+  await Promise.race([Promise.allSettled(loads), late]);
+}
+
+faces().then(() => new Page().start()).catch(problem);

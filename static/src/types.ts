@@ -136,6 +136,10 @@ export interface Example {
   group: string;
   order: number;
   looks: Look[];
+  /** Values for the entry point, or "". */
+  input: string;
+  /** Types with sizes to make values of, or "". */
+  random: string;
   source: string;
 }
 

@@ -95,6 +95,9 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
         case "run":
             output = request.get("input", "") * (100_000 if "LONG" in source else 1)
             return [{"ok": True, "output": output, "ms": 0.5}]
+        case "generate":
+            sizes = " ".join(f"{name}={size}" for name, size in request["sizes"].items())
+            return [{"ok": True, "input": f"{sizes} seed={request['seed']}", "sizes": {}}]
     error = {"kind": "usage", "message": f"Unknown operation `{request['op']}`.", "span": None}
     return [{"ok": False, "error": error}]
 

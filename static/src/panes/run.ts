@@ -1,7 +1,7 @@
 // Runs the program: entry point, inputs typed or generated, back end; result, time, memory.
 import * as client from "../client";
 import { announce, bytes, h, milliseconds, replace } from "../dom";
-import { dataSet, sampleOf, splitValues } from "../inputs";
+import { dataSet, isCount, sampleOf, sizesFrom, splitValues } from "../inputs";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
 import type { Entry, Failure, RunAnswer, RunRequest } from "../types";
@@ -32,6 +32,7 @@ export class RunPane {
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
   private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
+  private given = { input: "", random: "" };
   private signature = "";
   private wanted = 0;
 
@@ -53,9 +54,10 @@ export class RunPane {
     this.empty();
   }
 
-  /** Take settings from storage or from a link. */
-  restore(settings: Partial<RunSettings>): void {
-    this.settings = { ...FRESH, ...settings };
+  /** Take settings from storage or from a link, and an example's inputs for what they lack. */
+  restore(settings: Partial<RunSettings>, given = { input: "", random: "" }): void {
+    this.settings = { ...FRESH, values: [], sizes: {}, ...settings };
+    this.given = given;
     this.signature = "";
     this.draw();
   }
@@ -69,9 +71,8 @@ export class RunPane {
   request(): RunRequest {
     const { typed, values, sizes, seed, backend } = this.settings;
     const entry = this.chosen()?.name ?? this.settings.entry;
-    const count = this.chosen()?.params.length ?? values.length;
     return typed
-      ? { entry, backend, input: values.slice(0, count).join("\n") }
+      ? { entry, backend, input: values.join("\n") }
       : { entry, backend, sizes, seed };
   }
 
@@ -164,23 +165,31 @@ export class RunPane {
 
   private typed(entry: Entry): void {
     if (!entry.params.length) {
-      replace(this.fields, h("p", { class: "quiet" }, `\`${entry.name}\` takes no inputs.`));
+      this.settings.values = [];
+      replace(this.fields, h("p", { class: "quiet" }, `${entry.name} takes no inputs.`));
       return;
     }
-    const given = dataSet(this.model.source, entry.name);
-    const pieces = given === null ? [] : splitValues(given);
-    const values = entry.params.map((type, k) =>
-      this.settings.values[k] ?? (pieces.length === entry.params.length ? pieces[k]! : sampleOf(type)));
-    this.settings.values = values;
-    replace(this.fields, ...entry.params.map((type, k) => {
+    const pieces = splitValues(this.dataSet(entry).input);
+    // Records and tuples take several values each: then all values go into one field.
+    const apart = pieces.length === entry.params.length || !pieces.length;
+    const labels = apart ? entry.params.map((type, k) => this.paramName(entry, k, type)) : [h("span", {}, "all values")];
+    const proposed = apart ? entry.params.map((type, k) => pieces[k] ?? sampleOf(type)) : [pieces.join("\n")];
+    const kept = this.settings.values.length === proposed.length ? this.settings.values : proposed;
+    this.settings.values = [...kept];
+    replace(this.fields, ...labels.map((label, k) => {
       const field = h("textarea", { rows: 1, spellcheck: "false", id: `run-value-${k}` });
-      field.value = values[k]!;
+      field.value = kept[k]!;
       field.addEventListener("input", () => {
         this.settings.values[k] = field.value;
         this.changed();
       });
-      return h("div", { class: "run-field" }, h("label", { for: field.id }, this.paramName(entry, k, type)), field);
+      return h("div", { class: "run-field" }, h("label", { for: field.id }, label), field);
     }));
+  }
+
+  private dataSet(entry: Entry): { input: string; random: string } {
+    const own = dataSet(this.model.source, entry.name);
+    return own.input || own.random || entry.name !== "main" ? own : this.given;
   }
 
   private paramName(entry: Entry, k: number, type: string): HTMLElement {
@@ -189,14 +198,18 @@ export class RunPane {
   }
 
   private async generated(entry: Entry): Promise<void> {
-    const named = [...new Set(entry.params.flatMap((type) => [...type.matchAll(/\[([A-Za-z_]\w*)\]/g)].map((m) => m[1]!)))];
-    const sizes = Object.fromEntries(named.map((name) => [name, this.settings.sizes[name] ?? 1000]));
-    this.settings.sizes = sizes;
-    this.sizeFields(entry, sizes);
+    const names = entry.names ?? [];
+    const proposed = sizesFrom(this.dataSet(entry).random, entry.params, names);
+    const named = entry.params.flatMap((type, k) => isCount(type) && names[k] ? [names[k]]
+      : [...type.matchAll(/\[([A-Za-z_]\w*)\]/g)].map((match) => match[1]!));
+    const sizes = (known: Record<string, number>) => Object.fromEntries(
+      [...new Set([...Object.keys(known), ...named])].map((name) =>
+        [name, this.settings.sizes[name] ?? proposed[name] ?? known[name] ?? (isScalar(entry, name) ? 10 : 1000)]));
+    this.settings.sizes = sizes({});
+    this.sizeFields(entry, this.settings.sizes);
     const sample = await client.generate(this.model.source, this.model.options, entry.name, {}, this.settings.seed);
-    const known = sample.ok ? (sample as unknown as { sizes?: Record<string, number> }).sizes : undefined;
-    if (!known || this.settings.typed || this.chosen() !== entry) return;
-    this.settings.sizes = Object.fromEntries(Object.entries(known).map(([name, size]) => [name, this.settings.sizes[name] ?? size]));
+    if (!sample.ok || this.settings.typed || this.chosen() !== entry) return;
+    this.settings.sizes = sizes(sample.sizes ?? {});
     this.sizeFields(entry, this.settings.sizes);
   }
 
@@ -215,4 +228,8 @@ export class RunPane {
         ...Object.entries(sizes).map(([name, size]) => field(name, size, 0, (value) => (this.settings.sizes[name] = value))),
         field("seed", this.settings.seed, 0, (value) => (this.settings.seed = value))));
   }
+}
+
+function isScalar(entry: Entry, name: string): boolean {
+  return entry.names?.some((param, k) => param === name && isCount(entry.params[k] ?? "")) ?? false;
 }

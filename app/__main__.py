@@ -1,0 +1,33 @@
+"""`python -m app`: serve the page; what `stridescope serve` runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from app import serve
+from app.settings import PREFIX, SETTINGS, from_environment
+
+
+def main() -> int:
+    """Read the arguments and serve until interrupted."""
+    settings = "\n".join(f"  {PREFIX}{s.name} ({s.default!r})\n      {s.help}" for s in SETTINGS)
+    parser = argparse.ArgumentParser(
+        prog="stridescope serve",
+        description="Serve the page.",
+        epilog=f"environment variables:\n{settings}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on")
+    args = parser.parse_args()
+    try:
+        from_environment()
+    except ValueError as error:
+        parser.error(str(error))
+    serve(args.host, args.port)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

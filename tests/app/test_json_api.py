@@ -1,0 +1,159 @@
+"""The JSON routes: answers, streams, errors in the one shape, limits, headers."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.jobs import OPS
+from tests.app.conftest import SOURCE, MakeApp
+from tests.app.fake_worker import MANIFEST
+
+
+def events(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for block in data.decode().strip().split("\n\n"):
+        name, payload = block.split("\n")
+        found.append((name.removeprefix("event: "), json.loads(payload.removeprefix("data: "))))
+    return found
+
+
+def test_the_index_lists_every_operation(client: FlaskClient) -> None:
+    listed = client.get("/api/").get_json()["operations"]
+    assert {entry["path"] for entry in listed} == {f"/api/{name}" for name in OPS}
+
+
+def test_the_manifest_is_the_pipelines(client: FlaskClient) -> None:
+    assert client.get("/api/manifest").get_json()["stages"] == MANIFEST
+
+
+def test_check_answers_entry_points(client: FlaskClient) -> None:
+    answer = client.post("/api/check", json={"source": SOURCE}).get_json()
+    assert answer["ok"]
+    assert answer["entries"][0]["params"] == ["[]i64"]
+
+
+def test_show_answers_all_stages_at_once(client: FlaskClient) -> None:
+    answer = client.post("/api/show", json={"source": SOURCE}).get_json()
+    assert list(answer["stages"]) == [stage["id"] for stage in MANIFEST]
+    assert answer["remarks"][0]["rule"] == "fuse/map-map"
+
+
+def test_show_streams_stages_each_once(client: FlaskClient) -> None:
+    headers = {"Accept": "text/event-stream"}
+    response = client.post("/api/show", json={"source": SOURCE}, headers=headers)
+    assert response.mimetype == "text/event-stream"
+    found = events(response.data)
+    assert [name for name, _ in found] == ["part", "done"]
+    sent = [stage for _, answer in found for stage in answer["stages"]]
+    assert sent == [stage["id"] for stage in MANIFEST]
+    again = events(client.post("/api/show", json={"source": SOURCE}, headers=headers).data)
+    assert [name for name, _ in again] == ["done"]
+    assert len(again[0][1]["stages"]) == len(MANIFEST)
+
+
+def test_a_wrong_program_is_an_ordinary_answer(client: FlaskClient) -> None:
+    response = client.post("/api/check", json={"source": "let x = WRONG"})
+    assert response.status_code == 200
+    error = response.get_json()["error"]
+    assert error["kind"] == "type"
+    assert error["span"] == [1, 9, 1, 14]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        (b"", 400, "usage"),
+        (b"[]", 400, "usage"),
+        (b"{}", 400, "usage"),
+        (b'{"source": 3}', 400, "usage"),
+        (b'{"source": "a", "options": []}', 400, "usage"),
+        (b'{"source": "\xff"}', 400, "syntax"),
+        (b'{"source": "a\\n\\ud800"}', 400, "syntax"),
+        (b"[" * 100_000, 400, "usage"),
+    ],
+)
+def test_a_bad_request_says_what_is_wrong(
+    client: FlaskClient, body: bytes, status: int, kind: str
+) -> None:
+    response = client.post("/api/check", data=body)
+    assert response.status_code == status
+    error = response.get_json()["error"]
+    assert error["kind"] == kind
+    assert error["message"]
+
+
+def test_a_text_that_is_too_long_is_refused(make_app: MakeApp) -> None:
+    response = make_app(SOURCE_LIMIT=10).test_client().post("/api/check", json={"source": "a" * 11})
+    assert response.status_code == 413
+    assert "at most 10" in response.get_json()["error"]["message"]
+
+
+def test_unknown_places_have_the_error_shape(client: FlaskClient) -> None:
+    response = client.post("/api/nothing", json={})
+    assert response.status_code == 404
+    assert response.get_json()["error"]["kind"] == "usage"
+
+
+def test_a_compile_that_takes_too_long_is_stopped(make_app: MakeApp) -> None:
+    client = make_app(COMPILE_SECONDS=0.4).test_client()
+    response = client.post("/api/check", json={"source": "SLEEP"})
+    assert response.status_code == 504
+    assert "0.4 s" in response.get_json()["error"]["message"]
+
+
+def test_a_worker_that_dies_is_our_fault(client: FlaskClient) -> None:
+    response = client.post("/api/check", json={"source": "DIE"})
+    assert response.status_code == 500
+    assert response.get_json()["error"]["kind"] == "internal"
+    assert client.post("/api/check", json={"source": SOURCE}).get_json()["ok"]
+
+
+def test_a_long_output_is_cut_and_says_so(make_app: MakeApp) -> None:
+    client = make_app(OUTPUT_LIMIT=100).test_client()
+    body = {"source": "LONG", "input": "12345"}
+    answer = client.post("/api/run", json=body).get_json()
+    assert len(answer["output"]) == 100
+    assert answer["cut"] == 500_000 - 100
+
+
+def test_generated_inputs_reach_the_run(client: FlaskClient) -> None:
+    body = {"source": SOURCE, "sizes": {"n": 3}, "seed": 7, "backend": "ref"}
+    assert client.post("/api/run", json=body).get_json()["output"] == "n=3 seed=7"
+
+
+def test_rate_limits_answer_in_the_error_shape(make_app: MakeApp) -> None:
+    client = make_app(RATELIMIT=True, LIMIT_COMPILE="2 per minute").test_client()
+    codes = [client.post("/api/check", json={"source": SOURCE}).status_code for _ in range(3)]
+    assert codes == [200, 200, 429]
+    error = client.post("/api/check", json={"source": SOURCE}).get_json()["error"]
+    assert error["kind"] == "busy"
+
+
+def test_answers_are_compressed_where_that_is_asked_for(client: FlaskClient) -> None:
+    headers = {"Accept-Encoding": "gzip"}
+    response = client.post("/api/show", json={"source": SOURCE * 20}, headers=headers)
+    assert response.headers["Content-Encoding"] == "gzip"
+    assert json.loads(gzip.decompress(response.data))["ok"]
+
+
+def test_every_response_has_a_content_policy(client: FlaskClient) -> None:
+    for path in ("/", "/api/manifest", "/nothing"):
+        policy = client.get(path).headers["Content-Security-Policy"]
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+
+
+def test_metrics_count_jobs_by_outcome(client: FlaskClient) -> None:
+    client.post("/api/check", json={"source": SOURCE})
+    client.post("/api/check", json={"source": "WRONG"})
+    text = client.get("/metrics").get_data(as_text=True)
+    assert 'stridescope_jobs_total{op="check",outcome="ok"} 1.0' in text
+    assert 'stridescope_jobs_total{op="check",outcome="type"} 1.0' in text
+    assert 'stridescope_workers{pool="compile"} 1.0' in text
+
+
+def test_metrics_can_be_switched_off(make_app: MakeApp) -> None:
+    assert make_app(METRICS=False).test_client().get("/metrics").status_code == 404

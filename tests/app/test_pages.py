@@ -1,0 +1,89 @@
+"""The HTML pages and the gallery, without a browser."""
+
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.gallery import Look, load, parse
+from app.paths import EXAMPLES
+
+TEXT = """\
+-- A title.
+-- The point,
+-- in two lines.
+-- group: Memory
+-- order: 20
+-- look: fused: what is fused
+-- look: funmem 13: where it is
+-- ==
+-- entry: main
+-- random input { [10]i32 }
+-- input { [1i32] }
+-- output { 1i32 }
+
+entry main (xs: []i32) =
+  xs[0]
+"""
+
+
+def test_an_examples_head_is_read_and_kept_out_of_the_program() -> None:
+    example = parse("name", TEXT)
+    assert example.title == "A title"
+    assert example.point == "The point, in two lines."
+    assert (example.group, example.order) == ("Memory", 20)
+    assert (example.input, example.random) == ("[1i32]", "[10]i32")
+    assert example.source.startswith("-- A title.\n-- The point,\n-- in two lines.\n\nentry main")
+    assert example.looks[0] == Look("fused", 0, "what is fused")
+
+
+def test_lines_to_look_at_move_with_the_program() -> None:
+    text = TEXT.replace("funmem 13", f"funmem {TEXT.splitlines().index('  xs[0]') + 1}")
+    example = parse("name", text)
+    assert example.source.splitlines()[example.looks[1].line - 1] == "  xs[0]"
+
+
+@pytest.mark.parametrize("text", ["", "entry main = 1", "-- ==\n-- input {}\n\nentry main = 1"])
+def test_an_example_without_a_head_has_a_name(text: str) -> None:
+    assert parse("dot_product", text).title == "Dot product"
+
+
+def test_all_examples_have_a_title_a_point_and_things_to_look_at() -> None:
+    examples = load(EXAMPLES)
+    assert examples
+    for example in examples:
+        assert example.title, example.name
+        assert example.point, example.name
+        assert example.looks, example.name
+        lines = example.source.splitlines()
+        for look in example.looks:
+            assert look.line <= len(lines), example.name
+
+
+def test_the_front_page_reads_without_javascript(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    for example in load(EXAMPLES):
+        assert f'href="/examples/{example.name}"' in page
+    assert "<script>" not in page
+
+
+def test_an_example_has_a_page(client: FlaskClient) -> None:
+    name = load(EXAMPLES)[0].name
+    page = client.get(f"/examples/{name}").get_data(as_text=True)
+    assert f'data-example="{name}"' in page
+    assert client.get("/examples/nothing").status_code == 404
+
+
+def test_static_files_of_a_version_are_kept_for_ever(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    start = page.index("/static/icon.svg?v=")
+    url = page[start : page.index('"', start)]
+    assert "immutable" in client.get(url).headers["Cache-Control"]
+    assert client.get("/static/icon.svg").headers["Cache-Control"] == "no-cache"
+
+
+def test_templates_name_no_style_and_no_script_of_their_own() -> None:
+    for template in (Path(__file__).parents[2] / "templates").glob("*.html"):
+        text = template.read_text()
+        assert "style=" not in text, template.name
+        assert "onclick" not in text, template.name

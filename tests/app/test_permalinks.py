@@ -1,0 +1,133 @@
+"""Frozen states: one content, one link; pages read without JavaScript; failures stay."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.permalinks import Permalinks, content_digest
+from tests.app.conftest import SOURCE, MakeApp
+from tests.app.fake_worker import MANIFEST
+
+
+def share(client: FlaskClient, source: str = SOURCE, **more: object) -> str:
+    answer = client.post("/api/share", json={"source": source, **more}).get_json()
+    assert answer["url"].endswith(f"/z/{answer['id']}")
+    return str(answer["id"])
+
+
+def test_sharing_twice_gives_one_link(client: FlaskClient) -> None:
+    name = share(client)
+    assert re.fullmatch(r"[a-z2-7]{10}", name)
+    assert share(client) == name
+    assert share(client, options={"target": "cuda"}) != name
+    assert share(client, source=SOURCE + "-- more") != name
+
+
+def test_a_link_opens_without_compiling(make_app: MakeApp) -> None:
+    name = share(make_app().test_client())
+    broken = make_app(WORKER_COMMAND=["/bin/false"], MANIFEST=[]).test_client()
+    state = broken.get(f"/z/{name}.json").get_json()
+    assert state["source"] == SOURCE
+    assert list(state["stages"]) == [stage["id"] for stage in MANIFEST]
+    assert state["manifest"] == MANIFEST
+    assert broken.get(f"/z/{name}").status_code == 200
+
+
+def test_the_page_reads_without_javascript(client: FlaskClient) -> None:
+    name = share(client, run={"input": "[1i64]", "backend": "ref"})
+    page = client.get(f"/z/{name}").get_data(as_text=True)
+    assert "<title>A test" in page
+    for stage in MANIFEST:
+        assert f'id="{stage["id"]}"' in page
+        assert stage["explain"] in page
+    assert "`ys` is read once." in page
+    assert '<span class="t-keyword">entry</span>' in page
+    assert '<span class="t-keyword">let</span>' in page
+    assert '<pre class="value" tabindex="0">[1i64]</pre>' in page
+    assert "<script>" not in page
+
+
+def test_a_stage_as_text(client: FlaskClient) -> None:
+    name = share(client)
+    stage = client.get(f"/z/{name}/fused.txt")
+    assert stage.mimetype == "text/plain"
+    assert "-- fused\n" in stage.get_data(as_text=True)
+    assert client.get(f"/z/{name}/source.txt").get_data(as_text=True) == SOURCE
+    missing = client.get(f"/z/{name}/nothing.txt")
+    assert missing.status_code == 404
+    assert "typed, fused, funmem, c" in missing.get_data(as_text=True)
+
+
+def test_a_failure_is_kept(client: FlaskClient) -> None:
+    name = share(client, source="let x = WRONG\n")
+    state = client.get(f"/z/{name}.json").get_json()
+    assert state["error"]["span"] == [1, 9, 1, 14]
+    page = client.get(f"/z/{name}").get_data(as_text=True)
+    assert "Unknown name `WRONG`." in page
+    assert "Did you mean `RIGHT`?" in page
+
+
+def test_the_result_of_a_run_is_kept_as_it_was_seen(client: FlaskClient) -> None:
+    run = {"input": "[1i64]", "backend": "ref"}
+    seen = client.post("/api/run", json={"source": SOURCE, **run}).get_json()
+    name = share(client, run=run)
+    kept = client.get(f"/z/{name}.json").get_json()["run"]
+    assert kept["request"] == run
+    assert kept["answer"] == seen
+
+
+def test_text_in_a_link_is_text(client: FlaskClient) -> None:
+    name = share(client, source="-- <script>alert(1)</script>\nentry main = 1\n")
+    page = client.get(f"/z/{name}").get_data(as_text=True)
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+@pytest.mark.parametrize("name", ["nothing123", "..%2f..", "a" * 100, "%00"])
+def test_a_link_that_is_not_there(client: FlaskClient, name: str) -> None:
+    assert client.get(f"/z/{name}").status_code == 404
+    assert client.get(f"/z/{name}.json").get_json()["ok"] is False
+
+
+def test_too_large_a_view_is_refused(client: FlaskClient) -> None:
+    body = {"source": SOURCE, "view": {"x": "y" * 20_000}}
+    assert client.post("/api/share", json=body).status_code == 413
+
+
+def test_times_are_no_part_of_the_identity() -> None:
+    one = {"stages": {"c": {"text": "x", "ms": 1.5}}, "made": "today"}
+    two = {"stages": {"c": {"text": "x", "ms": 2.5}}, "made": "tomorrow"}
+    assert content_digest(one) == content_digest(two)
+    assert content_digest(one) != content_digest({"stages": {"c": {"text": "y"}}})
+
+
+def test_ids_grow_where_they_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Permalinks(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}")
+    digests = iter(["00" * 32, "00" * 20 + "ff" * 12])
+    monkeypatch.setattr("app.permalinks.content_digest", lambda state: next(digests))
+    first, new = store.keep({"version": "1", "source": "a"})
+    second, also_new = store.keep({"version": "1", "source": "b"})
+    assert new
+    assert also_new
+    assert len(second) > len(first)
+    assert (store.open(first) or {})["source"] == "a"
+    assert (store.open(second) or {})["source"] == "b"
+
+
+def test_another_database_can_be_named(make_app: MakeApp, tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere.sqlite"
+    name = share(make_app(DATABASE_URL=f"sqlite:///{file}").test_client())
+    assert file.exists()
+    assert not (tmp_path / "data").exists()
+    assert make_app().test_client().get(f"/z/{name}").status_code == 404
+
+
+def test_states_are_stored_compressed(make_app: MakeApp, tmp_path: Path) -> None:
+    long = SOURCE + "-- the same line again\n" * 2000
+    client = make_app().test_client()
+    name = share(client, source=long)
+    size = len(json.dumps(client.get(f"/z/{name}.json").get_json()))
+    assert (tmp_path / "data" / "permalinks.sqlite").stat().st_size < size / 4
