@@ -61,12 +61,15 @@ def run(
     fun = entries.find(prog, entry)
     machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, _STEPS)
     values = entries.bind(fun, args)
-    machine.env.update((name, value.item()) for name, value in values.items() if not value.shape)
+    machine.env.update(
+        (name, value) for name, value in values.items() if isinstance(value, np.generic)
+    )
     for param in fun.params:
         if isinstance(param.type, Array):
             _place_argument(machine, param, values[param.name])
     machine.tracing = tracing
-    results = machine.body(fun.body)
+    with np.errstate(all="ignore"):
+        results = machine.body(fun.body)
     machine.tracing = False
     found: list[Value] = []
     for param, result in zip(fun.results, results, strict=True):
@@ -110,7 +113,7 @@ def bind(machine: Machine, params: Sequence[Param], values: Sequence[Any]) -> No
 
 
 def _index(machine: Machine, stm: Stm, exp: Index) -> None:
-    point = [machine.number(at) for at in exp.at]
+    point = [int(machine.number(at)) for at in exp.at]
     machine.env[stm.pat[0].name] = machine.read_cell(machine.array(exp.array), point)
 
 
@@ -124,9 +127,9 @@ def part(machine: Machine, place: Place, dims: Sequence[DimIndex]) -> Place:
     k = 0
     for dim in dims:
         if isinstance(dim, DimFix):
-            lmad = lmad.fix_dim(k, machine.number(dim.at))
+            lmad = lmad.fix_dim(k, int(machine.number(dim.at)))
         else:
-            start, stride = machine.number(dim.start), machine.number(dim.stride)
+            start, stride = int(machine.number(dim.start)), int(machine.number(dim.stride))
             lmad = lmad.slice(k, start, machine.size(dim.count), stride)
             k += 1
     return Place(place.block, lmad)
@@ -155,11 +158,8 @@ def _concat(machine: Machine, stm: Stm, exp: Concat) -> None:
 def _iota(machine: Machine, stm: Stm, exp: Iota) -> None:
     target = machine.target(stm.pat[0])
     count = max(target.lmad.shape[0], 0)
-    dtype = DTYPE[exp.prim]
-    start = np.array(machine.number(exp.start)).astype(dtype)
-    step = np.array(machine.number(exp.step)).astype(dtype)
-    with np.errstate(over="ignore"):
-        machine.write(target, start + np.arange(count).astype(dtype) * step)
+    steps = np.arange(count).astype(DTYPE[exp.prim])
+    machine.write(target, machine.number(exp.start) + steps * machine.number(exp.step))
 
 
 def _replicate(machine: Machine, stm: Stm, exp: Replicate) -> None:
@@ -195,8 +195,8 @@ def _loop(machine: Machine, stm: Stm, exp: Loop) -> None:
     bind(machine, exp.params, values)
     form = exp.form
     if isinstance(form, ForLoop):
-        for turn in range(machine.number(form.bound)):
-            machine.env[form.index] = turn
+        for turn in range(int(machine.number(form.bound))):
+            machine.env[form.index] = DTYPE[form.prim].type(turn)
             values = machine.body(exp.body)
             bind(machine, exp.params, values)
     else:
@@ -225,7 +225,7 @@ def _assert(machine: Machine, stm: Stm, exp: Assert) -> None:
 
 def _threshold(machine: Machine, stm: Stm, exp: Threshold) -> None:
     least = machine.thresholds.get(exp.name, exp.default)
-    machine.env[stm.pat[0].name] = machine.number(exp.amount) >= least
+    machine.env[stm.pat[0].name] = np.bool_(machine.number(exp.amount) >= least)
 
 
 _STEPS: dict[type, Callable[[Machine, Stm, Any], None]] = {

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     Array,
@@ -87,7 +89,7 @@ def seghist(machine: Machine, stm: Stm, exp: SegHist) -> None:
         machine.stms(exp.body.stms)
         values = [machine.operand(result) for result in _operands(exp)]
         for op in exp.ops:
-            place = (*point[:-1], *values[: op.rank])
+            place = (*point[:-1], *map(int, values[: op.rank]))
             _combine(machine, op, place, values[op.rank : op.rank + len(op.dests)])
             values = values[op.rank + len(op.dests) :]
     _leave(machine, frame)
@@ -132,7 +134,7 @@ def _leave(machine: Machine, frame: Frame | None) -> None:
 def _at(machine: Machine, exp: SegOp, point: Point) -> None:
     """Be at one point of a kernel's space."""
     for (index, _), at in zip(exp.space.dims, point, strict=True):
-        machine.env[index] = at
+        machine.env[index] = np.int64(at)
     if exp.level != "thread" and machine.tracing:
         machine.frames[-1].thread = point
 
@@ -145,7 +147,7 @@ def _keep(machine: Machine, target: Place | None, point: Point, result: KernelRe
     if isinstance(result, Write):
         dest = machine.array(result.dest)
         for at, value in result.writes:
-            place = [machine.number(index) for index in at]
+            place = [int(machine.number(index)) for index in at]
             if _inside(dest.lmad, place):
                 machine.store(Place(dest.block, dest.lmad.fix(*place)), value, meeting=True)
         return

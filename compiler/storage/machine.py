@@ -14,7 +14,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import scalar
-from compiler.ir.lmad import Lmad
+from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -130,12 +130,9 @@ class Machine:
     # --- numbers ---
 
     def number(self, se: SE) -> Any:
-        """The value of a scalar expression, a Python number."""
-        kind = type(se)
-        if kind is Var:
-            return self.env[se.name]  # type: ignore[union-attr]
-        if kind is Lit:
-            return se.value  # type: ignore[union-attr]
+        """The value of a scalar expression, of NumPy's type."""
+        if type(se) is Var:
+            return self.env[se.name]
         found = self._steps.get(id(se))
         if found is None:
             found = self._steps[id(se)] = (se, compile_se(se))
@@ -144,7 +141,7 @@ class Machine:
     def size(self, poly: Poly) -> int:
         """The value of a polynomial."""
         value = poly.constant
-        return poly.evaluate(self.env) if value is None else value
+        return int(poly.evaluate(self.env)) if value is None else value
 
     # --- blocks and places ---
 
@@ -168,7 +165,9 @@ class Machine:
         """Where an array lives now, by its type."""
         if mem is None:
             raise CompilerBug("an array has no memory")
-        return Place(self.env[mem.block], mem.lmad.evaluate(self.env))
+        lmad = mem.lmad
+        dims = tuple([Dim(self.size(dim.size), self.size(dim.stride)) for dim in lmad.dims])
+        return Place(self.env[mem.block], Lmad(self.size(lmad.offset), dims))
 
     def array(self, name: Name) -> Place:
         """Where the array of that name lives."""
@@ -194,7 +193,7 @@ class Machine:
         self.check(block, cell, cell)
         if self.tracing:
             self.traced_read(block, (cell,))
-        return block.cells[cell].item()
+        return block.cells[cell]
 
     def write_cell(self, block: Block, cell: int, value: Any, meeting: bool = False) -> None:
         """Write a number."""
@@ -264,22 +263,26 @@ StepOf = Callable[[Machine, Stm, Any], None]
 def compile_se(se: SE) -> Step:
     """A scalar expression as a function of the variables."""
     match se:
-        case Lit(value, _):
-            return lambda env: value
+        case Lit(value, prim):
+            constant = DTYPE[prim].type(value)
+            return lambda env: constant
         case Var(name, _):
             return lambda env: env[name]
         case Bin(op, at, lhs, rhs):
             left, right = compile_se(lhs), compile_se(rhs)
-            return lambda env: scalar.apply_bin(op, at, left(env), right(env))
+            combine = scalar.bin_function(op, at)
+            return lambda env: combine(left(env), right(env))
         case Un(op, at, arg):
             inner = compile_se(arg)
-            return lambda env: scalar.apply_un(op, at, inner(env))
+            change = scalar.un_function(op, at)
+            return lambda env: change(inner(env))
         case Conv(src, dst, arg):
             inner = compile_se(arg)
             return lambda env: scalar.convert(src, dst, inner(env))
         case Fun(fun, at, args):
             parts = [compile_se(arg) for arg in args]
-            return lambda env: scalar.apply_fun(fun, at, [part(env) for part in parts])
+            apply = scalar.fun_function(fun, at)
+            return lambda env: apply(*(part(env) for part in parts))
         case Select(cond, then, orelse):
             test, one, other = compile_se(cond), compile_se(then), compile_se(orelse)
             return lambda env: one(env) if test(env) else other(env)

@@ -220,40 +220,58 @@ class Settler:
     def _back(
         self, body: Body, blocks: dict[int, Name], params: Sequence[Param], prov: Prov
     ) -> Body:
-        """The iteration's results copied to where the next one looks for them.
-
-        A result that lies in a block which another copy may overwrite is first put elsewhere.
-        """
+        """The iteration's results copied to where the next one looks for them."""
         stms = list(body.stms)
         results: list[Operand] = list(body.results)
-        moves: list[tuple[int, Array]] = []
+        waiting: dict[int, Name] = {}
         for last, block in blocks.items():
+            here, there = self._mem(str(results[last])), self._mem(params[last].name)
+            if here.block != block or not here.lmad.same_cells(there.lmad):
+                waiting[last] = here.block
+        while waiting:
+            last = self._next(waiting, blocks, params, results, stms, prov)
             kind = params[last].type
             assert isinstance(kind, Array)
-            assert kind.mem is not None
-            mem = self._mem(str(results[last]))
-            if mem.block == block and mem.lmad.same_cells(kind.mem.lmad):
-                continue
-            if mem.block in blocks.values():
-                like = Param(block, self.types[block])
-                spare = self._allocate(like, kind, prov, stms)
-                results[last] = self._copied(str(results[last]), kind, spare, prov, stms)
-            moves.append((last, kind))
-        for last, kind in moves:
+            del waiting[last]
             results[last] = self._copied(str(results[last]), kind, blocks[last], prov, stms)
-            size = size_text(kind.prim, Poly.product(kind.shape))
-            self.ctx.remark(
-                Remark(
-                    "note",
-                    "memory/double-buffer",
-                    prov,
-                    f"`{base_of(params[last].name)}` goes round a loop inside a kernel: each "
-                    "iteration's result is copied back to where the next one reads it.",
-                    numbers=(("copied per iteration", size),),
-                    stage=self.ctx.stage,
-                )
-            )
+            self._explain(params[last].name, kind, prov)
         return Body(tuple(stms), tuple(results))
+
+    def _next(
+        self,
+        waiting: dict[int, Name],
+        blocks: dict[int, Name],
+        params: Sequence[Param],
+        results: list[Operand],
+        stms: list[Stm],
+        prov: Prov,
+    ) -> int:
+        """A result whose copy overwrites nothing that is still to be copied.
+
+        If every one does, the first that is in another's way is put elsewhere in the meantime.
+        """
+        for last in waiting:
+            if blocks[last] not in waiting.values():
+                return last
+        last = next(iter(waiting))
+        owner = next(other for other in waiting if waiting[other] == blocks[last])
+        kind = params[owner].type
+        assert isinstance(kind, Array)
+        like = Param(blocks[owner], self.types[blocks[owner]])
+        spare = self._allocate(like, kind, prov, stms)
+        results[owner] = self._copied(str(results[owner]), kind, spare, prov, stms)
+        waiting[owner] = spare
+        return self._next(waiting, blocks, params, results, stms, prov)
+
+    def _explain(self, name: Name, kind: Array, prov: Prov) -> None:
+        size = size_text(kind.prim, Poly.product(kind.shape))
+        because = (
+            f"`{base_of(name)}` goes round a loop inside a kernel: each iteration's result is "
+            "copied back to where the next one reads it."
+        )
+        numbers = (("copied per iteration", size),)
+        rule = "memory/double-buffer"
+        self.ctx.remark(Remark("note", rule, prov, because, "", numbers, self.ctx.stage))
 
 
 def carried(params: Sequence[Param]) -> list[tuple[int, int]]:

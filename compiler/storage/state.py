@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from compiler.base.context import Ctx
@@ -28,6 +29,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of
 
+_TAGGED = re.compile(r"\b(\w+?)_\d+\b")
 SHARED_BYTES = 32 * 1024
 """How much of a GPU block's shared memory arrays of known size may take, in bytes."""
 
@@ -123,6 +125,7 @@ class State:
     def note(self, rule: str, prov: Prov, because: str, *numbers: tuple[str, str]) -> None:
         """Tell the program's author something about its memory."""
         stage = self.ctx.stage
+        because = _TAGGED.sub(r"\1", because)
         self.notes.append(Remark("note", f"memory/{rule}", prov, because, "", numbers, stage))
 
     def allocate(

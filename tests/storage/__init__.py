@@ -1,0 +1,1 @@
+"""Tests of memory: blocks, index functions, expansion, and the heap semantics."""
