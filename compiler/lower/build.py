@@ -105,6 +105,8 @@ class Builder:
         """Copy borrowed arrays when they get a name."""
         self.lent: set[Name] = set()
         """Arrays that have got a second name by borrowing."""
+        self.heads: dict[Name, tuple[Name, int]] = {}
+        """Sizes that come with constants: which constant's, and which of its results."""
         self.funs: dict[str, ir.Function] = {}
         """What calls refer to."""
 

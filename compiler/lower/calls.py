@@ -119,6 +119,7 @@ class Calls(Naming):
         self.instantiate(Fun(code, None, types), inner)
         name = self.ctx.fresh(code.name)
         ext = self.fresh_sizes(code.ext, inner)
+        self.global_sizes.update(zip(code.ext, ext, strict=True))
         body = self.ev(code.body, inner)
         ret = self.type(code.ret, inner)
         self.done.append(

@@ -50,6 +50,10 @@ class Naming:
         self.instances: dict[object, Instance] = {}
         self.site: Span | None = None
         """The user's call that led into the prelude code at hand."""
+        self.size_owner = {s: d.name for d in defs.values() if not d.params for s in d.ext}
+        """The constant that each size which only its value tells belongs to."""
+        self.global_sizes: dict[Name, Name] = {}
+        """Those sizes, once the constant is specialised."""
         self.versions = self.owner = 0
         """Which version of a top-level definition is at work."""
         self.placed: set[tuple[int, int]] = set()
@@ -121,9 +125,15 @@ class Naming:
             return SizeVar(value.name)
         if isinstance(value, Const):
             return SizeConst(int(value.value))
-        if value is None and s.name in self.defs:
+        if value is not None:
+            return s
+        if s.name in self.defs:
             exp = self.global_value(Var(I64, NOWHERE, s.name), fr)
             return SizeConst(int(exp.value)) if isinstance(exp, Const) else SizeVar(exp.name)
+        owner = self.size_owner.get(s.name)
+        if owner is not None:
+            self.global_value(Var(UNIT, NOWHERE, owner), fr)
+            return SizeVar(self.global_sizes[s.name])
         return s
 
     def fresh_sizes(self, names: tuple[Name, ...], fr: Frame) -> tuple[Name, ...]:

@@ -60,11 +60,13 @@ class Soa(Soacs):
         super().__init__(ctx)
         self.known = known
         if done is not None:
-            self.used, self.funs = done.used, done.funs
+            self.used, self.funs, self.heads = done.used, done.funs, done.heads
         self.is_entry = False
         self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
         self.prologue: list[Stm] = []
         self.extra: list[tuple[int, int]] = []
+        self.param_names: set[Name] = set()
+        """Parameters, which types of results may mention."""
 
     def lower(self, e: ty.Exp, hint: Name = "") -> Value:
         """The value of `e`; statements that compute it are appended to the open block."""
@@ -150,7 +152,10 @@ class Soa(Soacs):
     # --- constants ---------------------------------------------------------------------------
 
     def constant(self, name: Name) -> Value | None:
-        """The value of a top-level constant, evaluated at the start of the entry point."""
+        """The value of a top-level constant, or of a size that comes with one."""
+        if name in self.heads:
+            owner, at = self.heads[name]
+            return (_as_scalar(self.constant_params(owner)[at]),)
         found = self.needs.get(name)
         if found is None:
             target = self.known.get(name)
@@ -256,6 +261,7 @@ class Soa(Soacs):
                 self.bind_pat(pat, value)
             else:
                 self.bind_pat(pat, self.expect_all(value, wanted))
+        self.param_names = {p.name for p in size_params} | {p.name for p in params}
         return params
 
     def function_results(
@@ -263,32 +269,35 @@ class Soa(Soacs):
     ) -> tuple[list[Operand], tuple[Param, ...], Value]:
         """Results with their declared sizes; sizes that only the body knows are results as well."""
         self.bind_sizes(code.ext, code.ret, body)
-        heads: list[Operand] = []
-        mapping: dict[Name, Poly] = {}
-        names: dict[Name, Name] = {}
         declared = leaves(code.ret)
-        results: list[Param] = []
-        shapes: list[tuple[Poly, ...]] = []
+        locally: list[Shape] = []
         for (_, dims, _), leaf in zip(declared, body, strict=True):
-            shape: list[Poly] = []
-            for at, dim in enumerate(dims):
-                known = None
-                if isinstance(dim, SizeVar) and dim.name in code.ext:
-                    if dim.name not in names:
-                        names[dim.name] = self.name(dim.name)
-                        actual = self.sizes[dim.name]
-                        heads.append(se_of(actual))
-                        mapping[names[dim.name]] = actual
-                        results.append(Param(names[dim.name], I64))
-                    known = Poly.var(names[dim.name])
-                else:
-                    known = self.known_size(dim)
-                    if known is None and isinstance(leaf, Arr):
-                        known = leaf.shape[at]
-                assert known is not None
-                shape.append(known)
-            shapes.append(tuple(shape))
-        value = self.expect_all(body, [tuple(p.subst(mapping) for p in s) for s in shapes])
+            known = [self.known_size(d) for d in dims]
+            actual = leaf.shape if isinstance(leaf, Arr) else ()
+            locally.append(tuple(p or a for p, a in zip(known, actual, strict=True)))
+        value = self.expect_all(body, locally)
+        heads: dict[Poly, Name] = {}
+        for (_, dims, _), shape in zip(declared, locally, strict=True):
+            for dim, poly in zip(dims, shape, strict=True):
+                if isinstance(dim, SizeVar) and dim.name in code.ext and poly not in heads:
+                    if not code.params:
+                        self.heads[dim.name] = (code.name, len(heads))
+                    heads[poly] = self.ctx.fresh(dim.name)
+        outside = self.param_names | set(heads.values())
+        if not self.is_entry:
+            outside |= {p.name for held, _ in self.needs.values() for p in held}
+        rename = {p.as_name: Poly.var(h) for p, h in heads.items() if p.as_name is not None}
+        rename = {name: h for name, h in rename.items() if name not in outside}
+        shapes: list[Shape] = []
+        for shape in locally:
+            stated: list[Poly] = []
+            for poly in shape:
+                if poly not in heads and not poly.subst(rename).names() <= outside:
+                    heads[poly] = self.ctx.fresh("n")
+                    outside.add(heads[poly])
+                stated.append(Poly.var(heads[poly]) if poly in heads else poly.subst(rename))
+            shapes.append(tuple(stated))
+        results = [Param(name, I64) for name in heads.values()]
         if code.unique:
             value = tuple(
                 self.array(ir.Copy(x.name), x.prim, x.shape)
@@ -300,12 +309,17 @@ class Soa(Soacs):
         params = as_params(self.params(result_names, code.ret, shapes))
         unique = code.unique
         results += [Param(p.name, p.type, unique and isinstance(p.type, ir.Array)) for p in params]
-        return heads, tuple(results), value
+        return [se_of(poly) for poly in heads], tuple(results), value
 
 
 def _size_of(leaf: Leaf, at: int) -> SE:
     assert isinstance(leaf, Arr)
     return se_of(leaf.shape[at])
+
+
+def _as_scalar(p: Param) -> Var:
+    assert isinstance(p.type, ir.Scalar)
+    return Var(p.name, p.type.prim)
 
 
 def _as_operand(p: Param) -> Operand:

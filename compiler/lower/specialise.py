@@ -49,9 +49,9 @@ from compiler.frontend.typed import (
     Var,
     While,
 )
-from compiler.frontend.types import UNIT, PrimT, Record, Type
+from compiler.frontend.types import UNIT, PrimT, Record, SizeVar, Type
 from compiler.lower.calls import Calls
-from compiler.lower.naming import Binding, wrap
+from compiler.lower.naming import Binding, size_exp, wrap
 from compiler.lower.static import Frame, Fun, Rec, Value, has_function
 
 HINT = "Apply the functions inside the branches instead, so that each branch gives data."
@@ -72,8 +72,8 @@ class Specialiser(Calls):
             case Lambda():
                 return Fun(e, fr)
             case Apply(fn=fn, ext=names):
-                fun = self.static(fn, fr, out)
                 args = self._args(e, fr, out)
+                fun = self.static(fn, fr, out)
                 ext = self.fresh_sizes(names, fr)
                 return self.call(fun, args, self.type(e.type, fr), self.place(e.span), ext, out)
             case Let(sizes=sizes, pat=pat, rhs=rhs, body=body):
@@ -140,6 +140,7 @@ class Specialiser(Calls):
     # --- names and functions -----------------------------------------------------------------
 
     def _args(self, e: Apply, fr: Frame, out: list[Binding]) -> tuple[Value, ...]:
+        """The arguments; before the function, whose instance may mention sizes that they bring."""
         result: list[Value] = []
         for arg in e.args:
             if has_function(self.type(arg.type, fr)):
@@ -151,6 +152,8 @@ class Specialiser(Calls):
     def _var(self, e: Var, fr: Frame) -> Exp:
         value = fr.lookup(e.name)
         if value is None:
+            if e.name in self.size_owner:
+                return size_exp(self.size(SizeVar(e.name), fr), self.place(e.span))
             return self.global_value(e, fr)
         if isinstance(value, Var):
             return Var(value.type, self.place(e.span), value.name)
@@ -158,8 +161,8 @@ class Specialiser(Calls):
 
     def _apply(self, e: Apply, fr: Frame) -> Exp:
         out: list[Binding] = []
-        fun = self.static(e.fn, fr, out)
         args = self._args(e, fr, out)
+        fun = self.static(e.fn, fr, out)
         ext = self.fresh_sizes(e.ext, fr)
         t, span = self.type(e.type, fr), self.place(e.span)
         return wrap(out, self.residual(self.call(fun, args, t, span, ext, out), t, span))

@@ -1,5 +1,5 @@
 def width: i64 = 2 + 1
-def table: [width]i32 = [10, 20, 30]
+def table: [width]i32 = [10, 20, 30] :> [width]i32
 def squares = map (\x -> x * x) table
 def evens = filter (\x -> x % 200 == 0) squares
 
