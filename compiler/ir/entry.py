@@ -59,6 +59,24 @@ def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
     return env
 
 
+def visible_results(fun: Function) -> list[int]:
+    """The positions of the results that a caller from outside sees.
+
+    Blocks are not among them, nor sizes that later results' types mention: those follow from
+    shapes.
+    """
+    later: set[Name] = set()
+    seen: list[int] = []
+    for k in reversed(range(len(fun.results))):
+        param = fun.results[k]
+        if isinstance(param.type, Array):
+            for size in param.type.shape:
+                later |= size.names()
+        if isinstance(param.type, Scalar | Array) and param.name not in later:
+            seen.append(k)
+    return seen[::-1]
+
+
 def sizes_of(env: dict[Name, Value]) -> dict[Name, int]:
     """The i64 scalars among values, as ints."""
     return {k: int(v) for k, v in env.items() if not v.shape and v.dtype == np.int64}

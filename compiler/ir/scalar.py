@@ -1,0 +1,354 @@
+"""The exact meaning of every operator, conversion and function, on NumPy scalars and arrays.
+
+Integers wrap around. Division by an integer zero gives 0 here (programs guard it by an assertion).
+Functions take and give NumPy values of the types in `prim.DTYPE`; arrays work element by element.
+Callers that do not want NumPy's warnings set `np.errstate(all="ignore")`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import CompilerBug
+from compiler.base.prim import BYTES, DTYPE, Prim, int_range
+
+Val = Any
+"""A NumPy scalar or array."""
+
+
+def apply_bin(op: str, at: Prim, a: Val, b: Val) -> Val:
+    """A binary operator on operands of type `at`."""
+    return bin_function(op, at)(a, b)
+
+
+def apply_un(op: str, at: Prim, a: Val) -> Val:
+    """A unary operator at type `at`."""
+    return un_function(op, at)(a)
+
+
+def apply_fun(fun: str, at: Prim, args: tuple[Val, ...]) -> Val:
+    """A function of `prim.FUNS` at type `at`."""
+    return fun_function(fun, at)(*args)
+
+
+# --- operators -------------------------------------------------------------------------------
+
+
+@cache
+def bin_function(op: str, at: Prim) -> Callable[[Val, Val], Val]:
+    """The function of two values that an operator stands for."""
+    if op in _ANY:
+        return _ANY[op]
+    kind = at if at == "bool" else "float" if at[0] == "f" else "int"
+    found = _BY_KIND.get((op, kind))
+    if found is None:
+        raise CompilerBug(f"there is no operator `{op}` at {at}")
+    return found
+
+
+def _quot(a: Val, b: Val) -> Val:
+    """Integer division that rounds towards zero."""
+    down = np.floor_divide(a, b)
+    inexact = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0)) & (b != 0)
+    return down + inexact.astype(down.dtype)
+
+
+def _int_pow(a: Val, b: Val) -> Val:
+    """Power by squaring, modulo the width; a negative power counts as its bits, unsigned."""
+    dtype = np.result_type(a, b)
+    base = np.asarray(a, dtype)
+    bits = np.asarray(b).astype(f"u{dtype.itemsize}")
+    result = np.ones(np.broadcast_shapes(base.shape, bits.shape), dtype)
+    while bits.any():
+        result = np.where(bits & bits.dtype.type(1), result * base, result).astype(dtype)
+        base = base * base
+        bits = bits >> bits.dtype.type(1)
+    return result[()]
+
+
+_ANY: dict[str, Callable[[Val, Val], Val]] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "&&": np.logical_and,
+    "||": np.logical_or,
+}
+
+_BY_KIND: dict[tuple[str, str], Callable[[Val, Val], Val]] = {
+    **{("+", k): np.add for k in ("int", "float")},
+    **{("-", k): np.subtract for k in ("int", "float")},
+    **{("*", k): np.multiply for k in ("int", "float")},
+    ("/", "int"): np.floor_divide,
+    ("/", "float"): np.divide,
+    ("%", "int"): np.remainder,
+    ("%", "float"): np.fmod,
+    ("//", "int"): _quot,
+    ("%%", "int"): np.fmod,
+    ("**", "int"): _int_pow,
+    ("**", "float"): np.power,
+    ("min", "int"): np.minimum,
+    ("max", "int"): np.maximum,
+    ("min", "float"): np.fmin,
+    ("max", "float"): np.fmax,
+    **{("&", k): np.bitwise_and for k in ("int", "bool")},
+    **{("|", k): np.bitwise_or for k in ("int", "bool")},
+    **{("^", k): np.bitwise_xor for k in ("int", "bool")},
+    ("<<", "int"): np.left_shift,
+    (">>", "int"): np.right_shift,
+}
+
+
+@cache
+def un_function(op: str, at: Prim) -> Callable[[Val], Val]:
+    """The function of one value that an operator stands for."""
+    if op == "not":
+        return np.logical_not if at == "bool" else np.invert
+    if at != "bool" and op in _UNARY:
+        return _UNARY[op]
+    raise CompilerBug(f"there is no operator `{op}` at {at}")
+
+
+_UNARY: dict[str, Callable[[Val], Val]] = {"neg": np.negative, "abs": np.abs, "sgn": np.sign}
+
+# --- conversions -----------------------------------------------------------------------------
+
+
+def convert(src: Prim, dst: Prim, a: Val) -> Val:
+    """A conversion; floats become integers by rounding towards zero, saturating, NaN becoming 0."""
+    if dst == "bool":
+        return np.not_equal(a, DTYPE[src].type(0))
+    if src[0] == "f" and dst[0] in "iu":
+        return _float_to_int(a, dst)
+    return a.astype(DTYPE[dst])
+
+
+def _float_to_int(a: Val, dst: Prim) -> Val:
+    low, high = int_range(dst)
+    wide = np.asarray(a, np.float64)
+    inside = (wide > float(low) - 1) & (wide < float(high) + 1) if BYTES[dst] < 8 else None
+    if inside is None:
+        # 2**63 and 2**64 are floats, the largest integers are not.
+        inside = (wide >= float(low)) & (wide < float(high + 1))
+    safe = np.where(inside, wide, 0.0).astype(DTYPE[dst])
+    result = np.where(inside, safe, np.where(wide < 0, DTYPE[dst].type(low), DTYPE[dst].type(high)))
+    return np.where(np.isnan(wide), DTYPE[dst].type(0), result)[()]
+
+
+# --- functions -------------------------------------------------------------------------------
+
+
+@cache
+def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
+    """The function that a name of `prim.FUNS` stands for at type `at`."""
+    if fun in _DIRECT:
+        return _DIRECT[fun]
+    if fun in _BITWISE:
+        by_type = _BITWISE[fun]
+        return lambda *args: by_type(at, *args)
+    one = _PYTHON.get(fun)
+    if one is None:
+        raise CompilerBug(f"there is no function `{fun}`")
+    return _elementwise(one, at)
+
+
+def _elementwise(one: Callable[..., float], at: Prim) -> Callable[..., Val]:
+    """A function of Python floats, element by element."""
+    many = np.frompyfunc(one, one.__code__.co_argcount, 1)
+    dtype = DTYPE[at]
+
+    def apply(*args: Val) -> Val:
+        wide = [np.asarray(arg, np.float64) for arg in args]
+        return np.asarray(many(*wide)).astype(dtype)[()]
+
+    return apply
+
+
+def _gamma(x: float) -> float:
+    if math.isnan(x) or x == -math.inf:
+        return math.nan
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (OverflowError, ValueError):
+        return math.inf
+
+
+def _erf(x: float) -> float:
+    return math.erf(x)
+
+
+def _erfc(x: float) -> float:
+    return math.erfc(x)
+
+
+def _fma(a: float, b: float, c: float) -> float:
+    """Multiply and add with a single rounding (to f64)."""
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if not exact:
+        return a * b + c
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact)
+
+
+_PYTHON: dict[str, Any] = {
+    "gamma": _gamma,
+    "lgamma": _lgamma,
+    "erf": _erf,
+    "erfc": _erfc,
+    "fma": _fma,
+}
+
+
+def _pi(x: Val) -> Val:
+    return x.dtype.type(math.pi)
+
+
+def _sinpi(x: Val) -> Val:
+    """Of the remainder, so that multiples of a half come out exactly."""
+    part = np.fmod(x, x.dtype.type(2))
+    exact = np.fmod(part, x.dtype.type(1)) == 0
+    return np.where(exact, part * 0, np.sin(part * _pi(x))).astype(x.dtype)[()]
+
+
+def _cospi(x: Val) -> Val:
+    part = np.abs(np.fmod(x, x.dtype.type(2)))
+    zero = (part == 0.5) | (part == 1.5)
+    return np.where(zero, part * 0, np.cos(part * _pi(x))).astype(x.dtype)[()]
+
+
+def _tanpi(x: Val) -> Val:
+    return _sinpi(x) / _cospi(x)
+
+
+def _exp10(x: Val) -> Val:
+    return np.power(x.dtype.type(10), x)
+
+
+def _rsqrt(x: Val) -> Val:
+    return x.dtype.type(1) / np.sqrt(x)
+
+
+def _recip(x: Val) -> Val:
+    return x.dtype.type(1) / x
+
+
+def _mad(a: Val, b: Val, c: Val) -> Val:
+    return a * b + c
+
+
+def _lerp(a: Val, b: Val, t: Val) -> Val:
+    return a + (b - a) * t
+
+
+_DIRECT: dict[str, Callable[..., Val]] = {
+    **{
+        name: getattr(np, name)
+        for name in (
+            "sqrt cbrt exp exp2 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc"
+            " hypot copysign nextafter isnan isinf"
+        ).split()
+    },
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "atan2": np.arctan2,
+    "round": np.rint,
+    "exp10": _exp10,
+    "sinpi": _sinpi,
+    "cospi": _cospi,
+    "tanpi": _tanpi,
+    "asinpi": lambda x: np.arcsin(x) / _pi(x),
+    "acospi": lambda x: np.arccos(x) / _pi(x),
+    "atanpi": lambda x: np.arctan(x) / _pi(x),
+    "atan2pi": lambda y, x: np.arctan2(y, x) / _pi(y),
+    "rsqrt": _rsqrt,
+    "recip": _recip,
+    "mad": _mad,
+    "lerp": _lerp,
+}
+
+
+def _unsigned(at: Prim, x: Val) -> Val:
+    return x.view(f"u{BYTES[at]}")
+
+
+def _popc(at: Prim, x: Val) -> Val:
+    return np.bitwise_count(_unsigned(at, x)).astype(np.int32)
+
+
+def _clz(at: Prim, x: Val) -> Val:
+    bits = _unsigned(at, x)
+    shift = 1
+    while shift < BYTES[at] * 8:
+        bits = bits | (bits >> bits.dtype.type(shift))
+        shift *= 2
+    return (BYTES[at] * 8 - np.bitwise_count(bits).astype(np.int32)).astype(np.int32)
+
+
+def _ctz(at: Prim, x: Val) -> Val:
+    bits = _unsigned(at, x)
+    one = bits.dtype.type(1)
+    return np.bitwise_count(~bits & (bits - one)).astype(np.int32)
+
+
+def _mul_hi(at: Prim, a: Val, b: Val) -> Val:
+    """The upper half of the product."""
+    width = BYTES[at] * 8
+    if width < 64:
+        wide = "i8" if at[0] == "i" else "u8"
+        product = a.astype(wide) * b.astype(wide)
+        return (product >> product.dtype.type(width)).astype(DTYPE[at])
+    exact = np.asarray(a).astype(object) * np.asarray(b).astype(object)
+    return np.asarray(exact >> width).astype(DTYPE[at])[()]
+
+
+def _mad_hi(at: Prim, a: Val, b: Val, c: Val) -> Val:
+    return _mul_hi(at, a, b) + c
+
+
+def _to_bits(at: Prim, x: Val) -> Val:
+    return x.view(f"u{BYTES[at]}")
+
+
+def _from_bits(at: Prim, x: Val) -> Val:
+    return x.view(DTYPE[at])
+
+
+def _ldexp(at: Prim, x: Val, power: Val) -> Val:
+    return np.ldexp(x, power).astype(DTYPE[at])
+
+
+_BITWISE: dict[str, Callable[..., Val]] = {
+    "popc": _popc,
+    "clz": _clz,
+    "ctz": _ctz,
+    "mul_hi": _mul_hi,
+    "mad_hi": _mad_hi,
+    "to_bits": _to_bits,
+    "from_bits": _from_bits,
+    "ldexp": _ldexp,
+}
