@@ -39,7 +39,7 @@ class Case:
         """The output as values, or None where the block does not say."""
         if self.output is None:
             return None
-        prims = [r.type.prim for r in fun.results if isinstance(r.type, Scalar | Array)]
+        prims = [r.type.prim for r in entry.returned(fun) if isinstance(r.type, Scalar | Array)]
         return values.parse(self.output, prims)
 
 

@@ -28,6 +28,18 @@ def external(fun: Function) -> list[Param]:
     return [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
 
 
+def returned(fun: Function) -> list[Param]:
+    """The results that a caller from outside sees: sizes of later arrays are not among them."""
+    sizes = {
+        name
+        for p in fun.results
+        if isinstance(p.type, Array)
+        for dim in p.type.shape
+        for name in dim.names()
+    }
+    return [p for p in fun.results if isinstance(p.type, Scalar | Array) and p.name not in sizes]
+
+
 def prims(fun: Function) -> list[Prim]:
     """The element types of the external parameters, for `values.parse`."""
     return [p.type.prim for p in external(fun)]
