@@ -161,9 +161,9 @@ def main() -> None:
             except TooSlow:
                 tally["too slow"] += 1
                 print(f"{path}: TOO SLOW")
-            except RecursionError:
-                tally["too deep"] += 1
-                print(f"{path}: TOO DEEP")
+            except Exception as error:
+                tally["crashed"] += 1
+                print(f"{path}: CRASHED {type(error).__name__}: {str(error)[:200]}")
     print(f"{time.monotonic() - start:.0f} s")
     for reason, count in tally.most_common():
         print(f"{count:5} {reason}")
