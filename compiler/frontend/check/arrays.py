@@ -182,14 +182,22 @@ def as_array(st: State, type_: Type, rank: int, span: Span) -> Array:
     return known
 
 
-def _indexed(st: State, type_: Type, dims: Dims, span: Span, ext: list[Name]) -> Type:
+def _indexed(st: State, type_: Type, dims: Dims, span: Span, ext: list[Name] | None) -> Type:
+    """The type of `type_` indexed; sizes that cannot be written down go to `ext`.
+
+    Without `ext`, where a slice is written to, the value may have any size there: a check at run
+    time compares them.
+    """
     array = as_array(st, type_, len(dims.dims), span)
     kept: list[Size] = []
     for size, bounds in zip(array.dims, dims.bounds, strict=False):
         if bounds is None:
             continue
         new = slice_size(st, resolve_size(size), *bounds)
+        if ext is None and new is not resolve_size(size):
+            new = st.size_meta(span)
         if new is None:
+            assert ext is not None
             name = st.fresh("d")
             ext.append(name)
             new = SizeVar(name)
@@ -222,20 +230,10 @@ def _update(
     st: State, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
 ) -> t.Exp:
     checked = check_dims(st, dims)
-    ext: list[Name] = []
-    wanted = _indexed(st, array.type, checked, span, ext)
-    if ext:
-        wanted = _open_sizes(st, wanted, ext)
+    wanted = _indexed(st, array.type, checked, span, None)
     typed = st.check(value, wanted, "The new value")
     made = t.Update(array.type, span, array, tuple(checked.dims), typed)
     return wrap_lets(made, checked.lets)
-
-
-def _open_sizes(st: State, type_: Type, ext: list[Name]) -> Type:
-    """The value of a slice of unknown size has any size; a check at run time compares them."""
-    from compiler.frontend.check.metas import subst
-
-    return subst(type_, {}, {name: st.size_meta() for name in ext})
 
 
 def infer_let_with(st: State, exp: ast.LetWith, expected: Type | None) -> t.Exp:

@@ -9,10 +9,11 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.exhaustive import check_exhaustive
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
-from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, subst
+from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, subst
 from compiler.frontend.check.patterns import bind_pattern
 from compiler.frontend.check.scope import Builtin, did_you_mean
 from compiler.frontend.check.show_exp import show_exp
+from compiler.frontend.check.size_exps import symbolic
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import resolve_type
 from compiler.frontend.types import Size, Type
@@ -38,6 +39,10 @@ def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
         _all_used(exp, sizes, bound.pat.type)
     else:
         bound = bind_pattern(st, exp.pat, rhs.type, st.size_meta)
+        if isinstance(bound.pat, t.PVar) and resolve(rhs.type) == I64:
+            size = symbolic(rhs)
+            if size is not None:
+                st.alias[bound.pat.name] = size
     body = st.infer(exp.body, expected)
     st.scope.leave(mark)
     return t.Let(body.type, exp.span, sizes, bound.pat, rhs, body)

@@ -18,6 +18,7 @@ from compiler.frontend.check.metas import (
     resolve,
     resolve_size,
     subst,
+    subst_size,
 )
 from compiler.frontend.check.sizes import same_size, size_key, unify_size
 from compiler.frontend.check.state import State
@@ -52,12 +53,21 @@ class Hidden:
         names_in_size(s, mentioned)
         if all(self.visible(n) for n in mentioned):
             return s
+        meaning = known_as(self.st, s, mentioned)
+        if meaning is not s:
+            return self.size(meaning)
         key = size_key(s, self.st.alias)
         name = self.names.get(key)
         if name is None:
             base = s.name if isinstance(s, SizeVar) else "d"
             name = self.names[key] = self.st.fresh(base)
         return SizeVar(name)
+
+
+def known_as(st: State, s: Size, mentioned: set[Name]) -> Size:
+    """`s` with names replaced by the sizes that they are known to equal."""
+    meanings = {n: st.alias[n] for n in mentioned if n in st.alias}
+    return subst_size(s, meanings) if meanings else s
 
 
 def hide(st: State, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, ...]]:
@@ -172,9 +182,9 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
     both_seen = all(j.visible(n) for n in seen)
     if same_size(a, b, j.st.alias) and both_seen:
         return a
-    if isinstance(a, MetaS) and both_seen and unify_size(a, b, j.st.alias):
+    if isinstance(a, MetaS) and both_seen and _may_be(j, a, b) and unify_size(a, b, j.st.alias):
         return b
-    if isinstance(b, MetaS) and a_seen and unify_size(b, a, j.st.alias):
+    if isinstance(b, MetaS) and a_seen and _may_be(j, b, a) and unify_size(b, a, j.st.alias):
         return a
     key = (size_key(a, j.st.alias), size_key(b, j.st.alias))
     name = j.names.get(key)
@@ -182,6 +192,11 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
         base = a.name if isinstance(a, SizeVar) else "d"
         name = j.names[key] = j.st.fresh(base)
     return SizeVar(name)
+
+
+def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
+    """A size of a loop's parameter is only taken to be what it was before the loop."""
+    return meta.start is None or same_size(meta.start, other, j.st.alias)
 
 
 def function_result(t: Type) -> Type:

@@ -92,9 +92,8 @@ def finish_result(
     holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
     wanted = subst(ret.type, {}, holes) if holes else ret.type
     st.unify(wanted, body.type, body.span, what)
-    known = visible | set(ret.ext)
-    result, hidden = hide(st, ret.type, lambda n: n in known or serial.get(n, -1) < born)
-    return result, (*ret.ext, *hidden), ret.unique
+    result, ext = hide(st, wanted, is_visible)
+    return result, ext, ret.unique
 
 
 # --- definitions and local functions -------------------------------------------------------------
@@ -171,11 +170,8 @@ def define(st: State, source: Source, top: bool) -> Made:
     st.level -= 1
     if top:
         settle(st)
-    if ret is None:
-        result, more = hide(
-            st, result, lambda n: n in visible or n in ext or st.born.get(n, -1) < born
-        )
-        ext = (*ext, *more)
+    result, more = hide(st, result, lambda n: n in visible or n in ext or st.born.get(n, -1) < born)
+    ext = (*ext, *more)
     type_ = function_type(bounds, result, unique, ext)
     _generalise(st, type_, params)
     _check_parameters(st, bounds, params, born)
@@ -250,10 +246,10 @@ def _generalise(st: State, type_: Type, params: _Params) -> None:
     sizes: list[MetaS] = []
     metas_in(type_, types, sizes)
     for meta in types:
-        if meta.ref is not None or meta.level <= st.level:
-            continue
         if meta.prims is not None or meta.fields or meta.variants or meta.equality:
-            meta.level = st.level
+            _keep_open(meta, st.level)
+    for meta in types:
+        if meta.ref is not None or meta.level <= st.level:
             continue
         name = st.fresh("t")
         meta.ref = TypeVar(name)
@@ -265,6 +261,17 @@ def _generalise(st: State, type_: Type, params: _Params) -> None:
             name = _size_name(st, params)
             size.ref = SizeVar(name)
             params.sizes.append(name)
+
+
+def _keep_open(meta: MetaT, level: int) -> None:
+    """What is known about an overloaded type or a record cannot be said of a type parameter."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    metas_in(meta, types, sizes)
+    for inner in types:
+        inner.level = min(inner.level, level)
+    for size in sizes:
+        size.level = min(size.level, level)
 
 
 def infer_let_fun(st: State, exp: ast.LetFun, expected: Type | None) -> t.Exp:

@@ -44,7 +44,7 @@ def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
     mark, born = st.scope.mark(), len(st.born)
     explicit = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
     initial: Pairs = []
-    type_ = _open(st, init.type, initial)
+    type_ = _open(st, init.type, initial, initial=True)
     bound = bind_pattern(st, exp.pat, type_, st.size_meta)
     form = _inner_form(st, exp.form, outer)
     body = st.infer(exp.body, type_)
@@ -58,9 +58,11 @@ def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
     return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
 
 
-def _open(st: State, type_: Type, pairs: Pairs) -> Type:
+def _open(st: State, type_: Type, pairs: Pairs, initial: bool = False) -> Type:
     def fresh(size: Size) -> Size:
         meta = st.size_meta()
+        if initial:
+            meta.start = size
         pairs.append((meta, size))
         return meta
 
@@ -142,7 +144,7 @@ def _settle(s: _Settle) -> tuple[Name, ...]:
         ends.setdefault(resolve_size(meta), []).append(size)
     for rep in [*starts, *(r for r in ends if r not in starts)]:
         if isinstance(rep, MetaS):
-            _unsettled(s, rep, starts.get(rep, []), ends.get(rep, []))
+            _unsettled(s, rep, starts, ends)
         elif isinstance(rep, SizeVar) and rep.name in s.explicit:
             _all_equal(s, starts.get(rep, []))
             _all_equal(s, ends.get(rep, []))
@@ -152,15 +154,22 @@ def _settle(s: _Settle) -> tuple[Name, ...]:
     return tuple(s.sizes)
 
 
-def _unsettled(s: _Settle, rep: MetaS, starts: list[Size], ends: list[Size]) -> None:
+def _unsettled(
+    s: _Settle, rep: MetaS, all_starts: dict[Size, list[Size]], all_ends: dict[Size, list[Size]]
+) -> None:
     """A size that the body does not pin down: kept, or changed."""
     alias = s.st.alias
+    starts, ends = all_starts.get(rep, []), all_ends.get(rep, [])
     if rep.ref is not None:
         for size in [*starts, *ends]:
             _equal(s, rep, size)
         return
     changed = [e for e in ends if not same_size(e, rep, alias)]
-    unknown = [e for e in changed if isinstance(resolve_size(e), MetaS)]
+    unknown = [
+        e
+        for e in changed
+        if isinstance(resolve_size(e), MetaS) and resolve_size(e) not in all_starts
+    ]
     for e in unknown:
         unify_size(e, rep, alias)
     changed = [e for e in changed if not same_size(e, rep, alias)]

@@ -62,10 +62,12 @@ class MetaT(Type):
 class MetaS(Size):
     """A size not known yet."""
 
-    __slots__ = ("key", "level", "ref", "span")
+    __slots__ = ("key", "level", "ref", "span", "start")
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Size | None = None
+        self.start: Size | None = None
+        """For a size of a loop's parameter: the size it has before the loop."""
         self.level = level
         self.span = span
         self.key = f"?{next(_SERIAL)}"
@@ -197,11 +199,32 @@ def names_in_size(s: Size, found: set[Name]) -> None:
 
 
 def names_in_type(t: Type) -> set[Name]:
-    """The variables that occur in the sizes of `t`."""
+    """The variables that occur in the sizes of `t` and are not bound in it."""
     found: set[Name] = set()
-    for s in sizes_of(t):
-        names_in_size(s, found)
+    _names_in_type(t, found)
     return found
+
+
+def _names_in_type(t: Type, found: set[Name]) -> None:
+    t = resolve(t)
+    match t:
+        case Array(dims, elem):
+            for d in dims:
+                names_in_size(d, found)
+            _names_in_type(elem, found)
+        case Record(fields):
+            for _, u in fields:
+                _names_in_type(u, found)
+        case Arrow(param, result, name, ext=ext):
+            inner = names_in_type(result)
+            inner.discard(name)
+            inner.difference_update(ext)
+            found |= inner
+            _names_in_type(param, found)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    _names_in_type(u, found)
 
 
 def metas_in(t: Type, types: list[MetaT], sizes: list[MetaS]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.base.errors import Limitation, TypeError_
+from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -72,9 +72,11 @@ def in_module(module: Module, name: str) -> Value | None:
     return found
 
 
-def unknown(st: State, name: ast.QualName, span: Span) -> TypeError_:
+def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
     """The error for a name that is not in scope."""
     text = ".".join(name)
+    if text in ("vjp", "jvp", "vjp2", "jvp2", "jmp", "jmp2", "mjp", "mjp2"):
+        return Limitation("Automatic differentiation is not built yet.", span)
     return TypeError_(f"Unknown name `{text}`.", span, did_you_mean(name[-1], st.scope.values))
 
 

@@ -154,4 +154,4 @@ def _type(st: State, dec: ast.TypeDec) -> None:
         else TypeParamInfo(next(type_names), False)
         for p in dec.params
     )
-    st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique))
+    st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique, found.ext))

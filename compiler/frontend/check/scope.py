@@ -80,6 +80,8 @@ class Abbreviation:
     params: tuple[TypeParamInfo, ...]
     type: Type
     unique: bool = False
+    ext: tuple[Name, ...] = ()
+    """Sizes that each use has anew, as in `type~ t = ?[n].[n]i32`."""
 
 
 @dataclass(slots=True)

@@ -35,6 +35,14 @@ class Overloaded(t.Exp):
     args: tuple[t.Exp, ...]
 
 
+def _operand(exp: t.Exp) -> Size | None:
+    size = symbolic(exp)
+    if size is None and is_cheap(exp):
+        key = key_of(exp)
+        return None if key is None else SizeExp(key, exp)
+    return size
+
+
 RING = ("+", "-", "*", "/", "%")
 
 
@@ -48,7 +56,7 @@ def symbolic(exp: t.Exp) -> Size | None:
         case t.Var(name=name, type_args=(), size_args=()):
             return SizeVar(name)
         case Overloaded(op=op, args=(lhs, rhs)) | t.PrimOp(op=op, args=(lhs, rhs)) if op in RING:
-            left, right = symbolic(lhs), symbolic(rhs)
+            left, right = _operand(lhs), _operand(rhs)
             return None if left is None or right is None else SizeOp(op, left, right)
         case t.Apply(fn=t.Var(name=name, size_args=(size,)), args=(_,)) if is_length(name):
             return resolve_size(size)

@@ -2,7 +2,7 @@
 
 A size is compared as a polynomial over atoms: names, quotients, remainders and other expressions
 by their text. `n + 1` equals `1 + n`, `(n - 1) + 1` equals `n`. An equation that has one unknown
-with coefficient 1 or -1 is solved for it; others are tried part by part or put off.
+in a single term is solved for it; others are tried part by part or put off.
 """
 
 from __future__ import annotations
@@ -192,9 +192,9 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
     if len(unknown) == 1:
         (key,) = unknown
         uses = [mono for mono in difference if key in mono]
-        if uses == [(key,)] and abs(difference[(key,)]) == 1:
-            sign = -difference.pop((key,))
-            solution = {mono: sign * coeff for mono, coeff in difference.items()}
+        if uses == [(key,)] and all(c % difference[(key,)] == 0 for c in difference.values()):
+            factor = -difference.pop((key,))
+            solution = {mono: coeff // factor for mono, coeff in difference.items()}
             meta = atoms[key]
             assert isinstance(meta, MetaS)
             return _bind(meta, from_poly(solution, atoms))

@@ -200,7 +200,7 @@ def _apply(
             exp.span,
         )
     ctx.unique = ctx.unique or abbreviation.unique
-    if not params and not _has_any_size(abbreviation.type):
+    if not params and not abbreviation.ext and not _has_any_size(abbreviation.type):
         return abbreviation.type
     types: dict[Name, Type] = {}
     sizes: dict[Name, Size] = {}
@@ -209,6 +209,8 @@ def _apply(
             sizes[param.name] = _size_argument(ctx, arg)
         else:
             types[param.name] = _type(ctx, arg)
+    for ext in abbreviation.ext:
+        sizes[ext] = ctx.anon(exp.span)
     result = subst(abbreviation.type, types, sizes)
     return _fill(ctx, result, exp.span)
 
