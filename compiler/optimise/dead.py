@@ -301,7 +301,9 @@ def _needed_params(stm: Stm, exp: Loop, uses: Uses) -> set[Name]:
 def _pick_map(stm: Stm, uses: Uses) -> Stm:
     exp = stm.exp
     kept = _used(stm, uses)
-    if kept is None or not isinstance(exp, Map):
+    if kept == [] and stm.pat:
+        kept = [0]  # A map that is there for its checks keeps a result: a kernel has one.
+    if kept is None or len(kept) == len(stm.pat) or not isinstance(exp, Map):
         return stm
     return _picked(stm, kept, Map(exp.width, _some_results(exp.fn, kept), exp.arrays), uses)
 

@@ -110,7 +110,7 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
     """Merge one producer into a reader; None if there is none left that can be."""
     for name in dict.fromkeys(second.stm.exp.arrays):  # type: ignore[union-attr]
         first = graph.definer.get(name)
-        if first is None or type(first.stm.exp) not in _SOACS:
+        if first is None:
             continue
         others = _needed_elsewhere(graph, first, second)
         if only_single and others:

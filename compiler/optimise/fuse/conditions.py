@@ -1,6 +1,7 @@
 """When two parallel operators may become one: the conditions, numbered, one function each.
 
-1. `same_width`: both go over the same number of elements.
+1. `viewed_between`: the reader takes the array itself, not a transposed or cut version of it;
+   then both go over the same number of elements, since sizes are part of types.
 2. `reads_by_element`: the reader takes what the producer makes as inputs, element by element, and
    does not index it.
 3. `nothing_between`: no third statement needs the producer and is needed by the reader; this
@@ -14,23 +15,29 @@ Each answers None when it holds and a `Missed` that says what is wrong when it d
 from __future__ import annotations
 
 from compiler.base.names import base_of
+from compiler.base.prim import BYTES
 from compiler.base.remarks import Missed
 from compiler.ir import walk
-from compiler.ir.nodes import Array, Hist, Stm
+from compiler.ir.nodes import Array, Hist, Map, Rearrange, Reshape, Slice, Stm
 from compiler.ir.poly import Poly
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import produced
 
 
-def same_width(first: Node, second: Node, name: str) -> Missed | None:
-    """Condition 1."""
-    one, other = first.stm.exp.width, second.stm.exp.width  # type: ignore[union-attr]
-    if one == other:
+def viewed_between(graph: Graph, first: Node) -> Missed | None:
+    """Condition 1, of a view `first` of what a parallel operator makes."""
+    view = first.stm.exp
+    if not isinstance(view, (Rearrange, Slice, Reshape)):
         return None
+    source = graph.definer.get(view.array)
+    if source is None or not isinstance(source.stm.exp, Map):
+        return None
+    how = {Rearrange: "transposed", Slice: "cut", Reshape: "reshaped"}[type(view)]
+    hint = {Rearrange: "Transpose the inputs instead.", Slice: "Cut the inputs instead."}
     return Missed(
-        f"`{base_of(name)}` has {show(one)} elements, its reader goes over {show(other)}: "
-        "they are not known to be equal.",
-        "Give both the same size parameter, or coerce one of them.",
+        f"`{base_of(view.array)}` is {how} before it is read, so its elements are not needed in "
+        "the order in which they are made.",
+        hint.get(type(view), ""),
     )
 
 
@@ -100,8 +107,6 @@ def show(size: Poly) -> str:
 
 def bytes_of(kind: Array) -> Poly:
     """How many bytes an array takes."""
-    from compiler.base.prim import BYTES
-
     return Poly.product((Poly.const(BYTES[kind.prim]), *kind.shape))
 
 

@@ -24,7 +24,8 @@ RULE_OF = {
 
 def rule_id(first: Stm, second: Stm) -> str:
     """The rule for a producer and a reader; a producer that is no map keeps its own work."""
-    return RULE_OF[type(second.exp)] if type(first.exp) is Map else "fuse/into-producer"
+    kept = type(first.exp) in RULE_OF and type(first.exp) is not Map
+    return "fuse/into-producer" if kept else RULE_OF[type(second.exp)]
 
 
 def fuse_into_reader(
@@ -35,13 +36,14 @@ def fuse_into_reader(
     `name` is the array that goes from `first` to `second`, `others` are results of `first`
     that statements other than `second` need, or the body's results.
     """
+    if type(first.stm.exp) not in RULE_OF:
+        return conditions.viewed_between(graph, first)
     if not conditions.is_made(first.stm, name):
         return _not_by_element(first.stm, name)
     if merged_kind(first.stm, second.stm) is None:
         return None
     failed = (
-        conditions.same_width(first, second, name)
-        or conditions.reads_by_element(first, second, name)
+        conditions.reads_by_element(first, second, name)
         or conditions.nothing_between(graph, first, second, name)
         or conditions.can_keep(second, others)
         or conditions.no_overwrite(graph, first, second, name)
@@ -67,8 +69,9 @@ def _why(gone: set[Name], name: Name, second: Node) -> str:
     reader = conditions.names_of(second.stm)
     if not gone:
         return f"`{base_of(name)}` and {reader} are computed in the same pass over their inputs."
-    what = ", ".join(f"`{base_of(n)}`" for n in sorted(gone))
-    return f"{what} is never in memory: each element goes straight into {reader}."
+    what = " and ".join(f"`{base_of(n)}`" for n in sorted(gone))
+    verb = "is" if len(gone) == 1 else "are"
+    return f"{what} {verb} never in memory: each element goes straight into {reader}."
 
 
 def _numbers(graph: Graph, gone: set[Name]) -> tuple[tuple[str, str], ...]:

@@ -8,8 +8,11 @@ the new expression, or None when it has nothing to say. `RULES` maps each operat
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from compiler.base.prim import BYTES, COMPARE_OPS, FLOATS, INTS, SIGNED, Prim, int_range
+import numpy as np
+
+from compiler.base.prim import BYTES, COMPARE_OPS, DTYPE, FLOATS, INTS, SIGNED, Prim, int_range
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import fun_result
@@ -49,15 +52,21 @@ def _constant(op: str, at: Prim, lhs: Lit, rhs: Lit) -> SE | None:
         (op in _DIVISIONS and rhs.value == 0) or (op in ("**", "<<", ">>") and rhs.value < 0)
     ):
         return None
-    return _literal(
-        scalar.apply_bin(op, at, lhs.value, rhs.value), "bool" if op in _COMPARE else at
-    )
+    prim: Prim = "bool" if op in _COMPARE else at
+    with np.errstate(all="ignore"):
+        return _literal(scalar.apply_bin(op, at, _value(lhs), _value(rhs)), prim)
 
 
-def _literal(value: int | float | bool, prim: Prim) -> SE | None:
-    """A literal, but never -0.0: it would compare equal to 0.0 where expressions are compared."""
-    minus_zero = value == 0 and prim in _FLOATS and str(value) == "-0.0"
-    return None if minus_zero else Lit(value, prim)
+def _value(lit: Lit) -> Any:
+    return DTYPE[lit.prim].type(lit.value)
+
+
+def _literal(value: Any, prim: Prim) -> SE | None:
+    """A literal, but never -0.0 (equal to 0.0 where expressions are compared) or NaN (to none)."""
+    plain = DTYPE[prim].type(value).item()
+    if prim in _FLOATS and (plain != plain or (plain == 0 and str(plain) == "-0.0")):
+        return None
+    return Lit(plain, prim)
 
 
 def _is(se: SE, value: int) -> bool:
@@ -341,7 +350,8 @@ RULES: dict[str, BinRule] = {
 def fold_un(op: str, at: Prim, arg: SE) -> SE | None:
     """- - x ==> x;  !!x ==> x;  !(x < y) ==> x >= y (not for floats);  constants."""
     if type(arg) is Lit:
-        return _literal(scalar.apply_un(op, at, arg.value), at)
+        with np.errstate(all="ignore"):
+            return _literal(scalar.apply_un(op, at, _value(arg)), at)
     if type(arg) is Un and arg.op == op and op in ("neg", "not"):
         return arg.arg
     if op == "abs" and type(arg) is Un and arg.op == "abs":
@@ -359,7 +369,8 @@ def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
     if src == dst:
         return arg
     if type(arg) is Lit:
-        return _literal(scalar.convert(src, dst, arg.value), dst)
+        with np.errstate(all="ignore"):
+            return _literal(scalar.convert(src, dst, _value(arg)), dst)
     if type(arg) is Conv and src in _INTS and arg.src in _INTS and dst in _INTS:
         first = arg.src
         if BYTES[dst] <= BYTES[src] and BYTES[dst] <= BYTES[first]:
@@ -375,8 +386,9 @@ def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
 def fold_fun(fun: str, at: Prim, args: tuple[SE, ...]) -> SE | None:
     """A function of constants; to_bits (from_bits x) ==> x;  floor (floor x) ==> floor x."""
     if all(type(arg) is Lit for arg in args):
-        values = tuple(arg.value for arg in args)  # type: ignore[union-attr]
-        return _literal(scalar.apply_fun(fun, at, values), fun_result(fun, at))
+        values = tuple(_value(arg) for arg in args)  # type: ignore[arg-type]
+        with np.errstate(all="ignore"):
+            return _literal(scalar.apply_fun(fun, at, values), fun_result(fun, at))
     inner = args[0]
     if type(inner) is not Fun:
         return None

@@ -11,10 +11,11 @@ every name in it is bounded by sizes, and those are far below 2**63.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.base.names import Name
-from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.ir.nodes import SE, Bin, Lit
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 
@@ -34,9 +35,11 @@ class Bounds:
 class Facts:
     """Bounds by name, and conditions by expression, with an undo log per scope."""
 
-    __slots__ = ("_log", "bounds", "order", "truths")
+    __slots__ = ("_equal", "_log", "bounds", "order", "truths")
 
-    def __init__(self) -> None:
+    def __init__(self, equal: Mapping[Name, Poly]) -> None:
+        """`equal`: names that are polynomials of others; may grow later."""
+        self._equal = equal
         self.bounds: dict[Name, tuple[Bounds, ...]] = {}
         self.truths: dict[SE, tuple[bool, int]] = {}
         self.order: dict[Name, int] = {}
@@ -81,7 +84,7 @@ class Facts:
     def _learn_comparison(self, op: str, lhs: SE, rhs: SE, truth: bool, depth: int) -> None:
         if not truth:
             op = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}.get(op, "")
-        left, right = poly_of(lhs), poly_of(rhs)
+        left, right = self.poly(lhs), self.poly(rhs)
         if left is None or right is None:
             return
         if op in (">", ">="):
@@ -93,6 +96,11 @@ class Facts:
             self.bound(name, right if op == "==" else None, right - slack, depth)
         if (name := right.as_name) is not None and name not in left.names():
             self.bound(name, left + slack, left if op == "==" else None, depth)
+
+    def poly(self, se: SE) -> Poly | None:
+        """An i64 expression as a polynomial of names that are not such themselves."""
+        found = poly_of(se)
+        return None if found is None else found.subst(self._equal)
 
     # --- proofs ------------------------------------------------------------------------------
 
@@ -168,8 +176,8 @@ class Facts:
 
     def decide(self, op: str, lhs: SE, rhs: SE, limit: int = EVERYWHERE) -> bool | None:
         """The truth of an i64 comparison, if it is known."""
-        left = poly_of(lhs)
-        right = poly_of(rhs) if left is not None else None
+        left = self.poly(lhs)
+        right = self.poly(rhs) if left is not None else None
         if left is None or right is None:
             return None
         if left == right:
@@ -192,16 +200,7 @@ class Facts:
 
     def within(self, at: SE, extent: Poly, limit: int = EVERYWHERE) -> bool:
         """Whether `0 <= at < extent` is known."""
-        index = poly_of(at)
+        index = self.poly(at)
         if index is None or not self.is_bounded(index, limit):
             return False
         return self.non_negative(index, limit) and self.non_negative(extent - index - 1, limit)
-
-
-def as_poly(operand: SE | str) -> Poly | None:
-    """A scalar i64 operand as a polynomial."""
-    if isinstance(operand, str):
-        return None
-    if type(operand) is Var:
-        return Poly.var(operand.name) if operand.prim == "i64" else None
-    return poly_of(operand)

@@ -97,7 +97,7 @@ class State:
         self.types: dict[Name, Array] = {}
         self.defs: dict[Name, Exp] = {}
         self.moved: dict[Name, Prov] = {}
-        self.facts = Facts()
+        self.facts = Facts(self.polys)
         self.table = Table()
         self.scopes: list[Scope] = []
         self.mask = 0
@@ -428,7 +428,7 @@ def _i64(s: State, se: Bin) -> SE:
 
 def division(s: State, se: Bin) -> SE | None:
     """(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m."""
-    number, by = poly_of(se.lhs), poly_of(se.rhs)
+    number, by = s.facts.poly(se.lhs), s.facts.poly(se.rhs)
     if number is None or by is None or not s.facts.is_bounded(number):
         return None
     quotient, rest = split(number, by)

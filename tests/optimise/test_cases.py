@@ -1,0 +1,30 @@
+"""The optimiser's passes on pairs of programs: `simplify.cases`, `fuse.cases`, `flat.cases`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compiler.optimise.fuse import fuse
+from compiler.optimise.simplify import simplify
+from tests.cases import Case, check, load
+
+HERE = Path(__file__).parent
+FILES = {
+    "simplify": (simplify, ("soa", "simplified")),
+    "fuse": (fuse, ("simplified", "fused")),
+    "flat": (simplify, ("flat", "flat")),
+}
+ALL = [(name, case) for name in FILES for case in load(HERE / f"{name}.cases")]
+
+
+@pytest.mark.parametrize(("name", "case"), ALL, ids=[f"{n}: {c.title}" for n, c in ALL])
+def test_case(name: str, case: Case, update: bool) -> None:
+    run, stages = FILES[name]
+    check(HERE / f"{name}.cases", case, run, stages, update)
+
+
+def test_titles_are_unique() -> None:
+    titles = [(name, case.title) for name, case in ALL]
+    assert len(titles) == len(set(titles))
