@@ -20,7 +20,7 @@ from compiler.target.c_kernels import Kernels
 from compiler.target.c_scalar import Scalars
 from compiler.target.c_types import C_TYPE, c_name
 from compiler.target.imp_nodes import Formal, ImpFun, ImpProg
-from compiler.target.signature import signature, symbol
+from compiler.target.signature import Plain, signature, symbol
 
 _VECTOR_MATH = (
     "sin cos exp log pow"
@@ -61,7 +61,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     if scalars.helpers:
         head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
     lines = [Line(text) for part in head for text in part.split("\n")]
-    return (*lines, *bodies, *_description(prog, sites))
+    return (*lines, *bodies, *_about(prog, sites))
 
 
 def _declaration(name: str) -> str:
@@ -107,8 +107,9 @@ def _given(out: Kernels, formal: Formal, value: Operand) -> str:
     return f"(int64_t){out.scalars.atom(value)}"
 
 
-def _description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> list[Line]:
-    about = {
+def description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> Plain:
+    """Entry points and checks as plain data."""
+    return {
         "entries": [signature(fun) for fun in prog.funs],
         "sites": [
             {
@@ -118,7 +119,10 @@ def _description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) 
             for prov, message in sites
         ],
     }
-    text = json.dumps(about)
+
+
+def _about(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> list[Line]:
+    text = json.dumps(description(prog, sites))
     pieces = [text[at : at + 90] for at in range(0, len(text), 90)]
     lines = [
         Line(""),

@@ -55,9 +55,11 @@ from compiler.target.sequential import (
 from compiler.target.traits import (
     Traits,
     builtin,
+    may_run_twice,
     reads,
     stored,
     traits_of,
+    without_stores,
     work_of,
 )
 
@@ -444,7 +446,8 @@ class Kernels(Statements):
         count = self.blocks(kernel, folds, name, block)
         at = self.part_at(kernel, count, f"{name}_block")
         low, high = self.block_loops(kernel, traits, count, block, name)
-        if traits.loops:
+        twice = may_run_twice(kernel.body, traits)
+        if not twice:
             self.scan_range(kernel, folds, traits, low, high)
         else:
             self.fold_range(kernel, folds, traits, low, high, without_stores(kernel.body))
@@ -452,7 +455,7 @@ class Kernels(Statements):
         self.close_all(len(kernel.dims))
         self.prefixes(kernel, folds, count, name)
         low, high = self.block_loops(kernel, traits, count, block, name)
-        if traits.loops:
+        if not twice:
             self.add_prefix(kernel, folds, low, high, at)
         else:
             self.take_prefix(folds, at)
@@ -706,19 +709,6 @@ def _shared(end: Assign) -> str | None:
     if len(own) != 1 or len(rest) != 1 or end.name in reads(rest[0]):
         return None
     return BUILTIN[value.op]
-
-
-def without_stores(stms: Stms) -> Stms:
-    """A body that computes the same scalars and writes nothing."""
-    out: list[Stm] = []
-    for stm in stms:
-        match stm:
-            case Store() | Copy():
-                continue
-            case If():
-                stm = replace(stm, then=without_stores(stm.then), orelse=without_stores(stm.orelse))
-        out.append(stm)
-    return tuple(out)
 
 
 def _scan_steps(folds: Sequence[Fold], kernel: Kernel) -> list[Stm]:

@@ -221,7 +221,8 @@ class Scalars:
             case "isnan":
                 return f"{texts[0]} != {texts[0]}", 6
             case "isinf":
-                return f"__builtin_isinf({self.show(args[0])}) != 0", 6
+                size, _ = self.math_call("fabs", at, args)
+                return f"{size} == {'1.0 / 0.0' if at == 'f64' else '1.0f / 0.0f'}", 6
             case "rsqrt":
                 root, _ = self.math_call("sqrt", at, args)
                 return self.cut(at, f"{one} / {root}", 10)

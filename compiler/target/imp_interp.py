@@ -240,17 +240,9 @@ def _cells(offset: int, dims: Sequence[tuple[int, int]]) -> list[int]:
     return cells
 
 
-def _float_binary(op: str, prim: Any, a: float, b: float) -> float:
-    from compiler.ir import scalar
-
-    kind = DTYPE[prim].type
-    return float(scalar.apply_bin(op, prim, kind(a), kind(b)))
-
-
 _RUNTIME: dict[str, Any] = {
     **{k: v for k, v in vars(py_runtime).items() if not k.startswith("_")},
     "allocate": _allocate,
     "fail": _fail,
     "copy": _copy,
-    "fbin": _float_binary,
 }

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from compiler.base.prim import BYTES, DTYPE, INTS, Prim, int_range
+from compiler.ir import scalar
+from compiler.ir.sizes import fun_params
 
 inf = math.inf
 nan = math.nan
@@ -108,11 +110,16 @@ def to_int(value: float, prim: Prim) -> int:
 
 def fun(name: str, prim: Prim, *args: Any) -> Any:
     """A function of the numeric modules by name."""
-    from compiler.ir import scalar
+    given = tuple(DTYPE[p].type(a) for p, a in zip(fun_params(name, prim), args, strict=True))
+    with np.errstate(all="ignore"):
+        return scalar.apply_fun(name, prim, given).item()
 
+
+def fbin(op: str, prim: Prim, a: float, b: float) -> float:
+    """A float operator by name."""
     kind = DTYPE[prim].type
-    given = [kind(a) if isinstance(a, float) else np.asarray(a)[()] for a in args]
-    return scalar.apply_fun(name, prim, given).item()
+    with np.errstate(all="ignore"):
+        return float(scalar.apply_bin(op, prim, kind(a), kind(b)))
 
 
 def bits_of(prim: Prim) -> int:

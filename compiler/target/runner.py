@@ -81,6 +81,23 @@ def run_c(
         return runner.run(library, entry, values, deadline_s, limit, runs)
 
 
+def run_cuda(
+    program: ImpProg | None,
+    code: str,
+    entry: str,
+    values: Sequence[Value],
+    deadline_s: float = 60.0,
+    runs: int = 1,
+) -> RunResult:
+    """Run an entry point of `code`, a CUDA text of ours, through CuPy.
+
+    Raises UsageError where there is no CuPy or no GPU.
+    """
+    from compiler.target import cuda_device
+
+    return cuda_device.run_cuda(code, entry, values, runs)
+
+
 def compiler_available() -> bool:
     """Whether there is a C compiler."""
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Bin, Lit, Var
@@ -175,3 +175,41 @@ def assigned(stms: Stms) -> set[Name]:
             case For() | While() | Kernel():
                 found |= assigned(stm.body)
     return found
+
+
+def loaded(stms: Stms) -> set[Name]:
+    """The blocks that statements read."""
+    found: set[Name] = set()
+    for stm in stms:
+        match stm:
+            case Load():
+                found.add(stm.block)
+            case Copy():
+                found.add(stm.source)
+            case If():
+                found |= loaded(stm.then) | loaded(stm.orelse)
+            case For() | While() | Kernel():
+                found |= loaded(stm.body)
+    return found
+
+
+def may_run_twice(body: Stms, traits: Traits) -> bool:
+    """Whether running a point's body twice is cheap, and the same as running it once."""
+    return not traits.loops and not stored(body) & loaded(body) - traits.bound
+
+
+def without_stores(stms: Stms, own: frozenset[Name] = frozenset()) -> Stms:
+    """A body that computes the same scalars and writes nothing but its own arrays."""
+    out: list[Stm] = []
+    own = own | {s.name for s in stms if isinstance(s, Alloc)}
+    for stm in stms:
+        match stm:
+            case Store() if stm.block not in own:
+                continue
+            case Copy() if stm.dest not in own:
+                continue
+            case If():
+                then, orelse = without_stores(stm.then, own), without_stores(stm.orelse, own)
+                stm = replace(stm, then=then, orelse=orelse)
+        out.append(stm)
+    return tuple(out)

@@ -1,0 +1,46 @@
+"""What every CUDA program of ours begins with. No headers: NVRTC compiles it as it is."""
+
+from __future__ import annotations
+
+THREADS = 256
+"""Threads of a block."""
+
+HEAD = f"""\
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+enum {{ THREADS = {THREADS} }};
+"""
+
+FAILURE = """\
+// A failed check leaves its number and the values it shows; the first one stays.
+__device__ __noinline__ void ss_fail(int64_t *failure, int64_t site, int64_t a = 0, int64_t b = 0,
+        int64_t c = 0, int64_t d = 0, int64_t e = 0, int64_t f = 0, int64_t g = 0, int64_t h = 0) {
+    if (atomicExch((unsigned long long *)failure, 1ull)) return;
+    const int64_t values[] = {site, a, b, c, d, e, f, g, h};
+    for (int k = 0; k < 9; k++) failure[k + 1] = values[k];
+}
+"""
+
+HALF = """\
+__device__ float half_to_float(uint16_t h) {
+    float r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(h));
+    return r;
+}
+__device__ uint16_t float_to_half(float x) {
+    uint16_t r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+    return r;
+}
+__device__ float half_of(float x) { return half_to_float(float_to_half(x)); }
+"""
+
+BITS = """\
+__device__ int64_t ss_bits(double x) { return __double_as_longlong(x); }
+"""
