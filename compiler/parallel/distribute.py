@@ -25,6 +25,7 @@ from compiler.ir.nodes import (
     ForLoop,
     Hist,
     If,
+    Iota,
     Lambda,
     Lit,
     Loop,
@@ -32,6 +33,7 @@ from compiler.ir.nodes import (
     Operand,
     Param,
     Reduce,
+    Replicate,
     Scalar,
     Scan,
     Scatter,
@@ -43,7 +45,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
-from compiler.parallel.analyse import has_parallelism
+from compiler.parallel.analyse import cannot_fail, has_parallelism
 from compiler.parallel.build import consumed_params, prim_type, with_dims
 from compiler.parallel.nest import (
     At,
@@ -51,13 +53,14 @@ from compiler.parallel.nest import (
     Scope,
     emit,
     indices,
+    is_empty,
     out_params,
     seg_map,
     widths,
 )
 from compiler.parallel.plan import Group, Plan, offers_parallelism, plan
 from compiler.parallel.sequentialise import SOACS
-from compiler.parallel.whole import concat, update, whole
+from compiler.parallel.whole import concat, spread, update, whole
 
 Wish = Sequence[Name | None]
 Made = tuple[list[Stm], list[Name]]
@@ -85,6 +88,8 @@ def host_stms(sc: Scope, stms: tuple[Stm, ...]) -> list[Stm]:
         elif isinstance(exp, If):
             then, orelse = host_body(sc, exp.then), host_body(sc, exp.orelse)
             out.append(Stm(stm.pat, If(exp.cond, then, orelse), stm.prov))
+        elif sc.level == "block" and isinstance(exp, Copy | Iota | Replicate):
+            out.extend(spread(sc, stm))
         else:
             out.append(stm)
         sc.bind(stm.pat)
@@ -255,7 +260,7 @@ def _remark_pieces(sc: Scope, pieces: Plan, prov: Prov) -> None:
     groups = sum(any(s.kind == "group" for s in g.steps) or bool(g.results) for g in pieces.groups)
     if parallel + groups < 2:
         return
-    stored = sum(len(group.stored) for group in pieces.groups)
+    stored = pieces.between
     because = (
         f"The body is cut into {parallel + groups} pieces that run one after another over all "
         f"elements; {stored} intermediate {'value is' if stored == 1 else 'values are'} stored "
@@ -376,7 +381,9 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
     # What a loop returns may be what it began with, unless that was its own to consume.
     own = _are_own(sc, made) if _runs(loop.form) else [p.unique for p in params]
     views = [bind.name for bind, is_own in zip(pat, own, strict=True) if not is_own]
-    exp = Loop(tuple(params), tuple(inits), loop.form, body)
+    bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
+    form = ForLoop(loop.form.index, loop.form.prim, bound)
+    exp = Loop(tuple(params), tuple(inits), form, body)
     because = (
         "Every element of the map runs the loop equally often, so the loop goes outside and each "
         "of its iterations runs the map's kernels."
@@ -404,9 +411,22 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
     pat = out_params(sc, widths(nest), returns, wish)
     because = "The condition is the same for every element of the map, so it is tested once."
     sc.ctx.settle("flatten/interchange-if", stm.prov, Applied(True, because))
-    made_if = emit(sc, pat, If(exp.cond, bodies[0], bodies[1]), stm.prov)
+    out: list[Stm] = []
+    cond = _guarded(sc, nest, exp.cond, Lit(False, "bool"), out, stm.prov)
+    out.append(emit(sc, pat, If(cond, bodies[0], bodies[1]), stm.prov))
     sc.owned.difference_update(pat[at].name for at in views)
-    return [made_if], [p.name for p in pat]
+    return out, [p.name for p in pat]
+
+
+def _guarded(sc: Scope, nest: Nest, value: SE, spare: Lit, out: list[Stm], prov: Prov) -> SE:
+    """`value`, or `spare` where the nest has no points and nothing has checked `value`."""
+    empty = None if cannot_fail(value) else is_empty(nest)
+    if empty is None:
+        return value
+    name = Param(sc.ctx.fresh("outside"), Scalar(spare.prim))
+    exp = If(empty, Body((), (spare,)), Body((), (value,)))
+    out.append(emit(sc, (name,), exp, prov))
+    return Var(name.name, spare.prim)
 
 
 def _runs(form: ForLoop) -> bool:

@@ -44,6 +44,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
 from compiler.ir.walk import bound, free, rename
 from compiler.parallel.build import product, row_at, row_dims, var, with_dims
 from compiler.parallel.sequentialise import sequentialise
@@ -255,6 +256,16 @@ def indices(nest: Nest) -> tuple[Name, ...]:
 def points(nest: Nest) -> Poly:
     """How many points a nest has."""
     return product(widths(nest))
+
+
+def is_empty(nest: Nest) -> SE | None:
+    """A condition for a nest without points; None if it always has some."""
+    result: SE | None = None
+    for level in nest:
+        if (level.width.constant or 0) <= 0:
+            empty = Bin("<=", "i64", se_of(level.width), Lit(0, "i64"))
+            result = empty if result is None else Bin("||", "bool", result, empty)
+    return result
 
 
 def out_params(

@@ -35,7 +35,6 @@ from compiler.ir.nodes import (
     Copy,
     Index,
     Iota,
-    Lit,
     Operand,
     Param,
     Rearrange,
@@ -48,10 +47,10 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
-from compiler.ir.sizes import se_of
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
     CHEAP,
+    cannot_fail,
     cost,
     has_parallelism,
     invariant_names,
@@ -61,7 +60,7 @@ from compiler.parallel.analyse import (
     roots_of,
 )
 from compiler.parallel.build import shape_of
-from compiler.parallel.nest import At, Nest, Scope, widths
+from compiler.parallel.nest import At, Nest, Scope, is_empty
 
 Kind = Literal["hoisted", "again", "group", "parallel"]
 
@@ -96,6 +95,8 @@ class Plan:
     again: dict[Name, Step]
     late: set[Name] = field(default_factory=set)
     """What results of the body use that no group computes."""
+    between: int = 0
+    """How many values of one statement are stored for another."""
 
     @property
     def is_perfect(self) -> bool:
@@ -171,6 +172,8 @@ def _store(sc: Scope, result: Plan) -> bool:
             if not is_regular_type(sc, param.type):
                 return False
             result.groups[stage].stored.append(param)
+    made = {p.name for steps in result.parallel for step in steps for p in step.stm.pat}
+    result.between = sum(name in made_by or name in made for name in stored)
     return True
 
 
@@ -252,7 +255,7 @@ class _Scheduler:
             return stm, "again" if cost(exp) <= CHEAP else "group"
         match exp:
             case Assert():
-                if is_known(self.sc, uses, self.known):
+                if is_known(self.sc, uses, self.known) and cannot_fail(exp.cond):
                     return Stm(stm.pat, self.guarded(exp), stm.prov), "hoisted"
                 return stm, "group"
             case Index(array, _):
@@ -286,13 +289,8 @@ class _Scheduler:
 
     def guarded(self, check: Assert) -> Assert:
         """An assertion for the whole nest: it must not fail where the nest has no points."""
-        cond = check.cond
-        for width in widths(self.nest):
-            if width.constant is None:
-                empty = Bin("<=", "i64", se_of(width), Lit(0, "i64"))
-                cond = Bin("||", "bool", empty, cond)
-            elif width.constant <= 0:
-                cond = Lit(True, "bool")
+        empty = is_empty(self.nest)
+        cond = check.cond if empty is None else Bin("||", "bool", empty, check.cond)
         return Assert(cond, check.message)
 
 

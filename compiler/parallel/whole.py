@@ -33,7 +33,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import free
-from compiler.parallel.analyse import is_known
+from compiler.parallel.analyse import cannot_fail, is_known
 from compiler.parallel.build import ONE, ZERO, prim_type, shape_of, var, with_dims
 from compiler.parallel.nest import (
     At,
@@ -64,7 +64,7 @@ def whole(
         value = value.name
     (pat,) = out_params(sc, widths(nest), (type_,), (wish,))
     if not isinstance(value, str):
-        if is_known(sc, free((value,))):
+        if is_known(sc, free((value,))) and cannot_fail(value):
             return [emit(sc, (pat,), Replicate(widths(nest), value), prov)], pat.name
         return seg_map(sc, nest, (), (value,), (pat,), (type_,), prov), pat.name
     root = sc.resolve(value)
@@ -111,6 +111,20 @@ def elements(sc: Scope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]
     sc.sources[name] = At(value, own)
     sc.types[name] = Scalar(prim)
     return inner, Var(name, prim)
+
+
+def spread(sc: Scope, stm: Stm) -> list[Stm]:
+    """A copy, iota or replicate at the level of a block: its threads share the elements."""
+    (pat,) = stm.pat
+    stand_in = sc.ctx.fresh(pat.name)
+    if isinstance(stm.exp, Copy):
+        sc.sources[stand_in] = At(stm.exp.array, ())
+    else:
+        sc.sources[stand_in] = Stm((Param(stand_in, pat.type),), stm.exp, stm.prov)
+        sc.defs[stand_in] = stm.exp
+    inner, element = elements(sc, (), stand_in, pat.type)
+    scalar = Scalar(prim_type(pat.type))
+    return seg_map(sc, inner, (), (element,), (pat,), (scalar,), stm.prov)
 
 
 def update(
