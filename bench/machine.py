@@ -1,0 +1,47 @@
+"""What a figure was measured on, and where figures are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results"
+EXAMPLES = ROOT / "app" / "examples"
+
+
+def describe() -> dict[str, Any]:
+    """The processor, the number of cores, the versions, the day."""
+    model = platform.processor()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {
+        "processor": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "commit": commit.stdout.strip(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def save(name: str, command: str, figures: Any) -> Path:
+    """Write figures as JSON, with the machine and the command that made them."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    data = {"machine": describe(), "command": command, "figures": figures}
+    path.write_text(json.dumps(data, indent=2) + "\n")
+    return path
