@@ -139,7 +139,7 @@ class Arrays(Control):
         inclusive = kind == "..."
         if step == ONE:
             total = self.poly(distance)
-            if not self.is_nonneg(total):
+            if not self.facts.is_nonneg(total):
                 self.check(Bin("<=", "i64", start, stop), text)
             return total + 1 if inclusive else total
         if step == MINUS_ONE and not inclusive:
@@ -198,20 +198,15 @@ class Arrays(Control):
         if isinstance(at, Bin) and at.op == "%" and poly_of(at.rhs) == size:
             return TRUE
         poly = self.index_poly(at)
-        low: SE = Bin("<=", "i64", ZERO, at)
-        high: SE = Bin("<", "i64", at, se_of(size))
-        if poly is not None:
-            if self.is_nonneg(poly):
-                low = TRUE
-            if self.is_nonneg(size - 1 - poly):
-                high = TRUE
-        return both(low, high)
+        low, high = (False, False) if poly is None else self.facts.fits(poly, size)
+        return both(
+            TRUE if low else Bin("<=", "i64", ZERO, at),
+            TRUE if high else Bin("<", "i64", at, se_of(size)),
+        )
 
     def index_poly(self, at: SE) -> Poly | None:
         """An index as a polynomial of names whose range may be known."""
-        if isinstance(at, Conv) and isinstance(at.arg, Var) and at.arg.name in self.upper:
-            return Poly.var(at.arg.name)
-        poly = poly_of(at)
+        poly = self.facts.poly(at)
         return None if poly is None else poly.subst(self.defined)
 
     def slice_dim(self, dim: ty.IndexSlice, size: Poly) -> tuple[DimSlice, SE, Message]:
@@ -246,11 +241,11 @@ class Arrays(Control):
         first, last = self.poly(start), self.poly(stop)
         count = last - first
         inside: SE = TRUE
-        if not self.is_nonneg(first):
+        if not self.facts.is_nonneg(first):
             inside = both(inside, Bin("<=", "i64", ZERO, start))
-        if not self.is_nonneg(count):
+        if not self.facts.is_nonneg(count):
             inside = both(inside, Bin("<=", "i64", start, stop))
-        if not self.is_nonneg(size - last):
+        if not self.facts.is_nonneg(size - last):
             inside = both(inside, Bin("<=", "i64", stop, se_of(size)))
         ok = either(Bin("==", "i64", start, stop), inside) if inside != TRUE else inside
         return DimSlice(start, count, ONE), ok, words
@@ -291,12 +286,17 @@ class Arrays(Control):
             ok = both(Bin("!=", "i64", step, ZERO), ok)
         return DimSlice(start, count, step), ok, words
 
-    def check_place(self, place: Place) -> None:
-        """Assert that the positions are inside."""
+    def check_place(self, place: Place, shape: tuple[Poly, ...]) -> None:
+        """Assert that the positions are inside; plain variables are indices from here on."""
         cond: SE = TRUE
         for check in place.checks:
             cond = both(cond, check)
         self.check(cond, place.text)
+        for dim, size in zip(place.dims, shape, strict=False):
+            if isinstance(dim, DimFix):
+                at = dim.at.arg if isinstance(dim.at, Conv) else dim.at
+                if isinstance(at, Var):
+                    self.facts.index(at.name, size)
 
     # --- reading and writing -----------------------------------------------------------------
 
@@ -309,7 +309,7 @@ class Arrays(Control):
         self.prov = (e.span,)
         place = self.place(e.dims, first.shape)
         self.prov = (e.span,)
-        self.check_place(place)
+        self.check_place(place, first.shape)
         if not leaves(e.type):
             return ()
         names = self.names(hint or self.part_name(e, first), (end for _, _, end in leaves(e.type)))
@@ -352,7 +352,7 @@ class Arrays(Control):
         place = self.place(e.dims, first.shape)
         new = self.lower(e.value)
         self.prov = (e.span,)
-        self.check_place(place)
+        self.check_place(place, first.shape)
         if not new:
             return value
         hint = hint or (e.array.name if isinstance(e.array, ty.Var) else "")

@@ -21,6 +21,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Lit, Operand, Param, Stm, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.lower.facts import Facts
 from compiler.lower.leaves import leaves
 
 Shape = tuple[Poly, ...]
@@ -81,6 +82,17 @@ def show_shape(shape: Iterable[Poly]) -> Message:
     return tuple(parts)
 
 
+def merge_words(message: Message) -> Message:
+    """A message without two texts side by side."""
+    parts: list[str | SE] = []
+    for part in message:
+        if isinstance(part, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
 class Builder:
     """The state of lowering one function."""
 
@@ -94,13 +106,11 @@ class Builder:
         self.unsafe = False
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
-        self.upper: dict[Name, Poly] = {}
-        """Integer names that count from 0 up to, not including, this."""
         self.iotas: dict[Name, Poly] = {}
         """Arrays `0, 1, .. n-1` and their `n`."""
-        self.nonneg: set[Name] = set()
         self.named: list[dict[SE, Name]] = [{}]
-        """By open block: size expressions that have a name already."""
+        """By open block: i64 expressions that have a name already."""
+        self.facts = Facts()
         self.careful = False
         """Copy borrowed arrays when they get a name."""
         self.lent: set[Name] = set()
@@ -166,8 +176,8 @@ class Builder:
             return leaf
         return self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape, hint or base_of(leaf.name))
 
-    def atom(self, se: SE, hint: str = "") -> SE:
-        """`se` as a literal or variable."""
+    def bound(self, se: SE, hint: str = "") -> SE:
+        """`se` under a name of its own, unless it is a literal or variable."""
         if isinstance(se, Lit | Var):
             return se
         prim = prim_of(se)
@@ -178,20 +188,28 @@ class Builder:
                 poly = poly.subst(self.defined)
                 if len(poly.terms) <= 3:
                     self.defined[var.name] = poly
-            else:
-                self.named[-1].setdefault(se, var.name)
+            self.named[-1].setdefault(se, var.name)
         return var
+
+    def atom(self, se: SE, hint: str = "") -> SE:
+        """`se` as a literal or variable; equal i64 expressions share a name."""
+        for block in self.named:
+            if se in block:
+                return Var(block[se], "i64")
+        return self.bound(se, hint)
 
     def open(self) -> list[Stm]:
         """Start a block; hand the answer to `close`."""
         outer, self.stms = self.stms, []
         self.named.append({})
+        self.facts.open()
         return outer
 
     def close(self, outer: list[Stm]) -> list[Stm]:
         """End a block; its statements."""
         inner, self.stms = self.stms, outer
         self.named.pop()
+        self.facts.close()
         return inner
 
     # --- sizes -------------------------------------------------------------------------------
@@ -199,14 +217,11 @@ class Builder:
     def poly(self, se: SE, hint: str = "") -> Poly:
         """An i64 expression as a size; what is no polynomial gets a name, equal things the same."""
         poly = poly_of(se)
-        if poly is not None:
-            return poly.subst(self.defined)
-        for block in self.named:
-            if se in block:
-                return Poly.var(block[se])
-        var = self.scalar(se, "i64", hint or "n")
-        self.named[-1][se] = var.name
-        return Poly.var(var.name)
+        if poly is None:
+            poly = poly_of(self.atom(se, hint or "n"))
+        if poly is None:
+            raise CompilerBug("a size that is no i64")
+        return poly.subst(self.defined)
 
     def size(self, s: Size) -> Poly:
         """A declared size."""
@@ -265,31 +280,11 @@ class Builder:
     # --- checks ------------------------------------------------------------------------------
 
     def check(self, cond: SE, message: Message) -> None:
-        """Stop with `message` unless `cond`."""
-        if not self.unsafe and cond != TRUE:
-            self.emit((), ir.Assert(cond, message))
-
-    def is_nonneg(self, poly: Poly) -> bool:
-        """Whether `poly` is shown to be at least 0 by the ranges of indices and sizes."""
-        for _ in range(4):
-            worst: Name | None = None
-            rising: set[Name] = set()
-            for mono, coeff in poly.terms.items():
-                names = [n for n, _ in mono]
-                if any(n not in self.nonneg and n not in self.upper for n in names):
-                    return False
-                if coeff > 0:
-                    rising.update(names)
-                else:
-                    worst = next((n for n in names if n in self.upper), None)
-                    if worst is None:
-                        return False
-            if worst is None:
-                return True
-            if worst in rising:
-                return False
-            poly = poly.subst({worst: self.upper[worst] - 1})
-        return False
+        """Stop with `message` unless `cond`; not twice for the same."""
+        if self.unsafe or cond == TRUE or self.facts.is_known(cond):
+            return
+        self.emit((), ir.Assert(cond, merge_words(message)))
+        self.facts.assume(cond)
 
     def expect(self, leaf: Leaf, shape: Shape, what: Message = ()) -> Leaf:
         """`leaf` with the given shape: itself, or checked and reshaped."""

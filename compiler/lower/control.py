@@ -82,9 +82,11 @@ class Control(Exps):
     ) -> Value:
         """One of two values: a `Select` if both are cheap and cannot fail, else an `If`."""
         outer = self.open()
+        self.facts.learn(cond, True)
         first = then()
         first_stms = self.close(outer)
         outer = self.open()
+        self.facts.learn(cond, False)
         second = orelse()
         second_stms = self.close(outer)
         self.prov = (e.span,)
@@ -170,7 +172,7 @@ class Control(Exps):
             if known is not None and not any(names & known.names() for names in inside):
                 return known
         name = self.name(dim.name if isinstance(dim, SizeVar) else "n")
-        self.nonneg.add(name)
+        self.facts.sizes.add(name)
         new.append((name, [se_of(have[0]), se_of(have[1])]))
         return Poly.var(name)
 
@@ -236,7 +238,7 @@ class Control(Exps):
                 size = dim.name if isinstance(dim, SizeVar) else ""
                 if size in e.sizes and size not in heads and isinstance(leaf, Arr):
                     heads[size] = self.name(size)
-                    self.nonneg.add(heads[size])
+                    self.facts.sizes.add(heads[size])
                     self.sizes[size] = Poly.var(heads[size])
                     starts.append(se_of(leaf.shape[at]))
                 shape.append(self.size(dim))
@@ -306,7 +308,7 @@ class Control(Exps):
         after = {head: self.name(head) for head in heads.values()}
         final = {head: Poly.var(name) for head, name in after.items()}
         shapes = [tuple(p.subst(final) for p in shape) for shape in shapes]
-        self.nonneg.update(after.values())
+        self.facts.sizes.update(after.values())
         hint = hint or (self.pat_hint(e.pat) and base_of(self.pat_hint(e.pat)))
         if hint or not isinstance(e.pat, ty.PRecord):
             names = self.names(hint or "r", (end for _, _, end in leaves(e.pat.type)))
@@ -347,12 +349,12 @@ class Control(Exps):
                     wide = Conv(prim, "i64", bound)
                     limit = Poly.var(self.named[0][wide]) if wide in self.named[0] else None
                 if limit is not None:
-                    self.upper[index] = limit.subst(self.defined)
+                    self.facts.index(index, limit.subst(self.defined))
                 return ir.ForLoop(index, prim, bound)
             case ty.ForIn(pat, _):
                 index = self.ctx.fresh("i")
                 at = Var(index, "i64")
-                self.upper[index] = _poly(bound)
+                self.facts.index(index, _poly(bound))
                 row = tuple(self.row(x, at) for x in rows if isinstance(x, Arr))
                 self.bind_pat(pat, row if leaves(pat.type) else ())
                 return ir.ForLoop(index, "i64", bound)

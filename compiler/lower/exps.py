@@ -184,7 +184,7 @@ class Exps(Builder):
             self.env[pat.name] = tuple(
                 self.own(leaf)
                 if isinstance(leaf, Arr)
-                else self.atom(leaf, name if len(value) == 1 else f"{name}{end}")
+                else self.bound(leaf, name if len(value) == 1 else f"{name}{end}")
                 for leaf, name, (_, _, end) in zip(value, names, ends, strict=True)
             )
         elif isinstance(pat, ty.PRecord):

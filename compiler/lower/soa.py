@@ -127,7 +127,7 @@ class Soa(Soacs):
         names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
         names += self.names(hint or "r", ends)
         pat, value = self.instance_params(fun.results, names, mapping)
-        self.nonneg.update(names[:extra])
+        self.facts.sizes.update(names[:extra])
         self.emit(pat, ir.Call(fun.name, operands))
         return value[extra:]
 
@@ -209,7 +209,7 @@ class Soa(Soacs):
         for name in code.size_params:
             mine = self.name(name)
             self.sizes[name] = Poly.var(mine)
-            self.nonneg.add(mine)
+            self.facts.sizes.add(mine)
             size_params.append(Param(mine, I64))
         params = self.parameters(code, size_params)
         body = self.lower(code.body)
@@ -247,7 +247,7 @@ class Soa(Soacs):
                     if not poly.names() <= in_scope:
                         size_params.append(Param(self.ctx.fresh("n"), I64))
                         new[at] = Poly.var(size_params[-1].name)
-                        self.nonneg.add(size_params[-1].name)
+                        self.facts.sizes.add(size_params[-1].name)
                         self.extra.append((len(params) + len(shapes), at))
                 shapes.append(tuple(new))
             value = self.params([name for name, _ in pairs], pat.type, shapes)

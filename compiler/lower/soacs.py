@@ -63,7 +63,7 @@ class Soacs(Arrays):
             result.append(Var(name, array.prim))
             count = self.iotas.get(array.name)
             if count is not None:
-                self.upper[name] = count
+                self.facts.index(name, count)
         self.bind_pat(pat, tuple(result))
         return tuple(result)
 
@@ -82,8 +82,8 @@ class Soacs(Arrays):
         result_type = fn.type_args[1]
         declared = leaves(result_type)
         stated = self.lambda_shapes(result_type)
-        params = self.row_params(lam.params[0], xs)
         outer = self.open()
+        params = self.row_params(lam.params[0], xs)
         body = self.lower(lam.body)
         self.prov = (e.span,)
         if declared and not self.stms and all(x in params for x in body):
@@ -274,13 +274,13 @@ class Soacs(Arrays):
     def count(self, e: ty.Exp) -> Poly:
         """A number of elements, asserted not to be negative."""
         n = self.poly(self.se(e, "n"), "n")
-        if not self.is_nonneg(n):
+        if not self.facts.is_nonneg(n):
             number = se_of(n)
             text = ("Range 0..1..<", number, " is invalid.")
             self.check(Bin("<=", "i64", ZERO, number), text)
             name = n.as_name
             if name is not None:
-                self.nonneg.add(name)
+                self.facts.sizes.add(name)
         return n
 
     def iota(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:

@@ -1,0 +1,156 @@
+"""What is known about integers at a point of the program, to leave out checks that cannot fail.
+
+Two kinds of names have a known range: sizes (not negative) and indices of loops and of maps over
+`0..<n`. Conditions of branches and assertions add linear facts about such names; about others
+nothing is believed, because their arithmetic may wrap around.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name
+from compiler.ir.nodes import SE, Bin, Conv, Un, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+
+RECENT = 24
+"""How many facts a proof tries."""
+SMALL = 1 << 31
+"""Coefficients and constants beyond this are not reasoned about."""
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+class Facts:
+    """Ranges, facts and assertions, by block."""
+
+    def __init__(self) -> None:
+        self.upper: dict[Name, Poly] = {}
+        """Integer names that count from 0 up to, not including, this."""
+        self.sizes: set[Name] = set()
+        """i64 names that are not negative."""
+        self.least: list[Poly] = []
+        """Polynomials that are at least 0."""
+        self.asserted: set[SE] = set()
+        self._marks: list[tuple[int, set[SE], dict[Name, Poly]]] = []
+
+    def open(self) -> None:
+        """Start a block: what is learnt in it is forgotten at its end."""
+        self._marks.append((len(self.least), set(), self.upper))
+
+    def close(self) -> None:
+        """End a block."""
+        count, asserted, upper = self._marks.pop()
+        del self.least[count:]
+        self.asserted -= asserted
+        self.upper = upper
+
+    # --- learning ----------------------------------------------------------------------------
+
+    def is_known(self, cond: SE) -> bool:
+        """Whether this very condition has been asserted."""
+        return cond in self.asserted
+
+    def assume(self, cond: SE) -> None:
+        """An asserted condition holds from here on."""
+        if cond not in self.asserted:
+            self.asserted.add(cond)
+            if self._marks:
+                self._marks[-1][1].add(cond)
+        self.learn(cond, True)
+
+    def index(self, name: Name, size: Poly) -> None:
+        """`0 <= name < size` in the current block."""
+        if name not in self.upper:
+            self.upper = {**self.upper, name: size}
+
+    def learn(self, cond: SE, holds: bool) -> None:
+        """Facts that follow from a condition or its negation."""
+        match cond:
+            case Bin("&&", _, a, b) if holds:
+                self.learn(a, True)
+                self.learn(b, True)
+            case Bin("||", _, a, b) if not holds:
+                self.learn(a, False)
+                self.learn(b, False)
+            case Un("not", "bool", a):
+                self.learn(a, not holds)
+            case Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, _, a, b):
+                left, right = self.poly(a), self.poly(b)
+                if left is not None and right is not None:
+                    self._compare(op if holds else _NEGATED[op], left, right)
+
+    def _compare(self, op: str, a: Poly, b: Poly) -> None:
+        gap = b - a
+        if not self._is_tame(gap):
+            return
+        match op:
+            case "<":
+                self.least.append(gap - 1)
+            case "<=":
+                self.least.append(gap)
+            case ">":
+                self.least.append(-gap - 1)
+            case ">=":
+                self.least.append(-gap)
+            case "==":
+                self.least += [gap, -gap]
+            case "!=":
+                if self.is_nonneg(gap):
+                    self.least.append(gap - 1)
+                elif self.is_nonneg(-gap):
+                    self.least.append(-gap - 1)
+
+    def poly(self, se: SE) -> Poly | None:
+        """An integer expression as a polynomial of names, i64 or of known range."""
+        if isinstance(se, Var) and se.name in self.upper:
+            return Poly.var(se.name)
+        if isinstance(se, Conv) and isinstance(se.arg, Var) and se.arg.name in self.upper:
+            return Poly.var(se.arg.name)
+        return poly_of(se)
+
+    def _is_tame(self, poly: Poly) -> bool:
+        """Linear, with small coefficients, over names of known range."""
+        for mono, coeff in poly.terms.items():
+            if abs(coeff) > SMALL or len(mono) > 1:
+                return False
+            if mono and not self._is_ranged(mono[0][0]):
+                return False
+        return True
+
+    def _is_ranged(self, name: Name) -> bool:
+        return name in self.sizes or name in self.upper
+
+    # --- proving -----------------------------------------------------------------------------
+
+    def is_nonneg(self, poly: Poly) -> bool:
+        """Whether `poly` is shown to be at least 0, by ranges and one fact."""
+        if self._by_range(poly):
+            return True
+        if not self.least or not self._is_tame(poly):
+            return False
+        return any(self._by_range(poly - fact) for fact in self.least[: -RECENT - 1 : -1])
+
+    def _by_range(self, poly: Poly) -> bool:
+        for _ in range(4):
+            worst: Name | None = None
+            rising: set[Name] = set()
+            for mono, coeff in poly.terms.items():
+                names = [n for n, _ in mono]
+                if not all(self._is_ranged(n) for n in names):
+                    return False
+                if coeff > 0:
+                    rising.update(names)
+                else:
+                    worst = next((n for n in names if n in self.upper), None)
+                    if worst is None:
+                        return False
+            if worst is None:
+                return True
+            if worst in rising:
+                return False
+            poly = poly.subst({worst: self.upper[worst] - 1})
+        return False
+
+    def fits(self, poly: Poly, size: Poly) -> tuple[bool, bool]:
+        """Whether an index is shown not to be negative, and to be less than `size`."""
+        low, high = self.is_nonneg(poly), self.is_nonneg(size - 1 - poly)
+        return (low and (high or self._is_tame(poly)), high)
