@@ -17,6 +17,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.prim import DTYPE
 from compiler.ir import entry as entries
 from compiler.ir import nodes
+from compiler.ir.interp import Limits
 from compiler.ir.nodes import (
     Alloc,
     Array,
@@ -35,7 +36,6 @@ from compiler.ir.nodes import (
     Param,
     Prog,
     Replicate,
-    Scalar,
     Stm,
     Threshold,
     Update,
@@ -50,16 +50,18 @@ def run(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
+    limits: Limits = Limits(),  # noqa: B008
     thresholds: Mapping[str, int] | None = None,
     tracing: bool = True,
 ) -> tuple[list[Value], Trace]:
     """The entry point's results and what was touched on the way.
 
-    `args` are the external values in order. Raises RuntimeError_ for a failed assertion, an access
-    outside of a block, or a race (code `race`). Without `tracing` there is no race check.
+    `args` are the external values in order, `limits.bytes` bounds what is allocated in all. Raises
+    RuntimeError_ for a failed assertion, an access outside of a block (code `heap`), a race (code
+    `race`) or too long a run (kind `timeout`). Without `tracing` there is no race check.
     """
     fun = entries.find(prog, entry)
-    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, _STEPS)
+    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, _STEPS, limits)
     values = entries.bind(fun, args)
     machine.env.update(
         (name, value) for name, value in values.items() if isinstance(value, np.generic)
@@ -71,13 +73,8 @@ def run(
     with np.errstate(all="ignore"):
         results = machine.body(fun.body)
     machine.tracing = False
-    found: list[Value] = []
-    for param, result in zip(fun.results, results, strict=True):
-        if isinstance(param.type, Array):
-            assert isinstance(result, Place)
-            found.append(machine.read(result).reshape(result.lmad.shape))
-        elif isinstance(param.type, Scalar):
-            found.append(DTYPE[param.type.prim].type(result))
+    shown = [results[k] for k in entries.visible_results(fun)]
+    found = [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Place) else x for x in shown]
     return found, machine.trace
 
 

@@ -46,14 +46,14 @@ LIMIT = 4096
 """At most so many cells, or pairs of a thread and a cell, in one answer."""
 
 
-def describe(prog: Prog) -> list[Data]:
-    """Per function its blocks, arrays and kernels, each in order of the program.
+def describe(prog: Prog) -> Data:
+    """Under `functions`, for each its name, blocks, arrays and kernels, in order of the program.
 
     A block: name, prim, space, count (elements), bytes, kind (`parameter`, `alloc` or `carried`),
     src. An array: name, prim, shape, block, lmad, symbols (what its picture needs values for), src.
     A kernel: name (of its first result), kind, level, space, src.
     """
-    return [_function(fun) for fun in prog.funs]
+    return {"functions": [_function(fun) for fun in prog.funs]}
 
 
 def _function(fun: Function) -> Data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import scalar
+from compiler.ir.interp import Limits
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
@@ -38,9 +40,6 @@ from compiler.storage.trace import Frame, Trace
 
 Cells = npt.NDArray[np.int64]
 Number = int | float | bool
-
-MAX_BYTES = 1 << 31
-"""A run that allocates more in all is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,15 @@ class Machine:
         funs: Mapping[str, Function],
         thresholds: Mapping[str, int],
         steps: Mapping[type, StepOf],
+        limits: Limits,
     ) -> None:
         self.funs = funs
         self.thresholds = thresholds
         self.steps = steps
         """What a statement does, by the class of its expression; others are numbers."""
+        self.limits = limits
+        self._stop = None if limits.seconds is None else time.monotonic() + limits.seconds
+        self._ticks = 0
         self.tracing = False
         self.env: dict[Name, Any] = {}
         """Numbers, blocks, and arrays' places, by name."""
@@ -102,6 +105,11 @@ class Machine:
     def stms(self, code: Sequence[Stm]) -> None:
         """Run statements in order."""
         steps = self.steps
+        self._ticks += 1
+        if self._ticks & 63 == 0 and self._stop is not None and time.monotonic() > self._stop:
+            error = self.fail(f"The run was stopped after {self.limits.seconds} seconds.")
+            error.kind = "timeout"
+            raise error
         for stm in code:
             self.prov = stm.prov
             step = steps.get(type(stm.exp))
@@ -149,8 +157,8 @@ class Machine:
         """A fresh block, filled with a pattern."""
         size = max(count, 0) * DTYPE[prim].itemsize
         self.trace.allocated += size
-        if self.trace.allocated > MAX_BYTES:
-            raise self.fail(f"The run allocates more than {MAX_BYTES} bytes.", "memory")
+        if self.trace.allocated > self.limits.bytes:
+            raise self.fail(f"The run allocates more than {self.limits.bytes} bytes.", "memory")
         cells = np.full(size, 0x5A, dtype=np.uint8).view(DTYPE[prim])
         if prim == "bool":
             cells = np.ones(max(count, 0), dtype=np.bool_)

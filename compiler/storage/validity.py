@@ -8,12 +8,14 @@ floating point may differ by rounding, because the two need not add up in the sa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.ir import interp
+from compiler.ir.interp import Limits
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.storage import heap
@@ -37,45 +39,84 @@ class Validity:
     writes: int = 0
     kernels: int = 0
 
+    def data(self) -> dict[str, Any]:
+        """The outcome as plain data, with `valid` as a bool."""
+        return {"valid": self.verdict == "valid", **asdict(self)}
+
 
 def check(
-    prog: Prog, entry: str, args: Sequence[Value], thresholds: Mapping[str, int] | None = None
+    prog: Prog,
+    entry: str,
+    args: Sequence[Value],
+    limits: Limits = Limits(),  # noqa: B008
+    thresholds: Mapping[str, int] | None = None,
 ) -> Validity:
     """Run both semantics on `args`, the external values of the entry point, and compare."""
     try:
-        expected = interp.run(prog, entry, args)
+        expected = interp.run(prog, entry, args, limits, thresholds)
     except RuntimeError_ as error:
-        return _both_fail(prog, entry, args, thresholds, error)
+        return _both_fail(prog, entry, args, limits, thresholds, error)
+    return against(prog, entry, args, expected, limits, thresholds)
+
+
+def against(
+    prog: Prog,
+    entry: str,
+    args: Sequence[Value],
+    expected: Sequence[Value],
+    limits: Limits = Limits(),  # noqa: B008
+    thresholds: Mapping[str, int] | None = None,
+) -> Validity:
+    """Run the heap semantics and compare with results that are known."""
     try:
-        found, trace = heap.run(prog, entry, args, thresholds)
+        found, trace = heap.run(prog, entry, args, limits, thresholds)
     except CompilerBug as error:
         return Validity("invalid", error.message)
     except RuntimeError_ as error:
-        verdict = "race" if error.code == "race" else "invalid"
-        return Validity(verdict, error.message)
-    counts = (
+        if error.kind == "timeout":
+            raise
+        return Validity("race" if error.code == "race" else "invalid", error.message)
+    same = compare(found, expected)
+    return Validity(
+        "valid" if same["valid"] else "invalid",
+        same["because"],
         trace.allocated,
         sum(map(len, trace.reads.values())),
         sum(map(len, trace.writes.values())),
         len(trace.kernels),
     )
+
+
+def verdict(
+    prog: Prog, entry: str, args: Sequence[Value], expected: Sequence[Value]
+) -> dict[str, Any]:
+    """What `against` finds, as plain data."""
+    return against(prog, entry, args, expected).data()
+
+
+def compare(found: Sequence[Value], expected: Sequence[Value]) -> dict[str, Any]:
+    """Whether results are as expected: `valid`, and `because` in a sentence."""
+    if len(found) != len(expected):
+        because = f"There are {len(found)} results instead of {len(expected)}."
+        return {"valid": False, "because": because}
     for k, (want, got) in enumerate(zip(expected, found, strict=True)):
         if not agree(want, got):
-            because = f"Result {k} is {_short(want)} by value and {_short(got)} in the heap."
-            return Validity("invalid", because, *counts)
-    return Validity("valid", "Values and heap give the same results.", *counts)
+            because = f"Result {k} is {_short(got)} and should be {_short(want)}."
+            return {"valid": False, "because": because}
+    return {"valid": True, "because": "The results are those of the program's meaning."}
 
 
 def _both_fail(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
+    limits: Limits,
     thresholds: Mapping[str, int] | None,
     error: CompileError,
 ) -> Validity:
     """A run that fails by value must fail in the heap as well."""
     try:
-        heap.run(prog, entry, args, thresholds)
+        heap.run(prog, entry, args, limits, thresholds)
     except CompileError:
         return Validity("valid", f"Both stop: {error.message}")
     return Validity(
