@@ -445,7 +445,10 @@ def _combined(
     outers = [outer_shape(d, r) or (1,) * level for d, r in zip(dests, ranks, strict=True)]
     outer = np.broadcast_shapes(points[:level], *outers)
     points = outer + points[level:]
-    results = [np.array(widened(d, r, outer)) for d, r in zip(dests, ranks, strict=True)]
+    # In row-major order whatever the operands had: the cells below must be views.
+    results = [
+        np.array(widened(d, r, outer), order="C") for d, r in zip(dests, ranks, strict=True)
+    ]
     fixed = level + first
     extents = results[0].shape[: fixed + op.rank]
     chosen = np.ones(points, np.bool_) if mask is None else np.broadcast_to(mask, points)
