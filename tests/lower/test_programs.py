@@ -17,6 +17,7 @@ from compiler.base.errors import CompileError
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir import interp
+from compiler.ir.entry import find
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
@@ -43,14 +44,18 @@ def test_lowered_programs_are_well_formed(path: Path) -> None:
     ("path", "case"), CASES, ids=[f"{p.stem}-{c.entry}-{k}" for k, (p, c) in enumerate(CASES)]
 )
 def test_programs_give_what_they_say(path: Path, case: blocks.Case) -> None:
+    prog = lowered(path)
+    fun = find(prog, case.entry)
+    arguments = case.arguments(fun)
     if case.error is not None:
         with pytest.raises(CompileError) as caught:
-            interp.run(lowered(path), case.entry, case.inputs)
+            interp.run(prog, case.entry, arguments)
         assert re.search(case.error, caught.value.message)
         return
-    assert case.output is not None
-    found = interp.run(lowered(path), case.entry, case.inputs)
-    assert [text(v) for v in found] == [text(v) for v in case.output]
+    expected = case.expected(fun)
+    assert expected is not None
+    found = interp.run(prog, case.entry, arguments)
+    assert [text(v) for v in found] == [text(v) for v in expected]
 
 
 def text(value: Value) -> str:

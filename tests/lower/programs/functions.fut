@@ -95,7 +95,7 @@ entry pipeline (xs: []i32): i32 = xs |> filter (\x -> x % 2 == 0) |> map (\x -> 
 -- ==
 -- entry: big_local
 -- input { 3i32 }
--- output { 16i32 }
+-- output { 19i32 }
 entry big_local (x: i32): i32 =
   let step (a: i32) =
     let b = if a > 100 then a - 1 else a + 1
