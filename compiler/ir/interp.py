@@ -3,8 +3,8 @@
 Parallel operators are evaluated for all their points at once. At level L a statement stands inside
 L parallel dimensions; a value of rank r is then a NumPy array whose last r dimensions are its own,
 after either none (the same for all points) or one dimension per level at which it was bound, of
-the level's width, or 1 where it does not vary. A mask says which points are active in a branch. Where
-points would need arrays of different shapes, `Irregular` sends a map back to one point at a time.
+the level's width, or 1 where it does not vary. A mask says which points are active in a branch.
+Where points would need arrays of different shapes, `Irregular` sends a map back to one at a time.
 
 Memory is erased: blocks have no value, and every array is a value of its own.
 """

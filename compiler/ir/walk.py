@@ -460,6 +460,20 @@ def count_uses(node: object, into: dict[Name, int] | None = None) -> dict[Name, 
     return counts
 
 
+def without_prov(prog: nodes.Prog) -> nodes.Prog:
+    """The same program without provenance, as its text form reads back."""
+
+    def bare(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+        return tuple(Stm(stm.pat, map_stms(stm.exp, bare)) for stm in stms)
+
+    return nodes.Prog(
+        tuple(
+            replace(fun, body=Body(bare(fun.body.stms), fun.body.results), prov=())
+            for fun in prog.funs
+        )
+    )
+
+
 # --- substitution and renaming ---------------------------------------------------------------
 
 Replacement = Operand | Poly

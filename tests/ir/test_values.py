@@ -1,0 +1,129 @@
+"""Values in Futhark's text and binary notation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from compiler.base.errors import UsageError
+from compiler.base.prim import DTYPE
+from compiler.ir import values
+
+ARRAYS = st.sampled_from(list(DTYPE.values())).flatmap(
+    lambda dtype: hnp.arrays(
+        dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)
+    )
+)
+
+
+def same(a: Any, b: Any) -> bool:
+    nan = a.dtype.kind == "f"
+    return bool(a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=nan))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ARRAYS, max_size=3))
+def test_both_notations_read_back(given_values: list[Any]) -> None:
+    text = "\n".join(map(values.show, given_values))
+    for found in (values.parse(text), values.from_binary(values.to_binary(given_values))):
+        assert len(found) == len(given_values)
+        assert all(map(same, found, given_values))
+
+
+@settings(max_examples=50, deadline=None)
+@given(hnp.arrays(np.int32, hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=12)))
+def test_numbers_without_type(array: Any) -> None:
+    plain = values.show(array).replace("i32", "")
+    (found,) = values.parse(plain)
+    assert same(found, array)
+    (wide,) = values.parse(plain, ("i64",))
+    assert same(wide, array.astype(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[1,2,3] 4i32", "[1i32, 2i32, 3i32]|4i32"),
+        ("-- a comment\n1.5 -- another", "1.5f64"),
+        ("0x1F 0xffu8 0b101i8 0xfi16", "31i32|255u8|5i8|15i16"),
+        ("1_000i64 1e3f32 2f32", "1000i64|1000.0f32|2.0f32"),
+        ("f32.nan -f64.inf f16.inf", "f32.nan|-f64.inf|f16.inf"),
+        ("true [false, true]", "true|[false, true]"),
+        ('"hi\\n"', "[104u8, 105u8, 10u8]"),
+        ("empty([0]i32) empty([2][0]f32)", "empty([0]i32)|empty([2][0]f32)"),
+        ("[[1,2],[3,4]]", "[[1i32, 2i32], [3i32, 4i32]]"),
+        ("[1, 2.5]", "[1.0f64, 2.5f64]"),
+        ("0.1f32 1e-10f32 3.4028235e38f32 0.1f16", "0.1f32|1e-10f32|3.4028235e+38f32|0.1f16"),
+        ("-9223372036854775808i64 18446744073709551615u64",
+         "-9223372036854775808i64|18446744073709551615u64"),
+        ("[-9223372036854775808i64, 9223372036854775807i64, 1i64, 1i64, 1i64, 1i64]",
+         "[-9223372036854775808i64, 9223372036854775807i64, 1i64, 1i64, 1i64, 1i64]"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_notation(text: str, shown: str) -> None:
+    assert "|".join(map(values.show, values.parse(text))) == shown
+
+
+LONG = ", ".join(["[1, 2]"] * 40)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("[[1,2],\n [3]]", "2:2", "not regular"),
+        (f"[[1], {LONG}]", "1:7", "not regular"),
+        (f"[[[1, 2]], {LONG}]", "1:12", "not regular"),
+        ("[1,2", "1:5", "Expected `,` or `]`"),
+        ("[]", "1:1", "empty([0]i32)"),
+        ("300u8", "1:1", "out of the range"),
+        (f"[{'1, ' * 60}9999999999]", "1:182", "out of the range"),
+        ("foo", "1:1", "Expected a value"),
+        ("[1i32, 2i64]", "1:8", "different types"),
+        ("[1i32 2i32]", "1:7", "Expected `,` or `]`"),
+        (f"[{'1 2, ' * 30}3]", "1:4", "Expected `,` or `]`"),
+        ("1.5i32", "1:1", "no integer"),
+        ("[1,,2]", "1:4", "Expected a value"),
+        ("empty([2]i32)", "1:1", "size of 0"),
+        ("empty([0]int)", "1:1", "no primitive type"),
+    ],
+)
+def test_errors_have_a_place(text: str, place: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        values.parse(text)
+    assert error.value.span.place == f"input:{place}"
+    assert says in error.value.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"b",
+        b"b\x02\x01 i32",
+        b"b\x02\x01 i32" + b"\x09" + b"\0" * 9,
+        b"b\x07\x00 i32\0\0\0\0",
+        b"b\x02\x01 i99" + b"\0" * 8,
+    ],
+)
+def test_bad_binary_is_refused(data: bytes) -> None:
+    with pytest.raises(UsageError):
+        values.from_binary(data)
+
+
+def test_either_format() -> None:
+    given_values = values.parse("[1,2] 3f32")
+    for data in (b" [1, 2] 3f32", values.to_binary(given_values)):
+        assert all(map(same, values.from_bytes(data), given_values))
+    with pytest.raises(UsageError, match="UTF-8"):
+        values.from_bytes(b"\xff\xfe")
+
+
+def test_a_million_elements_take_no_minute() -> None:
+    array = np.arange(300_000, dtype=np.int64).reshape(1000, 300) - 1000
+    (found,) = values.parse(values.show(array))
+    assert same(found, array)
