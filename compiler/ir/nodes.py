@@ -222,7 +222,7 @@ class Rearrange:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """The same elements in row-major order under a new shape of equal product; a view if possible."""
+    """The same elements in row-major order under a shape of equal product; a view if possible."""
 
     shape: tuple[Poly, ...]
     array: Name
@@ -275,19 +275,8 @@ class ArrayLit:
     elems: tuple[Operand, ...]
 
 
-ArrayOp = (
-    Index
-    | Slice
-    | Update
-    | Rearrange
-    | Reshape
-    | Copy
-    | Concat
-    | Iota
-    | Replicate
-    | Scratch
-    | ArrayLit
-)
+Fresh = Copy | Concat | Iota | Replicate | Scratch | ArrayLit
+ArrayOp = Index | Slice | Update | Rearrange | Reshape | Fresh
 
 # --- statements and control ------------------------------------------------------------------
 
@@ -484,8 +473,8 @@ Soac = Map | Reduce | Scan | Scatter | Hist
 # --- parallel operators, after flattening ----------------------------------------------------
 
 Level = Literal["grid", "block", "thread"]
-"""`grid`: a kernel of its own; one point of the space per thread. `block`: inside a `grid` segmap
-whose level is `grid` and `per_block`, spread over the threads of one block. `thread`: sequential."""
+"""`grid`: a kernel of its own; one point of the space per thread. `block`: inside a segmap whose
+level is `grid` and `per_block`, spread over the threads of one block. `thread`: sequential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,9 +581,10 @@ class Function:
     """A top-level function. Sizes of array parameters are i64 parameters to their left.
 
     The first `implicit` parameters are sizes that a caller from outside does not give: they follow
-    from the shapes of the arrays that mention them. `results` name the results so that later ones can mention earlier ones; `unique` on a result:
-    it aliases no parameter. After memory is introduced, parameters and results of an entry are
-    preceded by their blocks, and arrays are row-major from offset 0 (thesis, procedure 4.1).
+    from the shapes of the arrays that mention them. `results` name the results so that later ones
+    can mention earlier ones; `unique` on a result: it aliases no parameter. After memory is
+    introduced, parameters and results of an entry are preceded by their blocks, and arrays are
+    row-major from offset 0 (thesis, procedure 4.1).
     """
 
     name: str
