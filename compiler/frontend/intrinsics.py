@@ -15,7 +15,9 @@ INTRINSICS: dict[str, str] = {
     "zip": "'a 'b [n]: (xs: [n]a) -> (ys: [n]b) -> [n](a, b)",
     "unzip": "'a 'b [n]: (xs: [n](a, b)) -> ([n]a, [n]b)",
     "scatter_1d": "'a [k] [n]: (dest: *[k]a) -> (is: [n]i64) -> (vs: [n]a) -> *[k]a",
-    "scatter_2d": "'a [k] [l] [n]: (dest: *[k][l]a) -> (is: [n](i64, i64)) -> (vs: [n]a) -> *[k][l]a",
+    "scatter_2d": (
+        "'a [k] [l] [n]: (dest: *[k][l]a) -> (is: [n](i64, i64)) -> (vs: [n]a) -> *[k][l]a"
+    ),
     "scatter_3d": (
         "'a [k] [l] [m] [n]: (dest: *[k][l][m]a) -> (is: [n](i64, i64, i64)) -> (vs: [n]a)"
         " -> *[k][l][m]a"

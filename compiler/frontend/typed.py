@@ -18,7 +18,7 @@ Encodings. An operator or built-in function that is not applied, such as `(+)` o
 a name or literal is bound by a `Let` around it). `x |> f` and `f <| x` are `Apply`; the other
 operators of the prelude are definitions. A partial application is an `Apply` with fewer arguments
 than the function takes, of `Arrow` type; it may be the `fn` of another `Apply`. A definition whose
-value is a function has parameters for all its arrows: `def f = map g` becomes `def f xs = map g xs`.
+value is a function has parameters for all its arrows: `def f = map g` is `def f xs = map g xs`.
 A definition without parameters is a constant; the names in its `ext` are sizes that are in scope
 wherever the constant is. A local function is a `LetFun`; `Var` carries its instance's arguments. A
 lambda or function value bound by `Let` is not polymorphic. Equality of records, arrays and sums has

@@ -9,6 +9,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
 from compiler.frontend.check.metas import ANY_SIZE
@@ -107,7 +108,7 @@ def finish(st: State, made: Made, dec: ast.ValDec) -> t.Def:
     is_entry = dec.kind == "entry" or dec.name == "main"
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
-    unique = definition.unique
+    unique = check_definition(definition, dec.ret is not None)
     scheme = made.scheme
     type_ = zonk.type(scheme.type)
     if unique != definition.unique:

@@ -1,0 +1,85 @@
+"""Aliases: which variables' memory a value may share.
+
+A value of record type has aliases per field; any other value that may hold an array has one set of
+names; scalars have the empty set. A variable's own name is among the aliases of its value.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name
+from compiler.frontend import typed as t
+from compiler.frontend.types import PrimT, Record, Type
+
+Names = frozenset[Name]
+NONE: Names = frozenset()
+Aliases = Names | dict[str, "Aliases"]
+
+
+def spread(type_: Type, names: Names) -> Aliases:
+    """A value of `type_` all of whose arrays may share memory with `names`."""
+    if isinstance(type_, PrimT):
+        return NONE
+    if isinstance(type_, Record):
+        return {f: spread(u, names) for f, u in type_.fields}
+    return names
+
+
+def flat(aliases: Aliases) -> Names:
+    """All names in it."""
+    if isinstance(aliases, frozenset):
+        return aliases
+    if not aliases:
+        return NONE
+    return NONE.union(*[flat(a) for a in aliases.values()])
+
+
+def both(a: Aliases, b: Aliases) -> Aliases:
+    """What may be one or the other."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return {f: both(x, b[f]) if f in b else x for f, x in a.items()}
+    return flat(a) | flat(b)
+
+
+def with_name(aliases: Aliases, type_: Type, name: Name) -> Aliases:
+    """The aliases of a variable `name` that is bound to a value with these."""
+    if isinstance(type_, PrimT):
+        return NONE
+    if isinstance(type_, Record):
+        return {f: with_name(field(aliases, f), u, name) for f, u in type_.fields}
+    return flat(aliases) | {name}
+
+
+def field(aliases: Aliases, name: str) -> Aliases:
+    """The aliases of a field."""
+    if isinstance(aliases, dict):
+        return aliases.get(name, NONE)
+    return aliases
+
+
+def with_field(aliases: Aliases, path: tuple[str, ...], new: Aliases) -> Aliases:
+    """The aliases of a record in which one field has been replaced."""
+    if not path:
+        return new
+    if not isinstance(aliases, dict):
+        return aliases | flat(new)
+    inner = with_field(aliases.get(path[0], NONE), path[1:], new)
+    return {**aliases, path[0]: inner}
+
+
+def leaves(aliases: Aliases) -> list[Names]:
+    """The sets of all fields, from left to right."""
+    if isinstance(aliases, frozenset):
+        return [aliases]
+    return [names for a in aliases.values() for names in leaves(a)]
+
+
+def pattern_variables(pat: t.Pat) -> list[t.PVar]:
+    """The variables that a pattern binds."""
+    match pat:
+        case t.PVar():
+            return [pat]
+        case t.PRecord(fields=fields):
+            return [v for _, p in fields for v in pattern_variables(p)]
+        case t.PConstr(args=args):
+            return [v for p in args for v in pattern_variables(p)]
+    return []
