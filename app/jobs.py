@@ -39,8 +39,8 @@ OPS: dict[str, Op] = {
         Op("show", "Compile: stages as text lines, counts, remarks.", ("stages?", "options?")),
         Op(
             "memory",
-            "An array's place in memory, for given sizes.",
-            ("stage", "array?", "values?", "options?"),
+            "Blocks and arrays; an array's cells, or a kernel's, for given sizes.",
+            ("stage", "array?", "kernel?", "values?", "options?"),
         ),
         Op("tuning", "The tree of code versions under their thresholds.", ("options?",)),
         Op(
@@ -71,6 +71,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "backend": (str,),
     "stage": (str,),
     "array": (str,),
+    "kernel": (str,),
     "stages": (list,),
     "options": (dict,),
     "values": (dict,),
@@ -144,9 +145,11 @@ class Jobs:
         last: Answer = {}
         stages: dict[str, Any] = {}
         for last in self._answers(op, request):
-            fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
-            stages.update(fresh)
-            yield {**last, "stages": fresh} if name == "show" else last
+            if name == "show":
+                fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
+                stages.update(fresh)
+                last = {**last, "stages": fresh}
+            yield last
         outcome = "ok" if last.get("ok") else str(last.get("error", {}).get("kind", "internal"))
         self._metrics.job(name, outcome, time.perf_counter() - began)
         whole = {**last, "stages": stages} if name == "show" else last

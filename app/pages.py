@@ -30,7 +30,8 @@ blueprint = Blueprint("pages", __name__)
 def index() -> str:
     """The page, with the first example (or what this browser had last)."""
     examples = parts().examples()
-    return _ide(example=examples[0] if examples else None)
+    front = [example for example in examples if example.name == current_app.config["FRONT_EXAMPLE"]]
+    return _ide(example=next(iter(front or examples), None))
 
 
 @blueprint.get("/examples/<name>")

@@ -182,7 +182,8 @@ def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
     stages: dict[str, Any] = {}
     last: dict[str, Any] = {}
     for last in answers:
-        stages.update(last.get("stages") or {})
+        if isinstance(last.get("stages"), dict):
+            stages.update(last["stages"])
     return {**last, "stages": stages} if stages else last
 
 

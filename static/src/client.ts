@@ -1,7 +1,7 @@
 // The only file that calls the server.
 import type {
-  Checked, Example, Failure, Frozen, MemoryAnswer, Options, Remark, RunAnswer, RunRequest, Shown,
-  Stage, StageInfo,
+  CellsAnswer, Checked, Example, Failure, Forest, Frozen, MemoryAnswer, Options, Remark, RunAnswer, RunRequest,
+  Shown, Stage, StageInfo, ThreadsAnswer,
 } from "./types";
 
 export type Answer<T> = T | Failure;
@@ -75,15 +75,27 @@ export function generate(
   return post("generate", { source, options, entry, sizes, seed });
 }
 
-export function memory(
-  source: string, options: Options, stage: string, array: string | null, values: Record<string, number>,
-): Promise<Answer<MemoryAnswer>> {
-  return post("memory", { source, options, stage, ...(array ? { array, values } : {}) });
+export function memory(source: string, options: Options, stage: string): Promise<Answer<MemoryAnswer>> {
+  return post("memory", { source, options, stage });
+}
+
+type Values = Record<string, number>;
+
+export function cells(
+  source: string, options: Options, stage: string, array: string, values: Values,
+): Promise<Answer<CellsAnswer>> {
+  return post("memory", { source, options, stage, array, values });
+}
+
+export function threads(
+  source: string, options: Options, stage: string, kernel: string, values: Values,
+): Promise<Answer<ThreadsAnswer>> {
+  return post("memory", { source, options, stage, kernel, values });
 }
 
 export function tuning(
   source: string, options: Options,
-): Promise<Answer<Record<string, unknown> & { ok: true }>> {
+): Promise<Answer<{ ok: true; trees: Forest[] }>> {
   return post("tuning", { source, options });
 }
 

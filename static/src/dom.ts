@@ -62,7 +62,7 @@ export function announce(text: string): void {
 export function milliseconds(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toPrecision(3)} s`;
   if (ms >= 100) return `${Math.round(ms)} ms`;
-  if (ms >= 0.095) return `${Number(ms.toPrecision(2))} ms`;
+  if (ms >= 0.1) return `${Number(ms.toPrecision(2))} ms`;
   return ms > 0 ? "<0.1 ms" : "0 ms";
 }
 

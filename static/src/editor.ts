@@ -11,6 +11,7 @@ import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
 import { problemMarks, showProblems } from "./problems";
 import { shared } from "./view";
+import { wrapping } from "./wrap";
 import { FUNCTIONS, KEYWORDS, PRIMS } from "./words";
 import type { Span } from "./types";
 
@@ -78,6 +79,7 @@ export class SourceEditor {
         futhark,
         shared,
         problemMarks,
+        wrapping,
         EditorView.contentAttributes.of({ "aria-label": "Source", spellcheck: "false", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) this.edited();

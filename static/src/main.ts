@@ -48,7 +48,7 @@ class Page {
 
   constructor() {
     const memory = new MemoryPane(this.model, this.link);
-    const tuning = new TuningPane(this.model);
+    const tuning = new TuningPane(this.model, this.link);
     const selection = new SelectionPane(this.model, this.link, {
       open: (stage) => this.workbench.open(stage),
       goTo: (span) => this.editor.goTo(span),
@@ -84,7 +84,7 @@ class Page {
   }
 
   async start(): Promise<void> {
-    const { permalink, example } = root.dataset;
+    const { permalink, example, front } = root.dataset;
     const state = permalink ? await client.frozen(permalink) : null;
     const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
     this.model.manifest = manifest;
@@ -93,7 +93,7 @@ class Page {
     if (state) this.thaw(permalink!, state);
     else if (example) this.openExample(example, work);
     else if (work?.source) this.resume(work);
-    else this.openExample(examples[0]?.name ?? "");
+    else this.openExample(front ?? examples[0]?.name ?? "");
     this.started = true;
     this.rail.draw();
   }

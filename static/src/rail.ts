@@ -10,7 +10,7 @@ export interface RailEvents {
   shown(): string[];
 }
 
-const NAMES: Record<string, string> = { hist: "histogram", if: "branch", alloc: "allocation", copy: "copy" };
+const NAMES: Record<string, string> = { hist: "histogram", if: "branch", alloc: "allocation", index: "read" };
 const INVARIANT = /^seg/;
 
 /** `2 maps`, `1 copy`, `3 segmap`. */

@@ -92,35 +92,102 @@ export interface RunRequest {
 
 export interface ArrayInfo {
   name: string;
-  block: string;
+  base: string;
   prim: string;
   shape: string[];
-  offset: string;
-  dims: [string, string][];
+  block: string;
+  /** `offset + {(size : stride), ..}` */
+  lmad: string;
+  /** What a picture needs values for. */
+  symbols: string[];
   src: Span[];
 }
 
 export interface BlockInfo {
   name: string;
-  count: string;
   prim: string;
   space: string;
+  count: string | null;
+  bytes: string | null;
+  kind: string;
+  src: Span[];
+}
+
+export interface KernelInfo {
+  name: string;
+  kind: string;
+  level: string;
+  space: { index: string; bound: string }[];
+  src: Span[];
+}
+
+export interface MemoryFunction {
+  name: string;
+  blocks: BlockInfo[];
+  arrays: ArrayInfo[];
+  kernels: KernelInfo[];
+}
+
+export interface MemoryAnswer {
+  ok: true;
+  functions: MemoryFunction[];
 }
 
 export interface Cell {
   index: number[];
   cell: number;
-  thread: number[] | null;
 }
 
-export interface MemoryAnswer {
+export interface CellsAnswer {
   ok: true;
-  arrays: ArrayInfo[];
-  blocks: BlockInfo[];
-  symbols: (string | { name: string; value?: number })[];
-  cells?: Cell[];
-  total?: number;
-  values?: Record<string, number>;
+  block: string;
+  lmad: string;
+  shape: number[];
+  cells: Cell[];
+  first: number;
+  last: number;
+  complete: boolean;
+}
+
+export interface Access {
+  array: string;
+  block: string;
+  writes: boolean;
+  cell: string;
+  points: { point: number[]; cells: number[] }[];
+  complete: boolean;
+  because: string;
+}
+
+export interface ThreadsAnswer {
+  ok: true;
+  accesses: Access[];
+}
+
+/** A node of a tuning tree; which fields it has depends on its kind. */
+export interface TreeNode {
+  kind: "branch" | "kernel" | "loop" | "choice";
+  spans: Span[];
+  threshold?: string;
+  amount?: string;
+  default?: number;
+  also?: string;
+  condition?: string;
+  times?: string;
+  number?: number;
+  operator?: string;
+  level?: string;
+  space?: [string, string][];
+  results?: string[];
+  loops?: number;
+  then?: TreeNode[];
+  orelse?: TreeNode[];
+  body?: TreeNode[];
+}
+
+export interface Forest {
+  function: string;
+  trees: TreeNode[];
 }
 
 export interface Look {

@@ -1,6 +1,11 @@
 // Drawings of an array's cells: the array by index, and its block by cell. Data in, SVG out.
 import { h, s } from "../dom";
-import type { Cell } from "../types";
+import type { Cell as IndexedCell } from "../types";
+
+/** An element's cell, and the point of the kernel that computes it. */
+export interface Cell extends IndexedCell {
+  thread: number[] | null;
+}
 
 export type Colouring = "index" | "thread";
 

@@ -2,14 +2,21 @@
 import * as client from "../client";
 import { debounce, h, replace } from "../dom";
 import type { Link } from "../link";
-import { asTable, byCell, byIndex, columnsFor, threadNumbers, type Colouring, type Grid } from "../memory/draw";
+import { asTable, byCell, byIndex, columnsFor, threadNumbers, type Cell, type Colouring, type Grid } from "../memory/draw";
 import { formula, tidy } from "../memory/formula";
+import { proposed, symbolField } from "../memory/symbols";
+import { withThreads } from "../memory/threads";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
 import { contains } from "../spans";
-import type { ArrayInfo, MemoryAnswer, Span } from "../types";
+import type { ArrayInfo, BlockInfo, MemoryFunction, Problem, Span } from "../types";
 
 const MOST_CELLS = 2048;
+
+interface Chosen {
+  fun: MemoryFunction;
+  array: ArrayInfo;
+}
 
 export class MemoryPane {
   readonly element: HTMLElement;
@@ -17,7 +24,9 @@ export class MemoryPane {
   private readonly array = h("select", { "aria-label": "Array" });
   private readonly sizes = h("div", { class: "symbols" });
   private readonly picture = h("div", { class: "picture" });
-  private answer: MemoryAnswer | null = null;
+  private functions: MemoryFunction[] = [];
+  private cells: Cell[] = [];
+  private by = "";
   private values: Record<string, number> = {};
   private colouring: Colouring = "index";
   private table = false;
@@ -31,18 +40,19 @@ export class MemoryPane {
       h("div", { class: "memory-head" },
         h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)),
       this.sizes, this.picture);
-    this.stage.addEventListener("change", () => void this.load(""));
+    this.stage.addEventListener("change", () => void this.load(this.stage.value));
     this.array.addEventListener("change", () => {
       this.at = [];
-      void this.load(this.array.value);
-      const src = this.current()?.src;
+      const src = this.chosen()?.array.src;
       if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
+      void this.loadCells();
     });
-    const soon = debounce(150, () => this.refresh());
+    const soon = debounce(60, () => this.refresh());
     model.on("stages", soon);
     model.on("status", soon);
     link.on((selection, chosen) => chosen && selection && selection.origin !== "memory" && this.follow(selection.spans[0]));
-    this.picture.addEventListener("mouseover", (event) => this.point(event));
+    this.picture.addEventListener("mouseover", (event) =>
+      this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset["key"] ?? ""));
     this.picture.addEventListener("mouseleave", () => this.mark(""));
   }
 
@@ -56,140 +66,142 @@ export class MemoryPane {
     const { generation, status } = this.model;
     if (!this.visible || status.phase !== "idle" || this.seen === generation || !this.model.stages.size) return;
     this.seen = generation;
-    void this.load(this.array.value);
+    void this.load(this.stage.value);
   }
 
-  /** Stages whose text tells memory: those that the manifest shows after the first with blocks. */
+  /** Stages whose text says where arrays lie. */
   private stages(): { id: string; title: string }[] {
-    return this.model.present().filter((info) => info.kind === "ir" && this.hasMemory(info.id));
+    return this.model.present().filter((info) => info.kind === "ir"
+      && this.model.stages.get(info.id)!.lines.some((line) => line.text.includes(" @ ")));
   }
 
-  private hasMemory(id: string): boolean {
-    return this.model.stages.get(id)?.lines.some((line) => /@ ?\w+ ?(->|with|\()|\bmem\b|\balloc\b/.test(line.text)) ?? false;
-  }
-
-  private async load(name: string): Promise<void> {
+  private async load(wish: string): Promise<void> {
     const mine = ++this.wanted;
     const stages = this.stages();
-    const stage = stages.some(({ id }) => id === this.stage.value) ? this.stage.value : (stages[0]?.id ?? "");
+    const stage = stages.find(({ id }) => id === wish)?.id ?? stages[0]?.id;
     replace(this.stage, ...stages.map(({ id, title }) => h("option", { value: id, selected: id === stage }, title)));
-    if (!stage) {
-      this.answer = null;
-      replace(this.sizes);
-      replace(this.picture, h("p", { class: "empty" }, "No stage of this program tells where arrays lie."));
-      return;
+    if (!stage) return this.nothing("No stage of this program tells where arrays lie.");
+    const answer = await client.memory(this.model.source, this.model.options, stage);
+    if (mine !== this.wanted) return;
+    if (!answer.ok) return this.fail(answer.error);
+    this.functions = answer.functions ?? [];
+    this.choices();
+    await this.loadCells();
+  }
+
+  private nothing(why: string): void {
+    this.functions = [];
+    replace(this.sizes);
+    replace(this.array);
+    replace(this.picture, h("p", { class: "empty" }, why));
+  }
+
+  private fail(error: Problem): void {
+    replace(this.picture, messageElement(error));
+  }
+
+  private chosen(): Chosen | null {
+    for (const fun of this.functions) {
+      const array = fun.arrays.find((candidate) => candidate.name === this.array.value);
+      if (array) return { fun, array };
     }
-    const answer = await this.ask(stage, name);
-    if (mine !== this.wanted || !answer) return;
-    this.answer = answer;
-    this.choices(this.current(name)?.name ?? "");
-    this.draw();
-  }
-
-  /** The arrays, then the cells of the one that was named, or of the first that has a shape. */
-  private async ask(stage: string, name: string): Promise<MemoryAnswer | null> {
-    const { source, options } = this.model;
-    const first = await client.memory(source, options, stage, name || null, this.values);
-    const missing = !first.ok && name;
-    const answer = missing ? await client.memory(source, options, stage, null, {}) : first;
-    if (!answer.ok) return this.fail(answer);
-    if (answer.cells) return answer;
-    const pick = preferred(answer.arrays);
-    if (!pick) return answer;
-    const cells = await client.memory(source, options, stage, pick.name, this.values);
-    if (!cells.ok) return this.fail(cells);
-    this.array.dataset["chosen"] = pick.name;
-    return { ...cells, arrays: cells.arrays ?? answer.arrays };
-  }
-
-  private fail(answer: { error: Parameters<typeof messageElement>[0] }): null {
-    replace(this.picture, messageElement(answer.error));
     return null;
   }
 
-  private current(name = this.array.value): ArrayInfo | undefined {
-    const arrays = this.answer?.arrays ?? [];
-    return arrays.find((array) => array.name === name) ?? arrays.find((a) => a.name === this.array.dataset["chosen"]) ?? preferred(arrays);
+  /** Fill the list of arrays; the one that was chosen stays, by name or by what its author called it. */
+  private choices(): void {
+    const all = this.functions.flatMap((fun) => fun.arrays);
+    const before = this.array.value;
+    const base = before.replace(/_\d+$/, "");
+    const kept = all.find((array) => array.name === before) ?? all.find((array) => before !== "" && array.base === base);
+    const chosen = kept ?? preferred(this.functions);
+    replace(this.array, ...this.functions.map((fun) => h("optgroup", { label: fun.name }, ...fun.arrays.map((array) =>
+      h("option", { value: array.name, selected: array === chosen },
+        `${array.name}: ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}`)))));
+    if (chosen) this.array.value = chosen.name;
+    if (!all.length) this.nothing("This program has no arrays at this stage.");
   }
 
-  private choices(chosen: string): void {
-    const arrays = this.answer?.arrays ?? [];
-    replace(this.array, ...arrays.map((array) => h("option", { value: array.name, selected: array.name === chosen },
-      `${array.name}: ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}`)));
-    const symbols = (this.answer?.symbols ?? []).map((symbol) => (typeof symbol === "string" ? { name: symbol } : symbol));
-    const signature = symbols.map(({ name }) => name).join();
-    if (this.sizes.dataset["for"] === signature && this.sizes.childElementCount) return;
+  private async loadCells(): Promise<void> {
+    const mine = ++this.wanted;
+    const chosen = this.chosen();
+    if (!chosen) return;
+    const { fun, array } = chosen;
+    this.values = { ...proposed(array, fun), ...this.values };
+    this.fields(array);
+    const { source, options } = this.model;
+    const answer = await client.cells(source, options, this.stage.value, array.name, this.values);
+    if (mine !== this.wanted) return;
+    if (!answer.ok) return this.fail(answer.error);
+    const found = await withThreads(this.model, this.stage.value, fun, array, answer.cells, this.values);
+    if (mine !== this.wanted) return;
+    this.cells = found.cells;
+    this.by = found.by;
+    this.draw(chosen, answer.complete);
+  }
+
+  private fields(array: ArrayInfo): void {
+    const signature = array.symbols.join();
+    if (this.sizes.dataset["for"] === signature) return;
     this.sizes.dataset["for"] = signature;
-    replace(this.sizes, ...symbols.map((symbol) => this.symbol(symbol.name, "value" in symbol ? symbol.value : undefined)));
-  }
-
-  private symbol(name: string, given: number | undefined): HTMLElement {
-    const value = this.values[name] ?? this.answer?.values?.[name] ?? given ?? 4;
-    const number = h("input", { type: "number", min: 0, max: 4096, value, "aria-label": name });
-    const slider = h("input", { type: "range", min: 0, max: 16, value, "aria-label": `${name}, slider`, tabindex: -1 });
-    const reload = debounce(120, () => void this.load(this.array.value));
-    const change = (source: HTMLInputElement, other: HTMLInputElement) => () => {
-      if (!Number.isSafeInteger(source.valueAsNumber)) return;
-      other.value = source.value;
-      this.values[name] = source.valueAsNumber;
+    const reload = debounce(100, () => void this.loadCells());
+    replace(this.sizes, ...array.symbols.map((name) => symbolField(name, this.values[name]!, (value) => {
+      this.values[name] = value;
       reload();
-    };
-    number.addEventListener("input", change(number, slider));
-    slider.addEventListener("input", change(slider, number));
-    return h("label", { class: "symbol" }, h("code", {}, name), slider, number);
+    })));
   }
 
-  private draw(): void {
-    const array = this.current();
-    const cells = this.answer?.cells ?? [];
-    if (!array) {
-      replace(this.picture, h("p", { class: "empty" }, "This program has no arrays at this stage."));
-      return;
-    }
-    const others = (this.answer?.arrays ?? []).filter((other) => other.block === array.block && other !== array).length;
-    const block = this.answer?.blocks.find((candidate) => candidate.name === array.block);
-    replace(this.picture, formula(array),
-      h("p", { class: "quiet" }, block ? `The block holds ${tidy(block.count)} ${block.prim} in ${space(block.space)}. ` : "",
-        others ? `${others} other ${others === 1 ? "array lies" : "arrays lie"} in it as well.` : ""),
-      ...(cells.length ? this.drawings(array) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]));
+  private draw({ fun, array }: Chosen, complete = true): void {
+    const block = fun.blocks.find((candidate) => candidate.name === array.block);
+    replace(this.picture, formula(array), h("p", { class: "quiet" }, about(array, fun, block)),
+      ...(this.cells.length ? this.drawings(array) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]),
+      complete ? null : h("p", { class: "quiet" }, `Only the first ${this.cells.length} cells are shown.`));
+  }
+
+  private redraw(): void {
+    const chosen = this.chosen();
+    if (chosen) this.draw(chosen);
   }
 
   private drawings(array: ArrayInfo): HTMLElement[] {
-    const cells = this.answer!.cells!;
-    if (cells.length > MOST_CELLS && !this.table) {
-      return [this.tools(cells.some((cell) => cell.thread)), h("p", { class: "empty" }, `${cells.length} cells are too many to draw: choose smaller sizes, or the table.`)];
-    }
+    const { cells } = this;
     const tools = this.tools(cells.some((cell) => cell.thread));
-    if (this.table) return [tools, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name))];
-    const shape = (cells[0]?.index ?? []).map((_, k) => Math.max(...cells.map((cell) => cell.index[k] ?? 0)) + 1);
+    if (this.table) {
+      return [tools, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name))];
+    }
     const used = Math.max(...cells.map((cell) => cell.cell)) + 1;
-    const count = Number(this.answer!.blocks.find((block) => block.name === array.block)?.count);
-    const size = Math.min(MOST_CELLS, Number.isSafeInteger(count) ? Math.max(count, used) : used);
-    const grid: Grid = { cells, shape, size, columns: columnsFor(cells, shape, size), colouring: this.colouring };
+    if (cells.length > MOST_CELLS || used > MOST_CELLS) {
+      return [tools, h("p", { class: "empty" }, `${Math.max(used, cells.length)} cells are too many to draw: choose smaller sizes, or the table.`)];
+    }
+    const shape = (cells[0]?.index ?? []).map((_, k) => Math.max(...cells.map((cell) => cell.index[k] ?? 0)) + 1);
+    const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring: this.colouring };
     const threads = threadNumbers(cells);
     const fixed = shape.slice(0, -2).map((most, k) => Math.min(this.at[k] ?? 0, most - 1));
+    const heading = (title: string, note: string) => h("h3", {}, title, h("span", { class: "quiet" }, note));
     return [tools, ...this.planes(shape, fixed),
-      h("h3", {}, "By index", h("span", { class: "quiet" }, " each element with its cell")),
-      h("div", { class: "drawing" }, byIndex(grid, array.name, fixed, threads) as unknown as Node),
-      h("h3", {}, "In memory", h("span", { class: "quiet" }, ` the block ${array.block}, cell by cell`)),
-      h("div", { class: "drawing" }, byCell(grid, array.block, threads) as unknown as Node)];
+      heading("By index", "each element, and the number of its cell"),
+      scrolled("The array by index", byIndex(grid, array.name, fixed, threads)),
+      heading("In memory", `the cells of ${array.block}, and the index of the element in each`),
+      scrolled("The block by cell", byCell(grid, array.block, threads)),
+      ...(this.colouring === "thread" ? [h("p", { class: "quiet" }, `t0, t1, …: points of the kernel, in order; ${this.by}.`)] : [])];
   }
 
   private tools(threaded: boolean): HTMLElement {
+    if (!threaded) this.colouring = "index";
     const choice = (colouring: Colouring, name: string, disabled: boolean) => h("button", {
       "aria-pressed": String(this.colouring === colouring && !this.table), disabled,
-      title: disabled ? "No kernel of this stage writes this array by thread" : undefined,
+      title: disabled ? "No kernel at this stage is known to touch this array" : undefined,
       onclick: () => this.change(colouring, false),
     }, name);
     return h("div", { class: "segmented", role: "group", "aria-label": "Picture" },
-      choice("index", "Colour by index", false), choice("thread", "Colour by thread", !threaded),
+      choice("index", "By index", false), choice("thread", "By thread", !threaded),
       h("button", { "aria-pressed": String(this.table), onclick: () => this.change(this.colouring, !this.table) }, "Table"));
   }
 
   private change(colouring: Colouring, table: boolean): void {
     this.colouring = colouring;
     this.table = table;
-    this.draw();
+    this.redraw();
   }
 
   /** Sliders for the outer indices of an array of more than two dimensions. */
@@ -198,14 +210,10 @@ export class MemoryPane {
       const slider = h("input", { type: "range", min: 0, max: shape[k]! - 1, value, "aria-label": `Index ${k}` });
       slider.addEventListener("change", () => {
         this.at[k] = slider.valueAsNumber;
-        this.draw();
+        this.redraw();
       });
       return h("label", { class: "symbol" }, `index ${k} = ${value}`, slider);
     });
-  }
-
-  private point(event: Event): void {
-    this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset["key"] ?? "");
   }
 
   private mark(key: string): void {
@@ -217,17 +225,35 @@ export class MemoryPane {
   /** Show the array that a chosen place makes, if there is one. */
   private follow(place: Span | undefined): void {
     if (!place || !this.visible) return;
-    const found = this.answer?.arrays.find((array) => array.src[0] && contains(place, array.src[0]));
-    if (found && found.name !== this.array.value) void this.load(found.name);
+    const all = this.functions.flatMap((fun) => fun.arrays);
+    const found = all.find((array) => array.src[0] && contains(place, array.src[0]));
+    if (!found || found.name === this.array.value) return;
+    this.array.value = found.name;
+    void this.loadCells();
   }
 }
 
-/** The array that tells most: the last of the most dimensions. */
-function preferred(arrays: readonly ArrayInfo[]): ArrayInfo | undefined {
-  const most = Math.max(0, ...arrays.map((array) => array.dims.length));
-  return arrays.filter((array) => array.dims.length === most).at(-1);
+/** A picture that may be wider than the pane. */
+function scrolled(label: string, picture: SVGElement): HTMLElement {
+  return h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": label }, picture);
 }
 
-function space(name: string): string {
-  return { device: "main memory", shared: "a thread block's shared memory", private: "a thread's own memory" }[name] ?? name;
+/** The array that tells most: one that a kernel makes if there is any, of the most dimensions. */
+function preferred(functions: readonly MemoryFunction[]): ArrayInfo | undefined {
+  const all = functions.flatMap((fun) => fun.arrays);
+  const made = functions.flatMap((fun) => fun.kernels.map((kernel) => kernel.name));
+  const kernels = all.filter((array) => made.includes(array.name));
+  const from = kernels.length ? kernels : all;
+  const most = Math.max(0, ...from.map((array) => array.shape.length));
+  return from.find((array) => array.shape.length === most);
+}
+
+function about(array: ArrayInfo, fun: MemoryFunction, block: BlockInfo | undefined): string {
+  const others = fun.arrays.filter((other) => other.block === array.block && other !== array).map((other) => other.name);
+  const space = { device: "main memory", shared: "the shared memory of a thread block", private: "a thread's own memory" };
+  const where = block ? ` in ${space[block.space as keyof typeof space] ?? block.space}` : "";
+  const size = block?.count ? `holds ${tidy(block.count)} ${block.prim}${where}` : `lies${where || " in memory"}`;
+  const origin = { parameter: ", and is the caller's", carried: ", and is handed from round to round", alloc: "" }[block?.kind ?? "alloc"] ?? "";
+  const shared = others.length ? ` It also holds ${others.slice(0, 4).join(", ")}${others.length > 4 ? ` and ${others.length - 4} more` : ""}.` : "";
+  return `The block ${size}${origin}.${shared}`;
 }

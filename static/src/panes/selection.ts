@@ -56,6 +56,7 @@ export class SelectionPane {
         h("td", {}, what));
     });
     return h("table", { class: "fate" },
+      h("colgroup", {}, h("col", { class: "col-stage" }), h("col", { class: "col-amount" }), h("col", {})),
       h("thead", { class: "visually-hidden" }, h("tr", {}, h("th", {}, "Stage"), h("th", {}, "Lines"), h("th", {}, "First line"))),
       h("tbody", {}, ...rows));
   }

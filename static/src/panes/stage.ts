@@ -12,6 +12,7 @@ import type { Model, StageState } from "../model";
 import { linesFor } from "../spans";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
+import { wrapping } from "../wrap";
 
 interface Shown {
   lines: readonly Line[];
@@ -83,6 +84,7 @@ export class StagePane {
         this.language.of([]),
         shared,
         readOnly,
+        wrapping,
         keymap.of([{ key: "Enter", run: () => this.chooseAtCursor() }, ...defaultKeymap]),
         EditorView.updateListener.of((update) => {
           if (update.selectionSet && update.transactions.some((t) => t.isUserEvent("select"))) this.chooseAtCursor();

@@ -1,20 +1,26 @@
-// The tuning tree: code versions under named thresholds, as nested lists.
+// The tuning trees: code versions under named thresholds, and which of them runs for given sizes.
+import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
 import { debounce, h, replace } from "../dom";
+import type { Link } from "../link";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
+import { placeName } from "../spans";
+import type { Forest, Span, TreeNode } from "../types";
 
-type Tree = Record<string, unknown>;
-
-const BRANCHES = ["children", "then", "else", "yes", "no", "enough", "otherwise", "branches", "versions", "tree", "trees", "true", "false", "above", "below"];
+const FIRST = 100;
 
 export class TuningPane {
   readonly element = h("div", { class: "scroll tuning" });
+  private readonly fields = h("div", { class: "symbols" });
+  private readonly trees = h("div", {});
+  private forest: Forest[] = [];
+  private sizes: Record<string, number> = {};
   private visible = false;
   private seen = -1;
 
-  constructor(private readonly model: Model) {
-    const soon = debounce(150, () => void this.refresh());
+  constructor(private readonly model: Model, private readonly link: Link) {
+    const soon = debounce(60, () => void this.refresh());
     model.on("stages", soon);
     model.on("status", soon);
   }
@@ -31,29 +37,72 @@ export class TuningPane {
     const answer = await client.tuning(this.model.source, this.model.options);
     if (this.model.generation !== generation) return;
     if (!answer.ok) return replace(this.element, messageElement(answer.error));
-    const { ok: _, ...rest } = answer as Tree;
-    const trees = Object.values(rest).flatMap((value) => (Array.isArray(value) ? value : [value])) as Tree[];
+    this.forest = answer.trees ?? [];
     replace(this.element,
-      h("p", { class: "quiet" }, trees.length
-        ? "Where there is a choice, the program holds several versions; a size against a threshold decides which one runs."
-        : "This program has one version of its code: nothing to choose between."),
-      ...trees.map((tree) => h("ul", { class: "tree" }, node(tree))));
+      h("p", { class: "quiet" }, this.forest.length
+        ? "There is a choice of versions: an amount of parallel work, against a threshold, decides which one runs."
+        : "The program has one version of its code: there is nothing to choose between."),
+      this.fields, this.trees);
+    this.inputs();
+    this.draw();
+  }
+
+  private inputs(): void {
+    const names = [...new Set(this.forest.flatMap((fun) => fun.trees.flatMap(amounts)).flatMap(namesIn))];
+    replace(this.fields, ...names.map((name) => {
+      const input = h("input", { type: "number", min: 0, value: this.sizes[name] ?? FIRST, id: `tuning-${name}` });
+      this.sizes[name] ??= FIRST;
+      input.addEventListener("input", () => {
+        if (Number.isSafeInteger(input.valueAsNumber)) this.sizes[name] = input.valueAsNumber;
+        this.draw();
+      });
+      return h("span", { class: "symbol" }, h("label", { for: input.id }, h("code", {}, name)), input);
+    }));
+  }
+
+  private draw(): void {
+    replace(this.trees, ...this.forest.map((fun) => h("div", {},
+      h("h3", {}, fun.function),
+      h("ul", { class: "tree" }, ...fun.trees.map((tree) => this.node(tree, true))))));
+  }
+
+  private node(tree: TreeNode, runs: boolean): HTMLElement {
+    const place = tree.spans[0];
+    const children = (nodes: readonly TreeNode[] | undefined, live: boolean) =>
+      nodes?.length ? h("ul", {}, ...nodes.map((child) => this.node(child, live))) : null;
+    if (tree.kind === "branch") return this.branch(tree, runs);
+    if (tree.kind === "kernel") {
+      const space = (tree.space ?? []).map(([index, bound]) => `${index} < ${bound}`).join(", ");
+      return h("li", { class: runs ? "runs" : "idle" },
+        h("p", {}, h("strong", {}, `V${tree.number} `), h("code", {}, `${tree.operator} (${space})`), ` at ${tree.level} level, makes `,
+          h("code", {}, (tree.results ?? []).join(", ")), tree.loops ? `, with ${tree.loops} sequential ${tree.loops === 1 ? "loop" : "loops"} in each thread` : "",
+          runs ? h("span", { class: "badge" }, "runs") : null, this.placed(place)));
+    }
+    const head = tree.kind === "loop" ? `loop, ${tree.times} times` : `if ${tree.condition}`;
+    return h("li", {}, h("p", {}, head, this.placed(place)), children(tree.body ?? tree.then, runs), children(tree.orelse, runs));
+  }
+
+  private branch(tree: TreeNode, runs: boolean): HTMLElement {
+    const amount = evaluate(tree.amount ?? "", this.sizes);
+    const enough = amount === null ? null : amount >= (tree.default ?? 0);
+    const side = (title: string, nodes: readonly TreeNode[] | undefined, live: boolean) => h("li", { class: live ? "runs" : "idle" },
+      h("p", { class: "tree-label" }, title), h("ul", {}, ...(nodes ?? []).map((child) => this.node(child, live))));
+    return h("li", {},
+      h("p", {}, h("code", {}, tree.amount ?? ""), " ≥ ", h("code", {}, tree.threshold ?? ""), ` (${tree.default})`,
+        tree.also ? [" and ", h("code", {}, tree.also)].at(1) : null,
+        amount === null ? null : h("span", { class: "quiet" }, ` here ${amount}: ${enough ? "enough" : "not enough"}`),
+        this.placed(tree.spans[0])),
+      h("ul", {}, side("enough:", tree.then, runs && enough !== false), side("not enough:", tree.orelse, runs && enough !== true)));
+  }
+
+  private placed(place: Span | undefined): HTMLElement | null {
+    if (!place) return null;
+    const choose = () => this.link.choose({ spans: [place], origin: "versions", line: -1 });
+    return h("button", { class: "link place", onclick: choose }, placeName(place));
   }
 }
 
-/** One node: what it says of itself, then its branches. */
-function node(tree: unknown, label = ""): HTMLElement {
-  if (typeof tree !== "object" || tree === null) return h("li", {}, `${label} ${String(tree)}`.trim());
-  const record = tree as Tree;
-  const facts = Object.entries(record).filter(([name, value]) => !BRANCHES.includes(name) && simple(value));
-  const branches = Object.entries(record).filter(([name, value]) => BRANCHES.includes(name) && value !== null && value !== undefined);
-  return h("li", {},
-    label ? h("span", { class: "tree-label" }, label) : null,
-    h("dl", {}, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("code", {}, String(value)))))),
-    branches.length ? h("ul", {}, ...branches.flatMap(([name, value]) =>
-      Array.isArray(value) ? value.map((child) => node(child)) : [node(value, name)])) : null);
-}
-
-function simple(value: unknown): boolean {
-  return ["string", "number", "boolean"].includes(typeof value) && value !== "";
+function amounts(node: TreeNode): string[] {
+  const inside = [...(node.then ?? []), ...(node.orelse ?? []), ...(node.body ?? [])];
+  return [...(node.kind === "branch" && node.amount ? [node.amount] : []), ...inside.flatMap(amounts)];
 }

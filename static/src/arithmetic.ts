@@ -1,0 +1,61 @@
+// The value of an expression that the compiler printed, such as `(n + 1) * m`, for given names.
+
+/** The value, or null if a name is missing or something in it is not understood. */
+export function evaluate(text: string, values: Readonly<Record<string, number>>): number | null {
+  const tokens = text.match(/\d[\d_]*|[A-Za-z_][\w']*|\*\*|[-+*/%(),]|\S/g) ?? [];
+  let at = 0;
+  const next = (): string => tokens[at] ?? "";
+
+  function sum(): number {
+    let left = product();
+    while (next() === "+" || next() === "-") left = tokens[at++] === "+" ? left + product() : left - product();
+    return left;
+  }
+
+  function product(): number {
+    let left = power();
+    while (["*", "/", "%"].includes(next())) {
+      const sign = tokens[at++];
+      const right = power();
+      left = sign === "*" ? left * right : sign === "/" ? Math.floor(left / right) : left % right;
+    }
+    return left;
+  }
+
+  function power(): number {
+    const base = atom();
+    if (next() !== "**") return base;
+    at += 1;
+    return base ** power();
+  }
+
+  function atom(): number {
+    const token = tokens[at++] ?? "";
+    if (token === "-") return -atom();
+    if (token === "(") {
+      const inner = sum();
+      at += 1;
+      return inner;
+    }
+    if (/^\d/.test(token)) return Number(token.replaceAll("_", ""));
+    if (token === "min" || token === "max") return call(token);
+    return values[token] ?? NaN;
+  }
+
+  function call(name: "min" | "max"): number {
+    at += 1;
+    const first = sum();
+    at += 1;
+    const second = sum();
+    at += 1;
+    return Math[name](first, second);
+  }
+
+  const value = sum();
+  return at === tokens.length && Number.isFinite(value) ? value : null;
+}
+
+/** The names in an expression. */
+export function namesIn(text: string): string[] {
+  return (text.match(/[A-Za-z_][\w']*/g) ?? []).filter((name) => name !== "min" && name !== "max");
+}

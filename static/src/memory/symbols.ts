@@ -1,0 +1,34 @@
+// Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
+import { h } from "../dom";
+import type { ArrayInfo, MemoryFunction } from "../types";
+
+const SIZES = [4, 6, 3, 5, 2];
+
+/** A guess for every name: small sizes that differ, and 1 for what only moves the picture. */
+export function proposed(array: ArrayInfo, fun: MemoryFunction): Record<string, number> {
+  const values: Record<string, number> = {};
+  let sizes = 0;
+  const sized = fun.arrays.flatMap((other) => other.shape.flatMap((size) => size.match(/[A-Za-z_]\w*/g) ?? []));
+  for (const name of sized) values[name] ??= SIZES[sizes++ % SIZES.length]!;
+  const used = [...array.symbols, ...fun.arrays.flatMap((other) => other.symbols)];
+  for (const name of [...used, ...fun.kernels.flatMap((kernel) => kernel.space.flatMap(({ bound }) => bound.match(/[A-Za-z_]\w*/g) ?? []))]) {
+    values[name] ??= 1;
+  }
+  return values;
+}
+
+/** A slider and a number for one name. */
+export function symbolField(name: string, value: number, change: (value: number) => void): HTMLElement {
+  const number = h("input", { type: "number", min: 0, max: 100_000, value, "aria-label": name });
+  const slider = h("input", { type: "range", min: 0, max: 24, value, "aria-label": `${name}, slider`, tabindex: -1 });
+  const listen = (source: HTMLInputElement, other: HTMLInputElement): void => {
+    source.addEventListener("input", () => {
+      if (!Number.isSafeInteger(source.valueAsNumber)) return;
+      other.value = source.value;
+      change(source.valueAsNumber);
+    });
+  };
+  listen(number, slider);
+  listen(slider, number);
+  return h("span", { class: "symbol" }, h("code", {}, name), slider, number);
+}
