@@ -11,20 +11,18 @@ from compiler.ir.nodes import (
     I64,
     SE,
     SE_NODES,
-    Alloc,
     Bin,
     Body,
     Exp,
-    If,
-    Index,
     KernelBody,
     Lambda,
     Lit,
-    Loop,
     Operator,
     Param,
-    Scalar,
+    SegHist,
+    SegMap,
     SegRed,
+    SegScan,
     SegSpace,
     Stm,
     Var,
@@ -104,7 +102,10 @@ class Bounds:
         return None
 
     def _maximum(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
-        """The largest `count` over the space, from the statements that it follows from."""
+        """The largest `count` over the space, from the statements that it follows from.
+
+        They may need memory themselves, so that the reduction is a kernel to be expanded in turn.
+        """
         needed = self._needed(count)
         if needed is None:
             return None
@@ -152,7 +153,7 @@ class Bounds:
             stm = self.made[name]
             if id(stm) in found:
                 continue
-            if name not in self.top or not _is_scalar(stm):
+            if name not in self.top or not _may_move(stm):
                 return None
             found.add(id(stm))
             wanted += [x for x in free(stm) if x in self.made or x in self.below]
@@ -160,14 +161,11 @@ class Bounds:
         return list(ordered.values())
 
 
-def _is_scalar(stm: Stm) -> bool:
-    """Whether a statement computes numbers, without memory of its own."""
-    if isinstance(stm.exp, (*SE_NODES, Index)):
-        return True
-    return (
-        isinstance(stm.exp, (If, Loop))
-        and all(isinstance(param.type, Scalar) for param in stm.pat)
-        and not any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,)))
+def _may_move(stm: Stm) -> bool:
+    """Whether a statement of a kernel may stand in a kernel of single threads as well."""
+    return not any(
+        isinstance(inner.exp, SegMap | SegRed | SegScan | SegHist) and inner.exp.level == "block"
+        for inner in all_stms((stm,))
     )
 
 

@@ -80,7 +80,7 @@ def _host(stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx) -> tuple[Stm
     for stm in stms:
         new = stm
         if isinstance(stm.exp, _SEGOPS):
-            if any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,))):
+            if _allocates(stm):
                 new = Expansion(ctx, types, stm.exp).kernel(stm, stm.exp, out)
         elif type(stm.exp) in NESTED:
             if isinstance(stm.exp, Loop):
@@ -91,6 +91,10 @@ def _host(stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx) -> tuple[Stm
         changed = changed or new is not stm
         out.append(new)
     return tuple(out) if changed else stms
+
+
+def _allocates(stm: Stm) -> bool:
+    return any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,)))
 
 
 class Owner:
@@ -122,7 +126,12 @@ class Expansion:
         stms = tuple(Settler(self.ctx, self.types).settle(exp.body.stms))
         body = KernelBody(stms, exp.body.results, exp.body.returns)
         new = self._owned(replace(exp, body=body), top=True)
-        out += self.before
+        for earlier in self.before:
+            if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
+                earlier = Expansion(self.ctx, self.types, earlier.exp).kernel(
+                    earlier, earlier.exp, out
+                )
+            out.append(earlier)
         return Stm(stm.pat, new, stm.prov)
 
     def _owned(self, exp: SegOp, top: bool) -> SegOp:

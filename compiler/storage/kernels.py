@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.base.errors import Limitation
 from compiler.base.names import base_of
-from compiler.base.spans import NOWHERE, Prov
+from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     Array,
     Body,
@@ -29,6 +28,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
+from compiler.storage.array_operators import combines_arrays, sequential
 from compiler.storage.state import SHARED_BYTES, State, size_text
 
 
@@ -45,7 +45,10 @@ def transform_segred(state: State, stm: Stm, out: list[Stm]) -> None:
     """Reductions over the outer dimensions, then kept arrays over the whole space."""
     exp = stm.exp
     assert isinstance(exp, SegRed)
-    ops = _operators(state, exp.ops, stm.prov)
+    if any(map(combines_arrays, exp.ops)):
+        _row_by_row(state, stm, out)
+        return
+    ops = _operators(state, exp.ops)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     pat = _results(state, stm, body, out)
     out.append(Stm(pat, SegRed(exp.level, exp.space, ops, body), stm.prov))
@@ -55,7 +58,10 @@ def transform_segscan(state: State, stm: Stm, out: list[Stm]) -> None:
     """All prefixes over the whole space, then kept arrays."""
     exp = stm.exp
     assert isinstance(exp, SegScan)
-    ops = _operators(state, exp.ops, stm.prov)
+    if any(map(combines_arrays, exp.ops)):
+        _row_by_row(state, stm, out)
+        return
+    ops = _operators(state, exp.ops)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     pat = _results(state, stm, body, out)
     out.append(Stm(pat, SegScan(exp.level, exp.space, ops, body), stm.prov))
@@ -65,7 +71,10 @@ def transform_seghist(state: State, stm: Stm, out: list[Stm]) -> None:
     """The histograms stay where the destinations are."""
     exp = stm.exp
     assert isinstance(exp, SegHist)
-    operators = _operators(state, [op.op for op in exp.ops], stm.prov)
+    if any(combines_arrays(op.op) for op in exp.ops):
+        _row_by_row(state, stm, out)
+        return
+    operators = _operators(state, [op.op for op in exp.ops])
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     dests = [dest for op in exp.ops for dest in op.dests]
     pat = tuple(_in_place(state, p, d) for p, d in zip(stm.pat, dests, strict=True))
@@ -111,24 +120,30 @@ def _kernel_body(
     return KernelBody(tuple(stms), body.results, body.returns)
 
 
-def _operators(state: State, ops: Sequence[Operator], prov: Prov) -> tuple[Operator, ...]:
+def _operators(state: State, ops: Sequence[Operator]) -> tuple[Operator, ...]:
     """Operators whose bodies have memory where they use arrays inside."""
-    return tuple(Operator(_lambda(state, op.fn, prov), op.neutral, op.commutative) for op in ops)
+    return tuple(Operator(_lambda(state, op.fn), op.neutral, op.commutative) for op in ops)
 
 
-def _lambda(state: State, fn: Lambda, prov: Prov) -> Lambda:
+def _lambda(state: State, fn: Lambda) -> Lambda:
     state.depth += 1
     for param in fn.params:
-        if isinstance(param.type, Array):
-            raise Limitation(
-                "An operator that combines whole arrays is not supported here.",
-                prov[0] if prov else NOWHERE,
-                "Transpose, and reduce or scan each row with an operator on its elements.",
-            )
         state.bind(param)
     stms = state.transform(fn.body.stms)
     state.depth -= 1
     return Lambda(fn.params, Body(tuple(stms), fn.body.results), fn.returns)
+
+
+def _row_by_row(state: State, stm: Stm, out: list[Stm]) -> None:
+    """An operator on arrays: a loop for each row."""
+    state.note(
+        "array-operator",
+        stm.prov,
+        f"The operator that gives `{base_of(stm.pat[0].name)}` combines whole arrays, so that one "
+        "thread goes through each row of values in turn. An operator on their elements, over "
+        "the transposed array, would run in parallel.",
+    )
+    out += state.transform(sequential(stm, state.ctx.fresh))
 
 
 def _explain_row(state: State, param: Param, result: object, prov: Prov) -> None:
