@@ -1,6 +1,6 @@
 """The nodes of the core language, for all stages.
 
-Grammar, one line per form; `stages.py` says which may occur where, `printer.py` how they look.
+One line per form; `stages.py` says which may occur where, `printer.py` how they look.
 
     prog   ::= fun..                                   one `entry` at least
     fun    ::= name(param..) : (result param..) = body
@@ -61,8 +61,7 @@ class Array:
 
 
 Space = Literal["device", "shared", "private"]
-"""Where a block lies: global memory (main memory on the CPU), a GPU block's shared memory, or a
-thread's own."""
+"""Global memory (the CPU's main memory), a GPU block's shared memory, or a thread's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ class Var:
 class Bin:
     """`op` of `prim.BIN_OPS` on operands of type `at`; comparisons give bool.
 
-    Integer division and remainder by zero are undefined here: an `Assert` stands before them.
+    Integer division and remainder by zero are undefined: an `Assert` stands before them.
     """
 
     op: str
@@ -436,8 +435,7 @@ class Scatter:
     """Write values at places; both computed by `fn` from the rows of `arrays`.
 
     Results of `fn`: for each destination its `rank` indices (i64), then its value; then the values
-    to keep as arrays. Places outside are ignored. Consumes the destinations. Two different values
-    at one place: one of them stays.
+    to keep as arrays. Consumes the destinations. Ignores places outside; of two values one stays.
     """
 
     width: Poly
@@ -457,9 +455,9 @@ class HistOp:
 
 @dataclass(frozen=True, slots=True)
 class Hist:
-    """Generalised histogram. Results of `fn`: per `HistOp` its `rank` indices, then its values.
+    """Results of `fn`: per `HistOp` its `rank` indices, then its values.
 
-    Places outside are ignored. Consumes the destinations.
+    Ignores places outside. Consumes the destinations.
     """
 
     width: Poly
@@ -473,8 +471,8 @@ Soac = Map | Reduce | Scan | Scatter | Hist
 # --- parallel operators, after flattening ----------------------------------------------------
 
 Level = Literal["grid", "block", "thread"]
-"""`grid`: a kernel of its own; one point of the space per thread. `block`: inside a segmap whose
-level is `grid` and `per_block`, spread over the threads of one block. `thread`: sequential."""
+"""`grid`: a kernel of its own, one point per thread. `block`: inside a `grid` segmap that is
+`per_block`, spread over the threads of one block. `thread`: sequential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,8 +493,7 @@ class Write:
     writes: tuple[tuple[tuple[SE, ...], Operand], ...]
 
 
-KernelResult = Operand | Write
-"""An operand becomes element `[gtids..]` of the result array."""
+KernelResult = Operand | Write  # An operand becomes element `[gtids..]` of the result array.
 
 
 @dataclass(frozen=True, slots=True)

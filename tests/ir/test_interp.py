@@ -10,7 +10,7 @@ import pytest
 
 from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
 from compiler.base.spans import Span
-from compiler.ir import interp, interp_parallel, nodes, values
+from compiler.ir import interp, interp_levels, nodes, values
 from compiler.ir.parser import parse
 from compiler.ir.verify import verify
 from tests.ir.programs import KERNELS, MEMORY, SOACS
@@ -26,7 +26,7 @@ def run(text: str, data: str, stage: str = "soa", **more: Any) -> list[str]:
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is also run in small pieces, which must not change any result."""
     if request.param is not None:
-        monkeypatch.setattr(interp_parallel, "CHUNK", request.param)
+        monkeypatch.setattr(interp_levels, "CHUNK", request.param)
 
 
 @pytest.mark.usefixtures("chunk")
