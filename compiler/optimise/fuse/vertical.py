@@ -38,8 +38,9 @@ def fuse_into_reader(
     """
     if type(first.stm.exp) not in RULE_OF:
         return conditions.viewed_between(graph, first)
-    if not conditions.is_made(first.stm, name):
-        return _not_by_element(first.stm, name)
+    for read in second.stm.exp.arrays:  # type: ignore[union-attr]
+        if graph.definer.get(read) is first and not conditions.is_made(first.stm, read):
+            return _not_by_element(first.stm, read)
     if merged_kind(first.stm, second.stm) is None:
         return None
     failed = (

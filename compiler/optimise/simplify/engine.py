@@ -247,6 +247,9 @@ def _safety(s: State, exp: Exp) -> Callable[[int], bool] | None:
         case Replicate(shape, value):
             total = isinstance(value, str) or arith.is_total(value)
             return lambda limit: total and all(s.facts.non_negative(n, limit) for n in shape)
+        case Reshape(shape, array):
+            fits = index.keeps_count(s, array, shape)
+            return lambda limit: fits
         case ArrayLit(elems):
             total = all(isinstance(e, str) or arith.is_total(e) for e in elems)
             return lambda limit: total

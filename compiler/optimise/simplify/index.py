@@ -78,6 +78,8 @@ def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
             outer = s.types.get(exp.array)
             if inner is None or outer is None:
                 return None
+            if inner.rank == outer.rank == 1:
+                return _read(source, exp.at)
             moved = reshaped(inner.shape, outer.shape, exp.at)
             return None if moved is None else _read(source, moved)
     return None
@@ -199,9 +201,15 @@ def view_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
         case Rearrange(outer_perm, _), Rearrange(inner_perm, source):
             perm = tuple(inner_perm[p] for p in outer_perm)
             return _one_view(Rearrange(perm, source), source)
-        case Reshape(shape, _), Reshape(_, source):
+        case Reshape(shape, _), Reshape(_, source) if keeps_count(s, source, shape):
             return _one_view(Reshape(shape, source), source)
     return None
+
+
+def keeps_count(s: State, array: Name, shape: tuple[Poly, ...]) -> bool:
+    """Whether an array has as many elements as that shape, without any assertion."""
+    kind = s.types.get(array)
+    return kind is not None and Poly.product(kind.shape) == Poly.product(shape)
 
 
 def _one_view(exp: Exp, source: Name) -> Applied[New]:
