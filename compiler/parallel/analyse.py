@@ -259,9 +259,9 @@ def _type_names(type_: object) -> set[Name]:
     return {n for size in type_.shape for n in size.names()} if isinstance(type_, Array) else set()
 
 
-def is_regular_type(sc: Scope, type_: object) -> bool:
+def is_regular_type(sc: Scope, type_: object, extra: frozenset[Name]) -> bool:
     """Whether a value has the same shape at every point of the nest."""
-    return is_known(sc, _type_names(type_))
+    return is_known(sc, _type_names(type_), extra)
 
 
 def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, frozenset[Name]], frozenset[Name]]:

@@ -354,9 +354,11 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
     out: list[Stm] = []
     params: list[Param] = []
     inits: list[Operand] = []
+    made_here: list[bool] = []
     for param, init in zip(loop.params, loop.init, strict=True):
         stms, start = whole(sc, nest, init, param.type, param.unique, None, stm.prov)
         out.extend(stms)
+        made_here.append(bool(stms))
         type_ = with_dims(widths(nest), param.type)
         params.append(Param(sc.ctx.fresh(param.name), type_, param.unique))
         inits.append(start)
@@ -378,9 +380,10 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
         made = own_results(sc, nest, made, returns, stm.prov)
     body = Body(tuple(made[0]), tuple(made[1]))
     pat = out_params(sc, widths(nest), _types(stm.pat), wish)
-    # What a loop returns may be what it began with, unless that was its own to consume.
-    own = _are_own(sc, made) if _runs(loop.form) else [p.unique for p in params]
-    views = [bind.name for bind, is_own in zip(pat, own, strict=True) if not is_own]
+    # What a loop returns may be what it began with, unless that was made for the loop alone.
+    own = [new and mine for new, mine in zip(made_here, _are_own(sc, made), strict=True)]
+    params = [Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
+    views = [bind.name for bind, p in zip(pat, params, strict=True) if not p.unique]
     bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
     form = ForLoop(loop.form.index, loop.form.prim, bound)
     exp = Loop(tuple(params), tuple(inits), form, body)
@@ -427,11 +430,6 @@ def _guarded(sc: Scope, nest: Nest, value: SE, spare: Lit, out: list[Stm], prov:
     exp = If(empty, Body((), (spare,)), Body((), (value,)))
     out.append(emit(sc, (name,), exp, prov))
     return Var(name.name, spare.prim)
-
-
-def _runs(form: ForLoop) -> bool:
-    """Whether a loop runs at least once."""
-    return isinstance(form.bound, Lit) and form.bound.value > 0
 
 
 def _types(pat: tuple[Param, ...]) -> tuple[Type, ...]:

@@ -26,13 +26,13 @@ from compiler.base.spans import NOWHERE
 from compiler.ir.effects import consumed
 from compiler.ir.nodes import (
     SE_NODES,
-    Array,
     Assert,
     Bin,
     Body,
     Call,
     Concat,
     Copy,
+    DimSlice,
     Index,
     Iota,
     Operand,
@@ -40,6 +40,7 @@ from compiler.ir.nodes import (
     Rearrange,
     Replicate,
     Reshape,
+    Scalar,
     Scratch,
     Slice,
     Stm,
@@ -59,7 +60,7 @@ from compiler.parallel.analyse import (
     is_regular_type,
     roots_of,
 )
-from compiler.parallel.build import shape_of
+from compiler.parallel.build import prim_type, shape_of, with_dims
 from compiler.parallel.nest import At, Nest, Scope, is_empty
 
 Kind = Literal["hoisted", "again", "group", "parallel"]
@@ -108,7 +109,8 @@ class Plan:
 
 def plan(sc: Scope, nest: Nest, body: Body, returns: tuple[Type, ...]) -> Plan | None:
     """Cut a body into kernels; None if something that would have to be stored is not regular."""
-    steps = _Scheduler(sc, nest, body).steps()
+    scheduler = _Scheduler(sc, nest, body)
+    steps = scheduler.steps()
     stages = 1 + max((s.stage + (s.kind == "parallel") for s in steps), default=0)
     result = Plan([], [Group() for _ in range(stages)], [[] for _ in range(stages)], {})
     stage_of: dict[Name, tuple[int, Kind]] = {}
@@ -127,7 +129,7 @@ def plan(sc: Scope, nest: Nest, body: Body, returns: tuple[Type, ...]) -> Plan |
                 for param in step.stm.pat:
                     result.again[param.name] = step
     _place_results(result, body, returns, stage_of)
-    return result if _store(sc, result) else None
+    return result if _store(sc, result, scheduler.known) else None
 
 
 def _place_results(
@@ -146,7 +148,7 @@ def _place_results(
         result.groups[at].results.append((position, value, type_))
 
 
-def _store(sc: Scope, result: Plan) -> bool:
+def _store(sc: Scope, result: Plan, known: frozenset[Name]) -> bool:
     """Decide what each group stores; drop what is run again and not needed in a group."""
     made_by: dict[Name, tuple[int, Param]] = {}
     for stage, group in enumerate(result.groups):
@@ -169,7 +171,7 @@ def _store(sc: Scope, result: Plan) -> bool:
     for name in stored:
         if name in made_by:
             stage, param = made_by[name]
-            if not is_regular_type(sc, param.type):
+            if not is_regular_type(sc, param.type, known):
                 return False
             result.groups[stage].stored.append(param)
     made = {p.name for steps in result.parallel for step in steps for p in step.stm.pat}
@@ -268,24 +270,29 @@ class _Scheduler:
                 if not changes:
                     self.sc.sources[stm.pat[0].name] = At(array, ())
                 return stm, "group" if changes else "again"
-            case Update(array, _, _):
-                return stm, self.update_kind(stm.pat[0], array)
-            case Concat():
-                return stm, "parallel" if is_regular_type(self.sc, stm.pat[0].type) else "group"
+            case Update():
+                return stm, self.update_kind(stm.pat[0], exp)
+            case Concat(arrays):
+                types = [stm.pat[0].type, *(self.sc.types[array] for array in arrays)]
+                return stm, "parallel" if all(map(self.is_regular, types)) else "group"
         if is_parallel(self.sc, self.nest, stm, self.known):
             return stm, "parallel"
         return stm, "group"
 
-    def update_kind(self, result: Param, array: Name) -> Kind:
+    def is_regular(self, type_: Type) -> bool:
+        """Whether a value has the same shape at every point of the nest."""
+        return is_regular_type(self.sc, type_, self.known)
+
+    def update_kind(self, result: Param, exp: Update) -> Kind:
         """An update of a large array that lies in memory is spread over the threads."""
         size = 1
         for dim in shape_of(result.type):
             size *= dim.constant or 1 << 20
-        large = size > 64 and isinstance(result.type, Array)
-        in_memory = self.kinds.get(array) != "group"
-        return (
-            "parallel" if large and in_memory and is_regular_type(self.sc, result.type) else "group"
-        )
+        in_memory = self.kinds.get(exp.array) != "group"
+        counts = tuple(dim.count for dim in exp.dims if isinstance(dim, DimSlice))
+        types = (result.type, with_dims(counts, Scalar(prim_type(result.type))))
+        spread = size > 64 and in_memory and all(map(self.is_regular, types))
+        return "parallel" if spread else "group"
 
     def guarded(self, check: Assert) -> Assert:
         """An assertion for the whole nest: it must not fail where the nest has no points."""
@@ -299,9 +306,10 @@ def offers_parallelism(sc: Scope, nest: Nest, body: Body) -> bool:
     if has_parallelism(sc, nest, body.stms):
         return True
     results = {r for r in body.results if isinstance(r, str)}
+    known = invariant_names(sc, body.stms)
     for stm in body.stms:
         if isinstance(stm.exp, Iota | Replicate | Concat) and stm.pat[0].name in results:
             size = shape_of(stm.pat[0].type)[0].constant
-            if (size is None or size > 16) and is_regular_type(sc, stm.pat[0].type):
+            if (size is None or size > 16) and is_regular_type(sc, stm.pat[0].type, known):
                 return True
     return False
