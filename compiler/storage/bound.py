@@ -61,16 +61,22 @@ class Bounds:
         """The names of `poly` that have no meaning outside the kernel."""
         return {name for name in poly.names() if name in self.below or name in self.made}
 
-    def outside(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
+    def outside(
+        self, count: Poly, shape: Sequence[Poly], prov: Prov, out: list[Stm]
+    ) -> Poly | None:
         """A size in terms of names from outside that is never less than `count`.
 
-        First by what is known of the names; then by a reduction over the space, which joins `out`,
-        that computes the maximum beforehand. None if neither is possible.
+        First by what is known of the names, for `count` itself or for each of the sizes in
+        `shape`, whose product it is; then by a reduction over the space, which joins `out`, that
+        computes the maximum beforehand. None if neither is possible.
         """
-        count = self._simple(count)
-        if not self.inner(count):
-            return count
-        return self._maximum(count, prov, out)
+        simple = self._simple(count)
+        if not self.inner(simple):
+            return simple
+        sizes = [self._simple(size) for size in shape]
+        if not any(map(self.inner, sizes)):
+            return Poly.product(sizes)
+        return self._maximum(simple, prov, out)
 
     def _simple(self, count: Poly) -> Poly:
         """Replace inner names, as far as possible, by others that are never less."""

@@ -25,6 +25,7 @@ from compiler.ir.nodes import (
     Exp,
     ForLoop,
     Function,
+    If,
     KernelBody,
     Lambda,
     Loop,
@@ -44,7 +45,7 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds
-from compiler.storage.settle import Settler
+from compiler.storage.settle import Settler, carried, place_parts
 from compiler.storage.state import size_text
 
 PRIVATE_BYTES = 1024
@@ -93,6 +94,22 @@ def _host(stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx) -> tuple[Stm
     return tuple(out) if changed else stms
 
 
+def _shapes(stms: tuple[Stm, ...]) -> dict[Name, tuple[Poly, ...]]:
+    """The shape of an array that fills its block, for blocks made in a kernel."""
+    counts: dict[Name, Poly] = {}
+    found: dict[Name, tuple[Poly, ...]] = {}
+    for stm in all_stms(stms):
+        if isinstance(stm.exp, Alloc):
+            counts[stm.pat[0].name] = stm.exp.count
+        for param in stm.pat:
+            kind = param.type
+            if isinstance(kind, Array) and kind.mem is not None and kind.rank > 1:
+                block = kind.mem.block
+                if block not in found and counts.get(block) == Poly.product(kind.shape):
+                    found[block] = kind.shape
+    return found
+
+
 def _allocates(stm: Stm) -> bool:
     return any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,)))
 
@@ -118,12 +135,19 @@ class Expansion:
         self.before: list[Stm] = []
         self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
         """For a block that is expanded: the new block, whose it was, and each one's size."""
+        self.travelling: set[Name] = set()
+        """Blocks that branches return, which must not be private."""
+        self.shapes: dict[Name, tuple[Poly, ...]] = {}
+        """The shape of an array that fills its block, by block."""
         self.in_place: dict[Name, Mem] = {}
         """Blocks that stay, with what they are now."""
 
     def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
         """The kernel without allocations; those it needs join `out`."""
-        stms = tuple(Settler(self.ctx, self.types).settle(exp.body.stms))
+        settler = Settler(self.ctx, self.types)
+        stms = tuple(settler.settle(exp.body.stms))
+        self.travelling = settler.travelling
+        self.shapes = _shapes(stms)
         body = KernelBody(stms, exp.body.results, exp.body.returns)
         new = self._owned(replace(exp, body=body), top=True)
         for earlier in self.before:
@@ -165,9 +189,22 @@ class Expansion:
                 params=tuple(self._rebound(param) for param in exp.params),
                 body=Body(self._stms(exp.body.stms), exp.body.results),
             )
-        elif type(exp) in NESTED:
-            exp = map_stms(exp, self._stms)
+        elif isinstance(exp, If):
+            then, orelse = self._branch(stm, exp.then), self._branch(stm, exp.orelse)
+            exp = If(exp.cond, then, orelse)
         return Stm(tuple(self._rebound(param) for param in stm.pat), exp, stm.prov)
+
+    def _branch(self, stm: Stm, body: Body) -> Body:
+        """A branch; where an array that it returns with its place now lies, is returned."""
+        stms = self._stms(body.stms)
+        results = list(body.results)
+        for first, last in carried(stm.pat):
+            kind = self.types[str(results[last])]
+            assert isinstance(kind, Array)
+            assert kind.mem is not None
+            if last - first == 2 + kind.rank and kind.mem.block != results[first]:
+                results[first:last] = place_parts(kind.mem)
+        return Body(stms, tuple(results))
 
     def _inner(self, exp: SegOp) -> SegOp:
         """An operator inside the kernel: at block level, its points are threads of their own."""
@@ -201,7 +238,11 @@ class Expansion:
         size = exp.count.constant
         if exp.space == "shared":
             self.owner.private.append(Stm((param,), exp, prov))
-        elif size is not None and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left):
+        elif (
+            size is not None
+            and param.name not in self.travelling
+            and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left)
+        ):
             self.owner.left -= size * BYTES[exp.prim]
             kind = Mem(exp.prim, "private")
             self.in_place[param.name] = kind
@@ -213,7 +254,10 @@ class Expansion:
     def _expand(self, param: Param, exp: Alloc, prov: Prov) -> None:
         """Procedure 4.5 for one block."""
         name = base_of(param.name)
-        count = self.bounds.outside(exp.count, prov, self.before) if self.owner.dims else None
+        count = None
+        if self.owner.dims:
+            shape = self.shapes.get(param.name, (exp.count,))
+            count = self.bounds.outside(exp.count, shape, prov, self.before)
         if count is None:
             raise Limitation(
                 f"How much memory `{name.removesuffix('_mem')}` needs is known only inside the "
@@ -246,11 +290,12 @@ class Expansion:
     def _rebound(self, param: Param) -> Param:
         """A name with its array's new place."""
         kind = param.type
-        if not isinstance(kind, Array) or kind.mem is None or kind.mem.block not in self.moved:
-            return param
-        block, owner, count = self.moved[kind.mem.block]
-        lmad = self._place(kind.mem.lmad, owner, count)
-        return Param(param.name, Array(kind.prim, kind.shape, MemBind(block, lmad)), param.unique)
+        if isinstance(kind, Array) and kind.mem is not None and kind.mem.block in self.moved:
+            block, owner, count = self.moved[kind.mem.block]
+            mem = MemBind(block, self._place(kind.mem.lmad, owner, count))
+            param = Param(param.name, Array(kind.prim, kind.shape, mem), param.unique)
+        self.types[param.name] = param.type
+        return param
 
     def _place(self, lmad: Lmad[Poly], owner: Owner, count: Poly) -> Lmad[Poly]:
         """An index function for the current thread's part of the expanded block."""

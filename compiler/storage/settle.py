@@ -3,7 +3,8 @@
 A block that is allocated once outside has one place per thread, and an index function says where. A
 loop or branch that hands such blocks on would need that place at run time. So a loop's array gets
 one block before the loop, into which each iteration's result is copied; and the results of two
-branches go into one block made before them. Blocks from outside the kernel may travel.
+branches go into one block made before them, unless their size is known only there: then they
+return offset and strides as well. Blocks from outside the kernel may travel.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Remark
 from compiler.base.spans import NOWHERE, Prov
-from compiler.ir.lmad import Lmad
+from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
+    I64,
     Alloc,
     Array,
     Body,
@@ -32,6 +34,7 @@ from compiler.ir.nodes import (
     Type,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
 from compiler.ir.walk import NESTED, Replacement, map_stms, subst
 from compiler.storage.state import size_text
 
@@ -44,6 +47,8 @@ class Settler:
         self.types = types
         self.outside = {name for name, kind in types.items() if isinstance(kind, Mem)}
         """Blocks that may travel: those made outside the kernel, and names for them."""
+        self.travelling: set[Name] = set()
+        """Blocks made in the kernel that branches return all the same; see `_with_parts`."""
         self.mapping: dict[Name, Replacement] = {}
         """What became of names that are no longer bound."""
 
@@ -116,6 +121,7 @@ class Settler:
         bodies = [self._body(exp.then), self._body(exp.orelse)]
         pat: list[Param] = list(stm.pat)
         dropped: set[int] = set()
+        travelling: dict[int, int] = {}
         for first, last in carried(stm.pat):
             blocks = [str(body.results[first]) for body in bodies]
             if all(block in self.outside for block in blocks):
@@ -125,13 +131,41 @@ class Settler:
             assert isinstance(kind, Array)
             names = {param.name for param in stm.pat}
             if any(names & size.names() for size in kind.shape):
-                raise _unknown_size(stm.pat[last].name, stm.prov, "a branch")
+                travelling[last] = first
+                self.travelling.update(blocks)
+                continue
             block = self._allocate(stm.pat[first], kind, stm.prov, out)
             bodies = [self._into(body, first, last, kind, block, stm.prov) for body in bodies]
             pat[last] = self._forget(stm.pat[first:last], stm.pat[last], block)
             dropped.update(range(first, last))
-        then, orelse = (Body(body.stms, _without(body.results, dropped)) for body in bodies)
+        results = [list(body.results) for body in bodies]
+        for last, first in sorted(travelling.items(), reverse=True):
+            pat[first : last + 1] = self._with_parts(pat[first], pat[last])
+            for side in results:
+                side[first : last + 1] = self._parts(str(side[last]))
+            dropped = {k + len(pat) - len(stm.pat) if k > last else k for k in dropped}
+        then, orelse = (
+            Body(body.stms, _without(side, dropped))
+            for body, side in zip(bodies, results, strict=True)
+        )
         out.append(Stm(_without(pat, dropped), If(exp.cond, then, orelse), stm.prov))
+
+    def _with_parts(self, block: Param, array: Param) -> list[Param]:
+        """A block that travels, and the array in it by an offset and strides that do as well."""
+        kind = array.type
+        assert isinstance(kind, Array)
+        base = base_of(array.name)
+        offset = Param(self.ctx.fresh(f"{base}_offset"), I64)
+        strides = [Param(self.ctx.fresh(f"{base}_stride"), I64) for _ in kind.shape]
+        pairs = zip(kind.shape, strides, strict=True)
+        dims = tuple(Dim(size, Poly.var(stride.name)) for size, stride in pairs)
+        mem = MemBind(block.name, Lmad(Poly.var(offset.name), dims))
+        new = Param(array.name, Array(kind.prim, kind.shape, mem), array.unique)
+        return [block, offset, *strides, new]
+
+    def _parts(self, array: Name) -> list[Operand]:
+        """The values for `_with_parts`."""
+        return [*place_parts(self._mem(array)), array]
 
     def _body(self, body: Body) -> Body:
         stms = tuple(self.settle(body.stms))
@@ -272,6 +306,12 @@ class Settler:
         numbers = (("copied per iteration", size),)
         rule = "memory/double-buffer"
         self.ctx.remark(Remark("note", rule, prov, because, "", numbers, self.ctx.stage))
+
+
+def place_parts(mem: MemBind) -> list[Operand]:
+    """An array's block, offset and strides as operands."""
+    strides = [se_of(dim.stride) for dim in mem.lmad.dims]
+    return [mem.block, se_of(mem.lmad.offset), *strides]
 
 
 def carried(params: Sequence[Param]) -> list[tuple[int, int]]:

@@ -274,3 +274,105 @@ entry main [n_1, m_2] (xs_3: [n_1][m_2]i32) : (r_4: [n_1][m_2]i32) =
       in (out_15)
   in (ys_5)
 """
+
+ARRAY_OPERATORS = r"""
+entry main [n_1, m_2] (xss_3: [n_1][m_2]i32, is_4: [n_1]i64)
+  : (r_5: [m_2]i32, q_6: [n_1]i32, s_7: [n_1][m_2]i32, h_8: [4][m_2]i32) =
+  let (zero_9: [m_2]i32) = replicate([m_2], 0i32)
+  let (red_10: [m_2]i32, keep_11: [n_1]i32) =
+    segred @grid (i_12 < n_1)
+      op (zero_9) \(x_13: [m_2]i32, y_14: [m_2]i32) : ([m_2]i32) ->
+        let (z_15: [m_2]i32) =
+          segmap @thread (j_16 < m_2) : (i32) ->
+            let (a_17: i32) = x_13[j_16]
+            let (b_18: i32) = y_14[m_2 - 1 - j_16]
+            in (a_17 * 2i32 + b_18)
+        in (z_15)
+      body : ([m_2]i32, i32) ->
+        let (row_19: [m_2]i32) = xss_3[i_12, 0:+m_2]
+        in (row_19, i32.i64(i_12) * 3i32)
+  let (scan_20: [n_1][m_2]i32) =
+    segscan @grid (i_21 < n_1)
+      op (zero_9) \(x_22: [m_2]i32, y_23: [m_2]i32) : ([m_2]i32) ->
+        let (z_24: [m_2]i32) =
+          segmap @thread (j_25 < m_2) : (i32) ->
+            let (a_26: i32) = x_22[j_25]
+            let (b_27: i32) = y_23[j_25]
+            in (a_26 + b_27)
+        in (z_24)
+      body : ([m_2]i32) ->
+        let (row_28: [m_2]i32) = xss_3[i_21, 0:+m_2]
+        in (row_28)
+  let (bins_29: [4][m_2]i32) = replicate([4][m_2], 1i32)
+  let (hist_30: [4][m_2]i32) =
+    seghist @grid (i_31 < n_1)
+      into (bins_29)[_] op (zero_9) \(x_32: [m_2]i32, y_33: [m_2]i32) : ([m_2]i32) ->
+        let (z_34: [m_2]i32) =
+          segmap @thread (j_35 < m_2) : (i32) ->
+            let (a_36: i32) = x_32[j_35]
+            let (b_37: i32) = y_33[j_35]
+            in (max(a_36, b_37))
+        in (z_34)
+      body : (i64, [m_2]i32) ->
+        let (at_38: i64) = is_4[i_31]
+        let (row_39: [m_2]i32) = xss_3[i_31, 0:+m_2]
+        in (at_38 - 1i64, row_39)
+  in (red_10, keep_11, scan_20, hist_30)
+"""
+
+IRREGULAR = r"""
+entry main [n_1] (ks_2: [n_1]i64) : (r_3: [n_1]i64) =
+  let (ys_4: [n_1]i64) =
+    segmap @grid (i_5 < n_1) : (i64) ->
+      let (k_6: i64) = ks_2[i_5]
+      let (l_7: i64, zs_8: [l_7]i64) =
+        if k_6 > 2i64
+        then
+          let (a_9: [k_6]i64) = iota(k_6, 5i64, 1i64)
+          in (k_6, a_9)
+        else
+          let (m_10: i64) = i_5 + 1i64
+          let (b_11: [m_10]i64) = iota(m_10, 1i64, 2i64)
+          let (rev_12: [m_10]i64) = b_11[m_10 - 1:+m_10:-1]
+          in (m_10, rev_12)
+      let (s_13: i64) =
+        loop (acc_14: i64) = (0i64)
+        for j_15: i64 < l_7 do
+          let (x_16: i64) = zs_8[j_15]
+          in (acc_14 * 3i64 + x_16)
+      in (s_13)
+  in (ys_4)
+"""
+
+FILTERED = r"""
+entry main [n_1, m_2] (xss_3: [n_1][m_2]i32) : (r_4: [n_1]i32) =
+  let (ys_5: [n_1]i32) =
+    segmap @grid (i_6 < n_1) : (i32) ->
+      let (counts_7: [m_2]i64) = scratch([m_2]i64)
+      let (total_8: i64, offs_9: [m_2]i64) =
+        loop (t_10: i64, o_11: *[m_2]i64) = (0i64, counts_7)
+        for j_12: i64 < m_2 do
+          let (x_13: i32) = xss_3[i_6, j_12]
+          let (o_14: [m_2]i64) = o_11 with [j_12] = t_10
+          in (t_10 + i64.bool(x_13 > 1i32), o_14)
+      let (dest_15: [total_8]i32) = replicate([total_8], 0i32)
+      let (kept_16: [total_8]i32) =
+        loop (d_17: *[total_8]i32) = (dest_15)
+        for j_18: i64 < m_2 do
+          let (x_19: i32) = xss_3[i_6, j_18]
+          let (o_20: i64) = offs_9[j_18]
+          let (d_21: [total_8]i32) =
+            if x_19 > 1i32
+            then
+              let (e_22: [total_8]i32) = d_17 with [o_20] = x_19
+              in (e_22)
+            else (d_17)
+          in (d_21)
+      let (s_23: i32) =
+        loop (acc_24: i32) = (0i32)
+        for j_25: i64 < total_8 do
+          let (x_26: i32) = kept_16[j_25]
+          in (acc_24 * 5i32 + x_26)
+      in (s_23)
+  in (ys_5)
+"""
