@@ -54,8 +54,9 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Rewrite, rewrite
-from compiler.optimise.simplify import arith, branch, index, loop, soac
+from compiler.optimise.simplify import arith, branch, hoist, index, loop, soac
 from compiler.optimise.simplify.index import New, Same
 from compiler.optimise.simplify.state import ScopeKind, State
 
@@ -91,10 +92,15 @@ def _body(old: Body, new_stms: list[Stm], results: tuple[object, ...]) -> Body:
 
 
 def nested_body(
-    s: State, body: Body, kind: ScopeKind, prepare: Callable[[], object] | None = None
+    s: State,
+    body: Body,
+    kind: ScopeKind,
+    prepare: Callable[[], object] | None = None,
+    trips: Poly | None = None,
 ) -> tuple[Body, bool]:
     """Simplify a nested body, whose names `prepare` binds; and whether it is clean."""
     scope = s.enter(kind)
+    scope.trips = trips
     if prepare is not None:
         prepare()
     stms(s, body.stms)
@@ -106,7 +112,10 @@ def nested_body(
 
 
 def nested_lambda(
-    s: State, fn: Lambda, prepare: Callable[[], object] | None = None
+    s: State,
+    fn: Lambda,
+    prepare: Callable[[], object] | None = None,
+    trips: Poly | None = None,
 ) -> tuple[Lambda, bool]:
     """Simplify a lambda; and whether it is clean."""
     params = fn.params
@@ -117,7 +126,7 @@ def nested_lambda(
         if prepare is not None:
             prepare()
 
-    body, clean = nested_body(s, fn.body, "lambda", bind)
+    body, clean = nested_body(s, fn.body, "lambda", bind, trips)
     returns = _types(s, fn.returns)
     if body is fn.body and returns is fn.returns and _all_same(params, fn.params):
         return fn, clean
@@ -265,7 +274,9 @@ def _assert(s: State, stm: Stm) -> None:
         return
     message = tuple(part if isinstance(part, str) else s.se(part) for part in exp.message)
     same = cond is exp.cond and _all_same(message, exp.message)
-    s.emit((), exp if same else Assert(cond, message), stm.prov, None, stm)
+    check = exp if same else Assert(cond, message)
+    if not hoist.hoist_check(s, check, stm.prov):
+        s.emit((), check, stm.prov, None, stm)
     s.facts.learn(cond, True, s.depth)
 
 
@@ -369,7 +380,8 @@ def _loop(s: State, stm: Stm) -> None:
             s.bits[form.index] = 1 << s.depth
             loop.index_facts(s, form)
 
-    body, clean = nested_body(s, exp.body, "loop", prepare)
+    trips = poly_of(bound) if bound is not None else None
+    body, clean = nested_body(s, exp.body, "loop", prepare, trips)
     same = init is exp.init and form is exp.form and body is exp.body
     same = same and _all_same(params, exp.params)
     new = exp if same else Loop(params, init, form, body)
@@ -391,7 +403,7 @@ def _soac(s: State, stm: Stm) -> None:
     arrays = tuple(map(s.name, exp.arrays))
     if _all_same(arrays, exp.arrays):
         arrays = exp.arrays
-    fn, clean = nested_lambda(s, exp.fn, prepare)
+    fn, clean = nested_lambda(s, exp.fn, prepare, width)
     new: Exp
     if isinstance(exp, Map):
         same = width is exp.width and fn is exp.fn and arrays is exp.arrays

@@ -13,14 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from compiler.base.names import Name
-from compiler.ir.nodes import SE, Bin, Lit
+from compiler.ir.nodes import SE, Bin, Lit, Select
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import poly_of, se_of
 
-ZERO = Poly.const(0)
 EVERYWHERE = 1_000
+_EITHER: Any = "either"
+_MAX_TERMS = 12
+_ZERO = Lit(0, "i64")
+_OPPOSITE = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,12 @@ class Bounds:
 class Facts:
     """Bounds by name, and conditions by expression, with an undo log per scope."""
 
-    __slots__ = ("_equal", "_log", "bounds", "order", "truths")
+    __slots__ = ("_cases", "_equal", "_log", "bounds", "order", "truths")
 
     def __init__(self, equal: Mapping[Name, Poly]) -> None:
         """`equal`: names that are polynomials of others; may grow later."""
         self._equal = equal
+        self._cases: dict[Name, tuple[str, Poly, Poly]] = {}
         self.bounds: dict[Name, tuple[Bounds, ...]] = {}
         self.truths: dict[SE, tuple[bool, int]] = {}
         self.order: dict[Name, int] = {}
@@ -81,21 +86,46 @@ class Facts:
         elif cond.at == "i64":
             self._learn_comparison(cond.op, cond.lhs, cond.rhs, truth, depth)
 
+    def one_of(self, name: Name, value: SE) -> None:
+        """Learn that `name` is a minimum, maximum or choice between two polynomials."""
+        match value:
+            case Bin("min" | "max" as kind, "i64", lhs, rhs):
+                pass
+            case Select(_, lhs, rhs):
+                kind = _EITHER
+            case _:
+                return
+        one, other = self.poly(lhs), self.poly(rhs)
+        if one is not None and other is not None:
+            self._cases[name] = (kind, one, other)
+            self.order.setdefault(name, len(self.order))
+
     def _learn_comparison(self, op: str, lhs: SE, rhs: SE, truth: bool, depth: int) -> None:
-        if not truth:
-            op = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}.get(op, "")
-        left, right = self.poly(lhs), self.poly(rhs)
+        op = op if truth else _OPPOSITE[op]
+        left, right = poly_of(lhs), poly_of(rhs)
         if left is None or right is None:
             return
         if op in (">", ">="):
             left, right, op = right, left, "<" if op == ">" else "<="
-        if op not in ("<", "<=", "=="):
-            return
-        slack = 1 if op == "<" else 0
-        if (name := left.as_name) is not None and name not in right.names():
-            self.bound(name, right if op == "==" else None, right - slack, depth)
-        if (name := right.as_name) is not None and name not in left.names():
-            self.bound(name, left + slack, left if op == "==" else None, depth)
+        for one, other, sign in ((left, right, 1), (right, left, -1)):
+            name = one.as_name
+            if name is not None and name not in other.names():
+                self._learn_bound(name, op, other.subst(self._equal), sign, depth)
+
+    def _learn_bound(self, name: Name, op: str, other: Poly, sign: int, depth: int) -> None:
+        """`name op other` (sign 1) or `other op name` (sign -1)."""
+        if op == "==":
+            self.bound(name, other, other, depth)
+        elif op == "!=":
+            known = self.bounds.get(name, ())
+            if any(b.low == other for b in known):
+                self.bound(name, other + 1, None, depth)
+            if any(b.high == other for b in known):
+                self.bound(name, None, other - 1, depth)
+        else:
+            limit = other - sign if op == "<" else other
+            low, high = (None, limit) if sign == 1 else (limit, None)
+            self.bound(name, low, high, depth)
 
     def poly(self, se: SE) -> Poly | None:
         """An i64 expression as a polynomial of names that are not such themselves."""
@@ -106,32 +136,56 @@ class Facts:
 
     def is_bounded(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
         """Whether every name in it has a lower bound, so that it cannot wrap around."""
-        return all(
-            any(b.low is not None and b.depth <= limit for b in self.bounds.get(name, ()))
-            for name in poly.names()
-        )
+        return all(self._has_low(name, limit) for name in poly.names())
 
-    def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = 12) -> bool:
+    def _has_low(self, name: Name, limit: int) -> bool:
+        if any(b.low is not None and b.depth <= limit for b in self.bounds.get(name, ())):
+            return True
+        cases = self._cases.get(name)
+        if cases is None:
+            return False
+        return self.is_bounded(cases[1], limit) and self.is_bounded(cases[2], limit)
+
+    def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = 16) -> bool:
         """Whether `poly >= 0` follows from the facts established at depth `limit` or above.
 
-        Eliminates the youngest bounded name by its lower or upper bound, whichever makes the
-        polynomial smaller, until all coefficients are non-negative over non-negative names.
+        Eliminates the youngest name that can be: a minimum, maximum or choice by its cases, others
+        by a lower or upper bound, whichever makes the polynomial smaller, until all coefficients
+        are non-negative over non-negative names.
         """
-        while True:
-            if not poly.terms:
-                return True
-            if self._obviously(poly, limit):
-                return True
-            if effort <= 0 or len(poly.terms) > 12:
-                return False
-            choices = self._eliminations(poly, limit)
-            if not choices:
-                return False
-            effort -= len(choices)
-            for choice in choices[:-1]:
-                if self.non_negative(choice, limit, effort // 2):
-                    return True
-            poly = choices[-1]
+        if not poly.terms or self._obviously(poly, limit):
+            return True
+        if effort <= 0 or len(poly.terms) > _MAX_TERMS:
+            return False
+        known = [name for name in poly.names() if name in self.order]
+        known.sort(key=self.order.__getitem__, reverse=True)
+        for name in known:
+            every, choices = self._eliminated(poly, name, limit)
+            if choices:
+                effort = (effort - 1) // len(choices)
+                proved = (self.non_negative(choice, limit, effort) for choice in choices)
+                return all(proved) if every else any(proved)
+        return False
+
+    def _eliminated(self, poly: Poly, name: Name, limit: int) -> tuple[bool, list[Poly]]:
+        """Polynomials without `name`: `poly >= 0` if all of them (True) or any of them is."""
+        if poly.degree(name) != 1:
+            return False, []
+        factor = poly.coefficient(name)
+        rest = poly - factor * Poly.var(name)
+        if name in self._cases:
+            kind, one, other = self._cases[name]
+            helps = {"max": factor, "min": -factor}.get(kind)
+            every = helps is None or not self._obviously(helps, limit)
+            return every, [factor * one + rest, factor * other + rest]
+        if self._obviously(factor, limit):
+            ends = [b.low for b in self.bounds.get(name, ()) if b.depth <= limit]
+        elif self._obviously(-factor, limit):
+            ends = [b.high for b in self.bounds.get(name, ()) if b.depth <= limit]
+        else:
+            return False, []
+        usable = [end for end in ends if end is not None and name not in end.names()]
+        return False, [factor * end + rest for end in usable]
 
     def _obviously(self, poly: Poly, limit: int) -> bool:
         for coeff in poly.terms.values():
@@ -147,39 +201,21 @@ class Facts:
                     return True
         return False
 
-    def _eliminations(self, poly: Poly, limit: int) -> list[Poly]:
-        """Lower bounds of `poly` without the name, learned of last, that can be eliminated."""
-        known = [name for name in poly.names() if name in self.order]
-        known.sort(key=self.order.__getitem__, reverse=True)
-        for name in known:
-            found = self._without(poly, name, limit)
-            if found:
-                return found
-        return []
-
-    def _without(self, poly: Poly, name: Name, limit: int) -> list[Poly]:
-        """Lower bounds of `poly` in which `name` no longer occurs."""
-        if poly.degree(name) != 1:
-            return []
-        factor = poly.coefficient(name)
-        rest = poly - factor * Poly.var(name)
-        found: list[Poly] = []
-        if self._obviously(factor, limit):
-            for b in self.bounds[name]:
-                if b.depth <= limit and b.low is not None and name not in b.low.names():
-                    found.append(factor * b.low + rest)
-        elif self._obviously(-factor, limit):
-            for b in self.bounds[name]:
-                if b.depth <= limit and b.high is not None and name not in b.high.names():
-                    found.append(factor * b.high + rest)
-        return found
-
     def decide(self, op: str, lhs: SE, rhs: SE, limit: int = EVERYWHERE) -> bool | None:
         """The truth of an i64 comparison, if it is known."""
-        left = self.poly(lhs)
-        right = self.poly(rhs) if left is not None else None
+        left = poly_of(lhs)
+        right = poly_of(rhs) if left is not None else None
         if left is None or right is None:
             return None
+        known = self._decide(op, left, right, limit)
+        if known is not None:
+            return known
+        other_left, other_right = left.subst(self._equal), right.subst(self._equal)
+        if other_left is left and other_right is right:
+            return None
+        return self._decide(op, other_left, other_right, limit)
+
+    def _decide(self, op: str, left: Poly, right: Poly, limit: int) -> bool | None:
         if left == right:
             return op in ("==", "<=", ">=")
         if op in ("==", "!=") and (left - right).constant is not None:
@@ -200,7 +236,8 @@ class Facts:
 
     def within(self, at: SE, extent: Poly, limit: int = EVERYWHERE) -> bool:
         """Whether `0 <= at < extent` is known."""
-        index = self.poly(at)
-        if index is None or not self.is_bounded(index, limit):
-            return False
-        return self.non_negative(index, limit) and self.non_negative(extent - index - 1, limit)
+        size = se_of(extent)
+        return (
+            self.decide(">=", at, _ZERO, limit) is True
+            and self.decide("<", at, size, limit) is True
+        )

@@ -57,6 +57,8 @@ class Scope:
     depth: int
     stms: list[Stm] = field(default_factory=list)
     mask: int = 0
+    trips: Poly | None = None
+    """How often it runs for one run of the body around it, where that is known."""
     clean: bool = True
     """Nothing in it can fail, whatever surrounds it: the whole may be computed elsewhere."""
     outer_mask: int = 0
@@ -323,6 +325,8 @@ class State:
         depth = self.emit(pat, se, prov, lambda limit: arith.is_total(se), old)
         self.table.add(se, param.name, depth)
         self.defs[param.name] = se
+        if param.type == I64:
+            self.facts.one_of(param.name, se)
 
     def emit(
         self,
@@ -335,9 +339,16 @@ class State:
         """Add a statement where it belongs, if `safe` there, and answer that depth."""
         prov = self.prov(prov)
         depth = self.depth if safe is None else self._place(prov, safe)
+        if depth and self.scopes[depth].clean:
+            self.scopes[depth].clean = safe is not None and safe(0)
+        self.append(depth, pat, exp, prov, old)
+        return depth
+
+    def append(
+        self, depth: int, pat: tuple[Param, ...], exp: Exp, prov: Prov, old: Stm | None = None
+    ) -> None:
+        """Add a statement at the end of the body of that depth."""
         scope = self.scopes[depth]
-        if depth and scope.clean:
-            scope.clean = safe is not None and safe(0)
         if old is not None and old.exp is exp and old.pat is pat and old.prov == prov:
             scope.stms.append(old)
         else:
@@ -349,7 +360,6 @@ class State:
             if type(param.type) is Array:
                 self.types[param.name] = param.type
                 self.sizes_known(param.type, depth)
-        return depth
 
     def _place(self, prov: Prov, safe: Callable[[int], bool]) -> int:
         """The outermost depth that a statement can move to (see `hoist.py`)."""

@@ -1,0 +1,50 @@
+"""Checks that say the same in every iteration are made once, before.
+
+Values move out of loops and lambdas in `State.emit`, which needs to know only that computing them
+cannot fail. A check is there to fail, so it moves only together with the question whether it would
+be made at all: `assert c`, in a body that runs `n` times, becomes `assert (n <= 0 || c)`. It must
+stand directly in that body, under no condition.
+"""
+
+from __future__ import annotations
+
+from compiler.base.remarks import Applied
+from compiler.base.spans import Prov
+from compiler.ir.nodes import SE, Assert, Bin, Lit
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.optimise.simplify import arith
+from compiler.optimise.simplify.state import State
+
+
+def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
+    """`loop .. for i < n do (assert c; ..)` ==> `assert (n <= 0 || c); loop ..`, if c has no i.
+
+    `s.mask` is what the check depends on. Answers whether it was moved.
+    """
+    if "simplify/hoist" in s.off or not arith.is_total(check.cond):
+        return False
+    level = max(s.mask.bit_length() - 1, 0)
+    cond, mask, depth = check.cond, s.mask, s.depth
+    while depth > level and s.scopes[depth].kind in ("lambda", "loop"):
+        trips = s.scopes[depth].trips
+        if trips is None or s.depends(trips) >> depth:
+            break
+        if not s.facts.non_negative(trips - 1, depth - 1):
+            cond = Bin("||", "bool", _none(trips), cond)
+            mask |= s.depends(trips)
+        depth -= 1
+    if depth == s.depth:
+        return False
+    said = "The check is the same every time: it is made once, before."
+    if not s.ctx.settle("simplify/hoist", prov, Applied(True, said)):
+        return False
+    s.rewrites += 1
+    s.mask = mask
+    s.append(depth, (), Assert(cond, check.message), s.prov(prov))
+    s.facts.learn(cond, True, depth)
+    return True
+
+
+def _none(trips: Poly) -> SE:
+    return Bin("<=", "i64", se_of(trips), Lit(0, "i64"))
