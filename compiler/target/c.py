@@ -16,7 +16,7 @@ from compiler.base.text import Line, Text
 from compiler.ir.nodes import SE, Mem, Operand
 from compiler.ir.sizes import prim_of
 from compiler.target import c_runtime
-from compiler.target.c_kernels import Kernels
+from compiler.target.c_hists import Kernels
 from compiler.target.c_scalar import Scalars
 from compiler.target.c_types import C_TYPE, c_name
 from compiler.target.imp_nodes import Formal, ImpFun, ImpProg

@@ -50,7 +50,8 @@ def _saturate(src: Prim, dst: Prim) -> str:
 _TEXTS: dict[str, tuple[str, str]] = {
     "div": (
         "$T div_$P($T a, $T b)",
-        "if (b == -1) return ($T)(0 - ($U)a); $T q = a / b; return q - ((a % b != 0) & ((a < 0) != (b < 0)));",
+        "if (b == -1) return ($T)(0 - ($U)a); $T q = a / b; "
+        "return q - ((a % b != 0) & ((a < 0) != (b < 0)));",
     ),
     "mod": (
         "$T mod_$P($T a, $T b)",
@@ -60,7 +61,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "rem": ("$T rem_$P($T a, $T b)", "return b == -1 ? 0 : ($T)(a % b);"),
     "pow": (
         "$T pow_$P($T a, $T b)",
-        "$U x = ($U)a, r = 1; for ($U e = ($U)b; e; e >>= 1) { if (e & 1) r = ($U)(r * (uint64_t)x); "
+        "$U x = ($U)a, r = 1; for ($U e = ($U)b; e; e >>= 1) { "
+        "if (e & 1) r = ($U)(r * (uint64_t)x); "
         "x = ($U)(x * (uint64_t)x); } return ($T)r;",
     ),
     "shl": ("$T shl_$P($T a, $T b)", "return (uint64_t)b >= $W ? 0 : ($T)(($U)a << b);"),

@@ -1,4 +1,4 @@
-"""The few functions that every C program of ours begins with: memory, failed checks, large copies."""
+"""What every C program of ours begins with: memory, failed checks, large copies."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ FAILURE = """\
 int ss_failed;
 int64_t ss_site, ss_values[16];
 
-static __attribute__((noinline, cold, unused)) void ss_fail(int64_t site, int count, const int64_t *values) {
+static __attribute__((noinline, cold, unused))
+void ss_fail(int64_t site, int count, const int64_t *values) {
     if (__atomic_exchange_n(&ss_failed, 1, __ATOMIC_ACQ_REL)) return;
     ss_site = site;
     for (int k = 0; k < count && k < 16; k++) ss_values[k] = values[k];
@@ -128,7 +129,8 @@ static void ss_copy(void *to, const void *from, int64_t bytes) {
     if (bytes < 1 << 20) { memmove(to, from, bytes); return; }
     #pragma omp parallel for
     for (int64_t at = 0; at < bytes; at += 1 << 19)
-        memcpy((char *)to + at, (const char *)from + at, bytes - at < 1 << 19 ? bytes - at : 1 << 19);
+        memcpy((char *)to + at, (const char *)from + at,
+               bytes - at < 1 << 19 ? bytes - at : 1 << 19);
 }
 """
 
@@ -142,6 +144,8 @@ static int64_t ss_parts(int64_t points, int64_t bins, int64_t weight) {
 """
 
 SCRATCH = """\
-static void *ss_scratch(int64_t count, int64_t size) { return malloc(count > 0 ? count * size : 1); }
+static void *ss_scratch(int64_t count, int64_t size) {
+    return malloc(count > 0 ? count * size : 1);
+}
 static void ss_unscratch(void *cells) { free(cells); }
 """

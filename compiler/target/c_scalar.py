@@ -1,7 +1,7 @@
 """Scalar expressions in C and CUDA: few parentheses, exact integer semantics.
 
-Compiled with wrapping arithmetic (`-fwrapv`; CUDA's wraps anyway). What C lacks is a call of a small
-function (`c_helpers.py`), and narrow integers are cut back after each operation.
+Compiled with wrapping arithmetic (`-fwrapv`; CUDA's wraps anyway). What C lacks is a call of a
+small function (`c_helpers.py`), and narrow integers are cut back after each operation.
 """
 
 from __future__ import annotations

@@ -125,6 +125,7 @@ class Statements(Writer):
         self.close(tail)
 
     def define(self, stm: Define) -> None:
+        """A constant."""
         name = self.scalars.names.get(stm.name)
         if name is None:
             self.line(f"const {self.type(stm.prim)} {c_name(stm.name)} = {self.show(stm.value)};")
@@ -132,6 +133,7 @@ class Statements(Writer):
             self.line(f"{name} = {self.show(stm.value)};")
 
     def declare(self, stm: Declare) -> None:
+        """A variable."""
         if isinstance(stm.type, Mem):
             self.declare_block(stm, stm.type)
             return
@@ -143,6 +145,7 @@ class Statements(Writer):
             self.line(f"{name}{start};")
 
     def declare_block(self, stm: Declare, kind: Mem) -> None:
+        """A variable that holds a block."""
         start = "0" if stm.value is None else self.operand(stm.value)
         self.line(f"{self.cell_type(kind.prim)} *{c_name(stm.name)} = {start};")
 
@@ -151,10 +154,12 @@ class Statements(Writer):
         return c_name(value) if isinstance(value, str) else self.show(value)
 
     def assign(self, stm: Assign) -> None:
+        """A variable's next value."""
         name = self.scalars.names.get(stm.name) or c_name(stm.name)
         self.line(f"{name} = {self.operand(stm.value)};")
 
     def load(self, stm: Load) -> None:
+        """A cell's value."""
         name = self.scalars.names.get(stm.name)
         text = self.read(stm.prim, f"{c_name(stm.block)}[{self.show(stm.at)}]")
         self.line(f"{name or f'const {self.type(stm.prim)} {c_name(stm.name)}'} = {text};")
@@ -164,6 +169,7 @@ class Statements(Writer):
         return place
 
     def store(self, stm: Store) -> None:
+        """A cell's next value."""
         place = f"{c_name(stm.block)}[{self.show(stm.at)}]"
         self.line(f"{place} = {self.written(stm.prim, self.show(stm.value))};")
 
@@ -172,6 +178,7 @@ class Statements(Writer):
         return value
 
     def branch(self, stm: If) -> None:
+        """One arm or two."""
         cond = self.show(stm.cond)
         if stm.then or not stm.orelse:
             self.nested(f"if ({cond}) {{", stm.then, "} else {" if stm.orelse else "}")
@@ -183,6 +190,7 @@ class Statements(Writer):
             self.nested(f"if (!{self.scalars.atom(stm.cond)}) {{", stm.orelse)
 
     def count_loop(self, stm: For) -> None:
+        """A loop that counts."""
         index, kind = c_name(stm.index), self.type(stm.prim)
         end = self.once(stm.bound, f"{index}_end", kind)
         pragma = self.loop_pragma(stm)
@@ -198,10 +206,12 @@ class Statements(Writer):
         return name
 
     def while_loop(self, stm: While) -> None:
+        """A loop with a condition."""
         cond = self.scalars.names.get(stm.cond) or c_name(stm.cond)
         self.nested(f"while ({cond}) {{", stm.body)
 
     def check(self, stm: Assert) -> None:
+        """An assertion."""
         self.open(f"if ({self.negated(stm.cond)}) {{")
         self.fail(self.site(stm.prov, stm.message))
         self.close()
@@ -230,12 +240,15 @@ class Statements(Writer):
         """Only the host frees."""
 
     def alloc(self, stm: Alloc) -> None:
+        """A block."""
         self.run_alloc(stm)
 
     def kernel(self, stm: Kernel) -> None:
+        """A kernel."""
         self.run_kernel(stm)
 
     def copy(self, stm: Copy) -> None:
+        """A bulk copy."""
         self.run_copy(stm)
 
     def local_array(self, stm: Alloc) -> bool:

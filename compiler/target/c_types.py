@@ -68,5 +68,4 @@ def _float_literal(value: float, prim: Prim) -> str:
     if prim == "f64":
         return _signed(repr(value))
     short = repr(float(str(np.float32(value)))) if prim == "f32" else repr(value)
-    text = _signed(f"{short}f" if float(np.float32(short)) == value else f"{value!r}f")
-    return text
+    return _signed(f"{short}f" if float(np.float32(short)) == value else f"{value!r}f")

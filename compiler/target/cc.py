@@ -68,7 +68,7 @@ def find_compiler() -> Compiler:
             return found
     raise UsageError(
         "there is no C compiler on this machine",
-        hint="Install one (`cc`), or the Python package `ziglang`; the reference interpreter still runs.",
+        hint="Install `cc` or the Python package `ziglang`; the reference interpreter still runs.",
     )
 
 

@@ -10,8 +10,8 @@ from compiler.base.text import Line, Text
 from compiler.ir.nodes import SE
 from compiler.target import cuda_runtime
 from compiler.target.c import description
+from compiler.target.cuda_folds import CudaKernels
 from compiler.target.cuda_host import Host
-from compiler.target.cuda_kernels import CudaKernels
 from compiler.target.cuda_scalar import CudaScalars
 from compiler.target.imp_nodes import ImpProg
 

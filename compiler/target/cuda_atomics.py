@@ -1,4 +1,4 @@
-"""Updating a bin of a histogram on the GPU: by an atomic instruction, by exchange, or under a lock."""
+"""Updating a bin of a histogram on the GPU: atomic instruction, exchange, or lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.target.sequential import combine, inside
 from compiler.target.traits import builtin
 
 if TYPE_CHECKING:
-    from compiler.target.cuda_kernels import CudaKernels
+    from compiler.target.cuda_folds import CudaKernels
 
 _ATOMIC = {"+": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "&": "atomicAnd"}
 _ATOMIC |= {"|": "atomicOr", "^": "atomicXor"}

@@ -123,7 +123,7 @@ def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> R
     cp = cupy()
     kernels, host = split(code)
     env: dict[str, Any] = {}
-    exec(compile(host, "<cuda host>", "exec"), env)  # noqa: S102
+    exec(compile(host, "<cuda host>", "exec"), env)
     about = json.loads(env["ABOUT"])
     chosen = choose_entry(about, entry)
     arrays, sizes = prepare(chosen, values)

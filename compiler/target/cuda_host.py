@@ -15,7 +15,8 @@ from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, Operand
 from compiler.target.c_stms import Writer
 from compiler.target.cuda_atomics import LOCKS
-from compiler.target.cuda_kernels import Argument, CudaKernels, Launchable
+from compiler.target.cuda_folds import CudaKernels
+from compiler.target.cuda_kernels import Argument, Launchable
 from compiler.target.imp_nodes import (
     Alloc,
     Assert,
@@ -226,9 +227,9 @@ def _operand(value: Operand) -> str:
 
 _NUMPY: dict[Prim, str] = {
     "bool": "bool_",
-    **{p: f"{'int' if p[0] == 'i' else 'uint'}{p[1:]}" for p in ("i8", "i16", "i32", "i64")},  # type: ignore[misc]
-    **{p: f"uint{p[1:]}" for p in ("u8", "u16", "u32", "u64")},  # type: ignore[misc]
-    **{p: f"float{p[1:]}" for p in ("f16", "f32", "f64")},  # type: ignore[misc]
+    **{p: f"{'int' if p[0] == 'i' else 'uint'}{p[1:]}" for p in ("i8", "i16", "i32", "i64")},
+    **{p: f"uint{p[1:]}" for p in ("u8", "u16", "u32", "u64")},
+    **{p: f"float{p[1:]}" for p in ("f16", "f32", "f64")},
 }
 
 

@@ -33,7 +33,7 @@ class CudaScalars(Scalars):
         if name in ("mul_hi", "umul_hi"):
             return self.high(prim, *args)
         kind = "f32" if prim == "f16" else prim
-        return super().call(name, kind, *args)  # type: ignore[arg-type]
+        return super().call(name, kind, *args)
 
     def high(self, prim: Prim, a: str, b: str) -> str:
         """The upper half of a product."""

@@ -171,6 +171,11 @@ class Uses:
         self.stms(s.then)
         self.stms(s.orelse)
 
+    def check(self, s: Assert) -> None:
+        """A condition, and the values of its message."""
+        self.se(s.cond)
+        self.ses(p for p in s.message if not isinstance(p, str))
+
     def count_loop(self, s: For) -> None:
         """A loop."""
         self.bound.add(s.index)
@@ -188,7 +193,7 @@ def uses_of(kernel: Kernel) -> Uses:
 _VISIT: dict[type, Callable[[Uses, Any], None]] = {
     Define: Uses.define,
     Declare: Uses.declare,
-    Assign: lambda u, s: u.value(s.value, "i64"),
+    Assign: lambda u, s: u.value(s.value, u.blocks.get(s.name, "i64")),
     Alloc: Uses.alloc,
     Free: lambda u, s: None,
     Load: Uses.load,
@@ -197,12 +202,6 @@ _VISIT: dict[type, Callable[[Uses, Any], None]] = {
     If: Uses.branch,
     For: Uses.count_loop,
     While: lambda u, s: u.stms(s.body),
-    Assert: lambda u, s: (
-        (
-            u.se(s.cond),
-            u.ses(p for p in s.message if not isinstance(p, str)),
-        )
-        and None
-    ),
+    Assert: Uses.check,
     Kernel: Uses.kernel,
 }

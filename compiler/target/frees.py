@@ -46,7 +46,7 @@ def insert_frees(stms: Stms, live: set[Name]) -> Stms:
         if (type(stm) is Alloc and stm.space == "device") or (
             type(stm) is Declare and type(stm.type) is Mem
         ):
-            declared.add(stm.name)  # type: ignore[union-attr]
+            declared.add(stm.name)
         for name in blocks_of(stm):
             last[name] = at
     frees: dict[int, list[Name]] = {}

@@ -61,7 +61,7 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
         key = taken.block or taken.name
         by_name[key] = array.reshape(-1).tolist() if taken.block else array.item()
     env = {**_RUNTIME}
-    exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)  # noqa: S102
+    exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
     try:
         outcome = env["entry"](*[by_name[p.name] for p in fun.params])
     except IndexError:

@@ -215,9 +215,9 @@ class ScanWork:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """One histogram: at `bins`, if inside of `shape`, combine the destinations' cells with `values`.
+    """One histogram: at `bins`, if inside of `shape`, combine the destinations with `values`.
 
-    Cell `lmad(bins)` of the block is meant for each destination; the LMADs mention the outer indices.
+    A destination's cell is `lmad(bins)` of its block; the LMADs mention the outer indices.
     """
 
     op: Combine
@@ -241,8 +241,8 @@ Work = MapWork | ReduceWork | ScanWork | HistWork
 class Kernel:
     """Run `body` at every point of `dims` (outermost first), in any order, then do `work`.
 
-    `level`: `grid` stands among host statements; `block` inside of the body of a `per_block` kernel,
-    whose points are worked on by a block of threads each.
+    `level`: `grid` stands among host statements; `block` inside of the body of a `per_block`
+    kernel, whose points are worked on by a block of threads each.
     """
 
     name: str

@@ -69,9 +69,9 @@ def run_c(
 ) -> RunResult:
     """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
 
-    The text says all about itself, `program` is not needed. Raises RuntimeError_ for what goes wrong
-    in the program (its kind is `timeout` if the deadline passed), UsageError for values or names
-    that do not fit.
+    The text says all about itself, `program` is not needed. Raises RuntimeError_ for what goes
+    wrong in the program (its kind is `timeout` if the deadline passed), UsageError for values or
+    names that do not fit.
     """
     library = compile_c(code)
     count = cores or (available_cores() if find_compiler().parallel else 1)

@@ -18,7 +18,7 @@ Plain = dict[str, Any]
 def signature(fun: ImpFun) -> Plain:
     """The entry point's slots and external values.
 
-    `takes` and `gives`: name, prim, shape (polynomials as lists of [coefficient, [names..]]), block.
+    `takes` and `gives`: name, prim, shape, block; sizes are lists of [coefficient, [names..]].
     `params` and `results`: the slots in order, as name and whether it is a block.
     """
     return {

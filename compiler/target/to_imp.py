@@ -409,7 +409,7 @@ class _Maker:
             stores: Stms
             if isinstance(value, str):
                 fixed: list[ir.DimIndex] = [ir.DimFix(i) for i in at]
-                rest = [
+                rest: list[ir.DimIndex] = [
                     ir.DimSlice(Lit(0, "i64"), size, Lit(1, "i64"))
                     for size in param.type.shape[len(at) :]
                 ]
@@ -482,7 +482,7 @@ class _Maker:
                     "a reduction, scan or histogram whose operator works on whole arrays is not"
                     " supported by the back ends yet",
                     place(prov),
-                    "Reduce the rows' elements one by one, such as `map (reduce op ne) (transpose xss)`.",
+                    "Work on the rows' elements: `map (reduce op ne) (transpose xss)`.",
                 )
             prims.append(kind.prim)
         count = len(prims)

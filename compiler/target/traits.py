@@ -25,7 +25,7 @@ from compiler.target.imp_nodes import (
     Store,
     While,
 )
-from compiler.target.index import mul
+from compiler.target.index import ONE, mul
 
 UNKNOWN_TRIPS = 32
 """How often a loop is taken to run whose bound is not known outside of the kernel."""
@@ -33,7 +33,7 @@ UNKNOWN_TRIPS = 32
 
 @dataclass(slots=True)
 class Traits:
-    """`weight` is a rough count of operations per point; `trips` multiplies it if there are loops."""
+    """`weight`: a rough count of operations per point; `trips` multiplies it if there are loops."""
 
     loops: bool = False
     uneven: bool = False
@@ -41,7 +41,7 @@ class Traits:
     allocs: bool = False
     branches: bool = False
     weight: int = 0
-    trips: SE = Lit(1, "i64")
+    trips: SE = ONE
     bound: set[Name] = field(default_factory=set)
 
     @property

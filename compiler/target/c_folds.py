@@ -1,0 +1,290 @@
+"""Reductions and scans on all cores.
+
+Segments are cut into blocks of a fixed number of elements: every block on its own, then the
+blocks' outcomes in order, so that results do not depend on the number of threads. Short segments
+are done by one thread each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.base.names import Name
+from compiler.ir.nodes import SE, Lit, Var
+from compiler.target.c_kernels import BLOCK, HEAVY_BLOCK, MapKernels
+from compiler.target.c_types import C_TYPE, c_name
+from compiler.target.imp_nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
+from compiler.target.index import row_major
+from compiler.target.sequential import accumulate, begin, combine, finish, next_name, sequential
+from compiler.target.traits import Traits, builtin, may_run_twice, traits_of, without_stores
+
+
+class FoldKernels(MapKernels):
+    """Adds reductions and scans."""
+
+    # --- reductions and scans ----------------------------------------------------------------
+
+    def by_segment(self, kernel: Kernel) -> Kernel:
+        """The kernel as a map over its segments, each done in sequence."""
+        inner = sequential(replace(kernel, dims=kernel.dims[-1:]))
+        return replace(kernel, dims=kernel.dims[:-1], body=inner, work=MapWork())
+
+    def blocks(self, kernel: Kernel, folds: Sequence[Fold], name: str, block: int) -> str:
+        """Declare the number of blocks per segment, and an array for the blocks' outcomes."""
+        *outer, (_, bound) = kernel.dims
+        count = f"{name}_blocks"
+        self.line(f"const int64_t {count} = ({self.show(bound)} + {block - 1}) / {block};")
+        segments = [f"{self.scalars.within(size, 10)} * " for _, size in outer]
+        for fold in folds:
+            for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
+                part, kind = f"{c_name(lhs)}_part", C_TYPE[prim]
+                self.line(f"{kind} *{part} = ss_alloc({''.join(segments)}{count}, sizeof({kind}));")
+                self.open(f"if (!{part}) {{")
+                self.fail(self.site(kernel.prov, ("not enough memory for partial results",)))
+                self.close()
+        return count
+
+    def drop_blocks(self, folds: Sequence[Fold]) -> None:
+        """Free what `blocks` allocated."""
+        for fold in folds:
+            for lhs in fold.op.lhs:
+                self.line(f"ss_drop({c_name(lhs)}_part);")
+
+    def part_at(self, kernel: Kernel, count: str, block: str) -> str:
+        """The place of a block's outcome among those of all segments."""
+        outer = kernel.dims[:-1]
+        if not outer:
+            return block
+        at = row_major([Var(i, "i64") for i, _ in outer], [size for _, size in outer])
+        return f"{self.scalars.within(at, 10)} * {count} + {block}"
+
+    def block_loops(
+        self, kernel: Kernel, traits: Traits, count: str, block: int, name: str
+    ) -> tuple[str, str]:
+        """Open the loops over segments and blocks; answers the ends of a block."""
+        *outer, (index, bound) = kernel.dims
+        self.parallel(kernel, traits, len(kernel.dims))
+        for dim in outer:
+            self.loop_over(dim)
+        b = f"{name}_block"
+        self.open(f"for (int64_t {b} = 0; {b} < {count}; {b}++) {{")
+        low, high = f"{c_name(index)}_low", f"{c_name(index)}_high"
+        end = self.show(bound)
+        self.line(f"const int64_t {low} = {b} * {block};")
+        self.line(f"const int64_t {high} = {end} - {low} < {block} ? {end} : {low} + {block};")
+        return low, high
+
+    def close_all(self, count: int) -> None:
+        """As many closing braces."""
+        for _ in range(count):
+            self.close()
+
+    def reduce(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> None:
+        """Every block on its own, then the blocks' outcomes in order."""
+        traits = traits_of(kernel.body)
+        block = HEAVY_BLOCK if traits.loops else BLOCK
+        bound = kernel.dims[-1][1]
+        segmented = len(kernel.dims) > 1
+        if segmented:
+            if type(bound) is Lit and int(bound.value) <= block:
+                self.map(self.by_segment(kernel))
+                return
+            self.nested_map(f"if ({self.show(bound)} <= {block}) {{", self.by_segment(kernel))
+            self.open("} else {")
+        count = self.blocks(kernel, folds, name, block)
+        low, high = self.block_loops(kernel, traits, count, block, name)
+        self.fold_range(kernel, folds, traits, low, high, kernel.body)
+        at = self.part_at(kernel, count, f"{name}_block")
+        self.keep_parts(folds, at)
+        self.close_all(len(kernel.dims))
+        self.second_stage(kernel, folds, traits, count, name)
+        self.drop_blocks(folds)
+        if segmented:
+            self.close()
+
+    def nested_map(self, head: str, kernel: Kernel) -> None:
+        """A map under a condition; the closing brace is left to what follows."""
+        self.open(head)
+        self.map(kernel)
+        self.indent = self.indent[:-4]
+
+    def keep_parts(self, folds: Sequence[Fold], at: str) -> None:
+        """Put a block's outcome where the second stage finds it."""
+        for fold in folds:
+            for lhs in fold.op.lhs:
+                self.line(f"{c_name(lhs)}_part[{at}] = {c_name(lhs)};")
+
+    def fold_range(
+        self,
+        kernel: Kernel,
+        folds: Sequence[Fold],
+        traits: Traits,
+        low: str,
+        high: str,
+        body: Stms,
+    ) -> None:
+        """Reduce a range of the last dimension into the operators' left operands."""
+        self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+        kinds = [builtin(fold.op) for fold in folds]
+        whole = _with_ops(traits, folds)
+        if whole.straight and all(kinds):
+            shares = " ".join(
+                f"reduction({kind}:{c_name(fold.op.lhs[0])})"
+                for kind, fold in zip(kinds, folds, strict=True)
+            )
+            self.line(f"#pragma omp simd {shares}")
+        self.loop_over(kernel.dims[-1], low, high)
+        steps = [s for fold in folds for s in accumulate(fold, kernel.prov)]
+        self.body(body, whole, steps)
+        self.close()
+
+    def in_thread(self, stms: Stms) -> None:
+        """Statements of a thread that cannot fail."""
+        outer, self.label = self.label, self.label or "thread"
+        self.stms(stms)
+        self.label = outer
+
+    def second_stage(
+        self, kernel: Kernel, folds: Sequence[Fold], traits: Traits, count: str, name: str
+    ) -> None:
+        """Combine the blocks of each segment, and put the result where it belongs."""
+        outer = kernel.dims[:-1]
+        if outer:
+            self.parallel(replace(kernel, dims=outer), Traits(weight=8), len(outer))
+        for dim in outer:
+            self.loop_over(dim)
+        self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+        b = f"{name}_block"
+        self.open(f"for (int64_t {b} = 0; {b} < {count}; {b}++) {{")
+        self.combine_parts(kernel, folds, self.part_at(kernel, count, b))
+        self.close()
+        self.in_thread(tuple(s for fold in folds for s in finish(fold, kernel.prov)))
+        self.close_all(len(outer))
+
+    def combine_parts(self, kernel: Kernel, folds: Sequence[Fold], at: str) -> None:
+        """Combine the accumulators with a block's outcome."""
+        steps: list[Stm] = []
+        parts: dict[Name, str] = {}
+        for fold in folds:
+            inputs = []
+            for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
+                part = f"part_of_{lhs}"
+                parts[part] = f"{c_name(lhs)}_part[{at}]"
+                inputs.append(Var(part, prim))
+            steps.extend(combine(fold.op, inputs, kernel.prov))
+        self.scalars.names = {**self.scalars.names, **parts}
+        self.body(tuple(steps), traits_of(tuple(steps)))
+        self.scalars.names = {k: v for k, v in self.scalars.names.items() if k not in parts}
+
+    def scan(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> None:
+        """Blocks' totals, their prefixes, then every block again from its prefix on.
+
+        A point's body runs twice if it is cheap; else the first pass keeps what it computed.
+        """
+        traits = traits_of(kernel.body)
+        block = HEAVY_BLOCK if traits.loops else BLOCK
+        bound = kernel.dims[-1][1]
+        segmented = len(kernel.dims) > 1
+        if segmented:
+            if type(bound) is Lit and int(bound.value) <= block:
+                self.map(self.by_segment(kernel))
+                return
+            self.nested_map(f"if ({self.show(bound)} <= {block}) {{", self.by_segment(kernel))
+            self.open("} else {")
+        count = self.blocks(kernel, folds, name, block)
+        at = self.part_at(kernel, count, f"{name}_block")
+        low, high = self.block_loops(kernel, traits, count, block, name)
+        twice = may_run_twice(kernel.body, traits)
+        if not twice:
+            self.scan_range(kernel, folds, traits, low, high)
+        else:
+            self.fold_range(kernel, folds, traits, low, high, without_stores(kernel.body))
+        self.keep_parts(folds, at)
+        self.close_all(len(kernel.dims))
+        self.prefixes(kernel, folds, count, name)
+        low, high = self.block_loops(kernel, traits, count, block, name)
+        if not twice:
+            self.add_prefix(kernel, folds, low, high, at)
+        else:
+            self.take_prefix(folds, at)
+            self.loop_over(kernel.dims[-1], low, high)
+            self.body(kernel.body, _with_ops(traits, folds), _scan_steps(folds, kernel))
+            self.close()
+        self.close_all(len(kernel.dims))
+        self.drop_blocks(folds)
+        if segmented:
+            self.close()
+
+    def scan_range(
+        self, kernel: Kernel, folds: Sequence[Fold], traits: Traits, low: str, high: str
+    ) -> None:
+        """Scan a range from the neutral element on."""
+        self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+        self.loop_over(kernel.dims[-1], low, high)
+        self.body(kernel.body, _with_ops(traits, folds), _scan_steps(folds, kernel))
+        self.close()
+
+    def take_prefix(self, folds: Sequence[Fold], at: str) -> None:
+        """Accumulators start as what stands before the block."""
+        for fold in folds:
+            for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
+                self.line(f"{C_TYPE[prim]} {c_name(lhs)} = {c_name(lhs)}_part[{at}];")
+
+    def prefixes(self, kernel: Kernel, folds: Sequence[Fold], count: str, name: str) -> None:
+        """Turn the blocks' totals into what stands before each block."""
+        outer = kernel.dims[:-1]
+        for dim in outer:
+            self.loop_over(dim)
+        self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+        b = f"{name}_block"
+        self.open(f"for (int64_t {b} = 0; {b} < {count}; {b}++) {{")
+        at = self.part_at(kernel, count, b)
+        for fold in folds:
+            inputs: list[SE] = []
+            for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
+                total = f"{c_name(lhs)}_total"
+                self.line(f"const {C_TYPE[prim]} {total} = {c_name(lhs)}_part[{at}];")
+                self.line(f"{c_name(lhs)}_part[{at}] = {c_name(lhs)};")
+                self.scalars.names = {**self.scalars.names, total: total}
+                inputs.append(Var(total, prim))
+            steps = combine(fold.op, inputs, kernel.prov)
+            self.body(steps, traits_of(steps))
+        self.close_all(1 + len(outer))
+
+    def add_prefix(
+        self, kernel: Kernel, folds: Sequence[Fold], low: str, high: str, at: str
+    ) -> None:
+        """Put what stands before the block in front of each of its prefixes."""
+        self.loop_over(kernel.dims[-1], low, high)
+        self.take_prefix(folds, at)
+        for fold in folds:
+            loads: list[Stm] = []
+            inputs: list[SE] = []
+            for into, lhs, prim in zip(fold.into, fold.op.lhs, fold.op.prims, strict=True):
+                assert isinstance(into, Cell)
+                own = next_name(lhs).replace("_next", "_own", 1)
+                loads.append(Load(own, prim, into.block, into.at, kernel.prov))
+                inputs.append(Var(own, prim))
+            steps = (*loads, *combine(fold.op, inputs, kernel.prov), *finish(fold, kernel.prov))
+            self.body(steps, traits_of(steps))
+        self.close()
+
+
+def _scan_steps(folds: Sequence[Fold], kernel: Kernel) -> list[Stm]:
+    return [
+        stm
+        for fold in folds
+        for stm in (*accumulate(fold, kernel.prov), *finish(fold, kernel.prov))
+    ]
+
+
+def _with_ops(traits: Traits, folds: Sequence[Fold]) -> Traits:
+    """A body's traits with those of the operators."""
+    result = replace(traits)
+    for fold in folds:
+        own = traits_of(fold.op.body)
+        result.loops |= own.loops
+        result.asserts |= own.asserts
+        result.allocs |= own.allocs
+    return result
