@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, Type, row_of
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Operand, Select, Un, Var
+from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Select, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.lower.build import (
@@ -28,8 +28,11 @@ from compiler.lower.build import (
 from compiler.lower.control import Control
 from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
+from compiler.lower.measure import key_of
 
 MINUS_ONE = Lit(-1, "i64")
+Position = SE | tuple[SE | None, ...]
+"""An index, or the three parts of a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,19 @@ class Arrays(Control):
 
     # --- positions ---------------------------------------------------------------------------
 
-    def place(self, dims: tuple[ty.DimIndex, ...], shape: tuple[Poly, ...]) -> Place:
+    def positions(self, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
+        """The parts of an index, evaluated."""
+        return [
+            self.position(self.se(dim.at))
+            if isinstance(dim, ty.IndexFix)
+            else tuple(
+                None if part is None else self.simple(self.se(part), name)
+                for name, part in (("start", dim.start), ("stop", dim.stop), ("step", dim.step))
+            )
+            for dim in dims
+        ]
+
+    def place(self, dims: list[Position], shape: tuple[Poly, ...]) -> Place:
         """Positions in an array of that shape, with what must hold for them."""
         found: list[ir.DimIndex] = []
         checks: list[SE] = []
@@ -168,11 +183,10 @@ class Arrays(Control):
         for k, dim in enumerate(dims):
             if k:
                 text.append(", ")
-            if isinstance(dim, ty.IndexFix):
-                at = self.position(self.se(dim.at))
-                found.append(DimFix(at))
-                checks.append(self.in_bounds(at, shape[k]))
-                text.append(at)
+            if not isinstance(dim, tuple):
+                found.append(DimFix(dim))
+                checks.append(self.in_bounds(dim, shape[k]))
+                text.append(dim)
             else:
                 piece, ok, words = self.slice_dim(dim, shape[k])
                 found.append(piece)
@@ -209,12 +223,11 @@ class Arrays(Control):
         poly = self.facts.poly(at)
         return None if poly is None else poly.subst(self.defined)
 
-    def slice_dim(self, dim: ty.IndexSlice, size: Poly) -> tuple[DimSlice, SE, Message]:
+    def slice_dim(self, dim: tuple[SE | None, ...], size: Poly) -> tuple[DimSlice, SE, Message]:
         """One `start:stop:step`: the slice, when it is valid, and how it reads."""
-        step: SE = ONE if dim.step is None else self.atom(self.se(dim.step), "step")
+        start, stop, given = dim
+        step: SE = ONE if given is None else self.atom(given, "step")
         length = se_of(size)
-        start = None if dim.start is None else self.simple(self.se(dim.start), "start")
-        stop = None if dim.stop is None else self.simple(self.se(dim.stop), "stop")
         if not isinstance(step, Lit):
             back: SE = Bin("<", "i64", step, ZERO)
             start = start or self.atom(Select(back, sub(length, ONE), ZERO), "start")
@@ -224,11 +237,13 @@ class Arrays(Control):
         else:
             start, stop = start or ZERO, stop or length
         words: Message = (start, ":", stop)
-        if dim.step is not None:
+        if given is not None:
             words = (*words, ":", step)
         if step == ONE:
             return self.unit_slice(start, stop, size, words)
-        return self.strided_slice(start, stop, step, size, words, dim)
+        if step == MINUS_ONE and dim[:2] == (None, None):
+            return DimSlice(start, size, step), TRUE, words
+        return self.strided_slice(start, stop, step, size, words)
 
     def simple(self, se: SE, hint: str) -> SE:
         """`se` itself if it is a polynomial, else a name for it."""
@@ -251,12 +266,10 @@ class Arrays(Control):
         return DimSlice(start, count, ONE), ok, words
 
     def strided_slice(
-        self, start: SE, stop: SE, step: SE, size: Poly, words: Message, dim: ty.IndexSlice
+        self, start: SE, stop: SE, step: SE, size: Poly, words: Message
     ) -> tuple[DimSlice, SE, Message]:
         """`start:stop:step`; valid if empty, or the first and last element are inside."""
         length = se_of(size)
-        if step == MINUS_ONE and dim.start is None and dim.stop is None:
-            return DimSlice(start, size, step), TRUE, words
         distance = sub(stop, start)
         if isinstance(step, Lit) and step.value == 0:
             return DimSlice(start, Poly.const(0), step), FALSE, words
@@ -307,7 +320,9 @@ class Arrays(Control):
         if not isinstance(first, Arr):
             raise CompilerBug("an index into no array", e.span)
         self.prov = (e.span,)
-        place = self.place(e.dims, first.shape)
+        dims = self.positions(e.dims)
+        self.prov = (e.span,)
+        place = self.place(dims, first.shape)
         self.prov = (e.span,)
         self.check_place(place, first.shape)
         if not leaves(e.type):
@@ -330,9 +345,13 @@ class Arrays(Control):
         """`array[dims]`, not checked."""
         if len(dims) == len(array.shape) and all(isinstance(d, DimFix) for d in dims):
             at = tuple(d.at for d in dims if isinstance(d, DimFix))
-            return self.scalar(ir.Index(array.name, at), array.prim, name)
+            element = self.scalar(ir.Index(array.name, at), array.prim, name)
+            self.parts[element.name] = (array.name, dims)
+            return element
         full, shape = self.whole(array, dims)
-        return self.view(ir.Slice(array.name, full), array, shape, name)
+        part = self.view(ir.Slice(array.name, full), array, shape, name)
+        self.parts[part.name] = (array.name, full)
+        return part
 
     def whole(
         self, array: Arr, dims: tuple[ir.DimIndex, ...]
@@ -343,14 +362,16 @@ class Arrays(Control):
         return full, tuple(d.count for d in full if isinstance(d, DimSlice))
 
     def update(self, e: ty.Update, hint: Name) -> Value:
-        """The array with some positions replaced, per leaf."""
+        """The array with some positions replaced, per leaf; the new value is evaluated first."""
+        dims, inner = self.nested(e)
+        at = self.positions(dims)
+        new = self.lower(inner)
         value = self.lower(e.array)
         first = value[0]
         if not isinstance(first, Arr):
             raise CompilerBug("an update of no array", e.span)
         self.prov = (e.span,)
-        place = self.place(e.dims, first.shape)
-        new = self.lower(e.value)
+        place = self.place(at, first.shape)
         self.prov = (e.span,)
         self.check_place(place, first.shape)
         if not new:
@@ -359,16 +380,41 @@ class Arrays(Control):
         names = self.names(base_of(hint), (end for _, _, end in leaves(e.type)))
         result: list[Arr] = []
         taken: set[Name] = set()
+        is_view = isinstance(e.array, ty.Index)
         for array, leaf, name in zip(value, new, names, strict=True):
             assert isinstance(array, Arr)
-            if array.name in taken or array.borrowed:
+            full, shape = self.whole(array, place.dims)
+            if isinstance(leaf, Arr | Var) and self.parts.get(leaf.name) == (array.name, full):
+                result.append(array)
+                continue
+            item = self.apart(self.expect(leaf, shape), array)
+            if array.name in taken or array.borrowed or is_view:
                 array = self.array(ir.Copy(array.name), array.prim, array.shape, name)
             taken.add(array.name)
-            full, shape = self.whole(array, place.dims)
-            item: Operand = operand(self.expect(leaf, shape))
-            exp = ir.Update(array.name, full, item)
+            exp = ir.Update(array.name, full, operand(item))
             result.append(self.array(exp, array.prim, array.shape, name))
         return tuple(result)
+
+    def nested(self, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]:
+        """All positions of `a with [i] = (a[i] with [j] = v)`, which is `a with [i, j] = v`."""
+        dims, value = e.dims, e.value
+        while isinstance(value, ty.Update) and isinstance(value.array, ty.Index):
+            source = value.array
+            same = key_of(replace(source, dims=dims)) == key_of(source)
+            fixed = all(isinstance(d, ty.IndexFix) for d in dims)
+            if not (fixed and same and key_of(source.array) == key_of(e.array)):
+                break
+            dims, value = (*dims, *value.dims), value.value
+        return dims, value
+
+    def apart(self, leaf: SE | Arr, array: Arr) -> SE | Arr:
+        """`leaf`, copied if it is a view of the array that is to be overwritten."""
+        if not isinstance(leaf, Arr):
+            return leaf
+        base = self.base.get(array.name, array.name)
+        if self.base.get(leaf.name, leaf.name) != base:
+            return leaf
+        return self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape, base_of(leaf.name))
 
     def rows_of(self, t: Type) -> Type:
         """The type of an array's rows."""

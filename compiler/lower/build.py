@@ -111,6 +111,10 @@ class Builder:
         self.named: list[dict[SE, Name]] = [{}]
         """By open block: i64 expressions that have a name already."""
         self.facts = Facts()
+        self.base: dict[Name, Name] = {}
+        """The array that a view looks at."""
+        self.parts: dict[Name, tuple[Name, tuple[ir.DimIndex, ...]]] = {}
+        """What was read from an array: which, and where."""
         self.careful = False
         """Copy borrowed arrays when they get a name."""
         self.lent: set[Name] = set()
@@ -165,6 +169,7 @@ class Builder:
     def view(self, exp: ir.Exp, of: Arr, shape: Shape, hint: str = "") -> Arr:
         """Bind a view of an array."""
         new = self.array(exp, of.prim, shape, hint)
+        self.base[new.name] = self.base.get(of.name, of.name)
         return replace(new, borrowed=True) if of.borrowed else new
 
     def own(self, leaf: Leaf, hint: str = "") -> Leaf:
@@ -297,9 +302,9 @@ class Builder:
         text = what or (
             "Value of shape ",
             *show_shape(leaf.shape),
-            " cannot match shape ",
+            ' cannot match shape of type "',
             *show_shape(shape),
-            ".",
+            f'{leaf.prim}".',
         )
         self.check(cond, text)
         return self.view(ir.Reshape(shape, leaf.name), leaf, shape, base_of(leaf.name))

@@ -34,8 +34,9 @@ from compiler.frontend.types import (
     Type,
 )
 from compiler.lower.measure import is_larger
-from compiler.lower.naming import Binding, Instance, Naming, wrap
+from compiler.lower.naming import Binding, Instance, Naming, size_exp, wrap
 from compiler.lower.static import (
+    I64,
     Barrier,
     Frame,
     Fun,
@@ -44,6 +45,7 @@ from compiler.lower.static import (
     collect_sizes,
     has_function,
     map_sizes,
+    match_sizes,
     type_key,
     value_key,
 )
@@ -112,6 +114,17 @@ class Calls(Naming):
             known = Instance(self._constant(code, types), (), ())
             self.instances[key] = known
         return Var(self.type(e.type, fr), self.place(e.span), known.name)
+
+    def sized_constant(self, e: Var, fr: Frame) -> Exp:
+        """A definition with size parameters only: its body, put in place."""
+        code = self.defs.get(e.name)
+        if code is None:
+            raise CompilerBug(f"{e.name} is not defined", e.span)
+        types = tuple(self.type(t, fr) for t in e.type_args)
+        sizes = tuple(self.size(s, fr) for s in e.size_args)
+        inner = Frame()
+        self.instantiate(Fun(code, None, types, sizes), inner)
+        return self.ev(code.body, inner)
 
     def _constant(self, code: Def, types: tuple[Type, ...]) -> Name:
         inner, site = Frame(), self.site
@@ -206,6 +219,10 @@ class Calls(Naming):
             self.fresh_sizes(code.ext, fr)
         if has_function(t):
             result = self.static(code.body, fr, out)
+            found: dict[Name, Size] = {}
+            match_sizes(set(ext), t, self.type(code.body.type, fr), found)
+            for name, size in found.items():
+                out.append(((), PVar(I64, span, name), size_exp(size, span)))
         else:
             body = self.ev(code.body, fr)
             result = self.name_sizes(body, t, span, ext)

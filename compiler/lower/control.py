@@ -9,7 +9,7 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Size, SizeVar, Sum
 from compiler.ir import nodes as ir
-from compiler.ir.effects import consumed
+from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Param, Select, Stm, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
@@ -282,9 +282,8 @@ class Control(Exps):
             end_cond.append(self.se(e.form.cond))
         stms = self.close(outer)
         body = ir.Body(tuple(stms), (*end_cond, *ends, *(operand(x) for x in result)))
-        taken = set(consumed(ir.If(TRUE, body, ir.Body((), ())), self.funs))
-        params = [Param(p.name, p.type, True) if p.name in taken else p for p in params]
         inner = tuple(Param(head, ir.I64) for head in heads.values())
+        params = self.consumed_params(params, body, len(inner) + bool(cond_name))
         cond_param = (Param(cond_name, ir.BOOL),) if cond_name else ()
         loop = ir.Loop(
             (*cond_param, *inner, *params),
@@ -294,6 +293,19 @@ class Control(Exps):
         )
         self.prov = span
         return self.loop_result(e, loop, cond_name, heads, shapes, hint)
+
+    def consumed_params(self, params: list[Param], body: ir.Body, skip: int) -> list[Param]:
+        """The parameters; unique where the body consumes them or passes them on to unique ones."""
+        unique = set(consumed(ir.If(TRUE, body, ir.Body((), ())), self.funs))
+        unique |= {p.name for p in params if p.unique}
+        if not unique.isdisjoint(p.name for p in params):
+            results = ir.Body(body.stms, body.results[skip:])
+            found = aliases(Stm(tuple(params), ir.If(TRUE, results, results)), self.funs)
+            for _ in params:
+                for p, names in zip(params, found, strict=True):
+                    if p.name in unique:
+                        unique |= names
+        return [Param(p.name, p.type, True) if p.name in unique else p for p in params]
 
     def loop_result(
         self,

@@ -6,11 +6,12 @@ import numpy as np
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, FLOATS, INTS, SIGNED, Prim, int_range
+from compiler.base.prim import BYTES, DTYPE, FLOATS, INTS, SIGNED, UNSIGNED, Prim, int_range
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Record, Sum, Type
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
+from compiler.ir.poly import Poly
 from compiler.ir.sizes import prim_of, se_of
 from compiler.lower.build import (
     Arr,
@@ -89,13 +90,16 @@ class Exps(Builder):
         return (Fun(e.fun, e.at, tuple(self.se(a) for a in e.args)),)
 
     def convert(self, e: ty.Convert, hint: Name) -> Value:
-        """A conversion."""
+        """A conversion; to a wider unsigned type the bits are kept, without a sign."""
         arg = self.se(e.exp, hint)
         src = prim_of(arg)
         if src == e.to:
             return (arg,)
-        if isinstance(arg, Lit) and src in INTS and e.to in INTS:
+        if isinstance(arg, Lit) and src in INTS and e.to in INTS and arg.value >= 0:
             return (literal(arg.value, e.to),)
+        if src in SIGNED and e.to in UNSIGNED and BYTES[src] < BYTES[e.to]:
+            same_width: Prim = UNSIGNED[SIGNED.index(src)]
+            return (Conv(same_width, e.to, Conv(src, same_width, arg)),)
         return (Conv(src, e.to, arg),)
 
     # --- records and sums --------------------------------------------------------------------
@@ -145,9 +149,12 @@ class Exps(Builder):
         filled = dict(zip(uses[tag], given, strict=True))
         result: list[SE | Arr] = [Lit(tag, "i8")]
         for k, (prim, dims, _) in enumerate(slots):
-            shape = tuple(self.size(d) for d in dims)
-            if k in filled:
-                result.append(self.expect(filled[k], shape))
+            have = filled.get(k)
+            real = have.shape if isinstance(have, Arr) else (Poly.const(0),) * len(dims)
+            known = [self.known_size(d) for d in dims]
+            shape = tuple(r if p is None else p for p, r in zip(known, real, strict=True))
+            if have is not None:
+                result.append(self.expect(have, shape))
             elif shape:
                 blank = ir.Replicate(shape, literal(0, prim))
                 result.append(self.array(blank, prim, shape))

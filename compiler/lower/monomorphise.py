@@ -23,6 +23,11 @@ def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
     if wanted and not entries:
         known = ", ".join(e.name for e in prog.entries) or "none"
         raise UsageError(f"There is no entry point `{wanted}`.", hint=f"Entry points: {known}.")
+    if not entries:
+        raise UsageError(
+            "The program has no entry point.",
+            hint="Mark a function with `entry`, or call it `main`.",
+        )
     spec = Specialiser({d.name: d for d in prog.defs}, ctx)
     names = {e.name for e in entries}
     for code in prog.defs:

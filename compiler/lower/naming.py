@@ -8,7 +8,19 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
-from compiler.frontend.typed import Const, Def, Exp, Let, Pat, PRecord, PrimOp, PVar, RecordExp, Var
+from compiler.frontend.typed import (
+    Const,
+    Def,
+    Exp,
+    Let,
+    Pat,
+    PConstr,
+    PRecord,
+    PrimOp,
+    PVar,
+    RecordExp,
+    Var,
+)
 from compiler.frontend.types import (
     UNIT,
     Array,
@@ -58,6 +70,8 @@ class Naming:
         """Which version of a top-level definition is at work."""
         self.placed: set[tuple[int, int]] = set()
         """Lambdas that have been put in place, and in which version."""
+        self.once: dict[Span, Var] = {}
+        """Expressions of the text that the syntax tree holds twice, bound to a name."""
         self.higher: dict[Name, bool] = {}
 
     def ev(self, e: Exp, fr: Frame) -> Exp:
@@ -157,6 +171,8 @@ class Naming:
                 return PVar(t, span, new, consumes)
             case PRecord(fields=fields):
                 return PRecord(t, span, tuple((name, self.pat(q, fr)) for name, q in fields))
+            case PConstr(name=name, args=args):
+                return PConstr(t, span, name, tuple(self.pat(q, fr) for q in args))
         return replace(p, type=t, span=span)
 
     def bind(self, p: Pat, value: Value, fr: Frame, out: list[Binding]) -> None:
@@ -183,7 +199,11 @@ class Naming:
         """`value` as something that may be used any number of times."""
         if not isinstance(value, Exp) or isinstance(value, Const | Var):
             return value
-        var = Var(value.type, value.span, self.ctx.fresh("arg"))
+        return self.named(value, "arg", out)
+
+    def named(self, value: Exp, base: str, out: list[Binding]) -> Var:
+        """A new variable for `value`."""
+        var = Var(value.type, value.span, self.ctx.fresh(base))
         out.append(((), PVar(value.type, value.span, var.name), value))
         return var
 

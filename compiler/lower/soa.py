@@ -21,7 +21,7 @@ needs once, at its start; other functions take what they need of them as leading
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compiler.base.context import Ctx
@@ -35,7 +35,17 @@ from compiler.ir.nodes import I64, SE, Function, Operand, Param, Prog, Stm, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms
-from compiler.lower.build import Arr, Builder, Leaf, Shape, Value, as_params, operand
+from compiler.lower.build import (
+    TRUE,
+    Arr,
+    Builder,
+    Leaf,
+    Shape,
+    Value,
+    as_params,
+    leaf_type,
+    operand,
+)
 from compiler.lower.leaves import leaves
 from compiler.lower.soacs import Soacs
 
@@ -65,6 +75,7 @@ class Soa(Soacs):
         self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
         self.prologue: list[Stm] = []
         self.extra: list[tuple[int, int]] = []
+        self.unique_params: frozenset[Name] = frozenset()
         self.param_names: set[Name] = set()
         """Parameters, which types of results may mention."""
 
@@ -87,8 +98,8 @@ class Soa(Soacs):
     def call(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         """A call; sizes go first, and results of unknown size come with their sizes."""
         target = self.known[fn.name]
-        sizes = tuple(se_of(self.size(s)) for s in fn.size_args)
         args = [leaf for a in e.args for leaf in self.lower(a)]
+        sizes = tuple(se_of(self.size(s)) for s in fn.size_args)
         self.prov = (e.span,)
         given: list[Any] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
         constants = [p for c in target.needs for p in self.constant_params(c)]
@@ -129,7 +140,13 @@ class Soa(Soacs):
         pat, value = self.instance_params(fun.results, names, mapping)
         self.facts.sizes.update(names[:extra])
         self.emit(pat, ir.Call(fun.name, operands))
-        return value[extra:]
+        shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
+        if len(shared) < 2:
+            return value[extra:]
+        return tuple(
+            replace(x, borrowed=True) if isinstance(x, Arr) and p.name in shared else x
+            for x, p in zip(value[extra:], fun.results[extra:], strict=True)
+        )
 
     def instance_params(
         self, params: tuple[Param, ...], names: list[Name], mapping: dict[Name, Poly]
@@ -261,6 +278,7 @@ class Soa(Soacs):
                 self.bind_pat(pat, value)
             else:
                 self.bind_pat(pat, self.expect_all(value, wanted))
+        self.unique_params = frozenset(p.name for p in params if p.unique)
         self.param_names = {p.name for p in size_params} | {p.name for p in params}
         return params
 
@@ -298,18 +316,33 @@ class Soa(Soacs):
                 stated.append(Poly.var(heads[poly]) if poly in heads else poly.subst(rename))
             shapes.append(tuple(stated))
         results = [Param(name, I64) for name in heads.values()]
-        if code.unique:
-            value = tuple(
-                self.array(ir.Copy(x.name), x.prim, x.shape)
-                if isinstance(x, Arr) and x.borrowed
-                else x
-                for x in value
-            )
         result_names = self.names("res", (end for _, _, end in declared))
         params = as_params(self.params(result_names, code.ret, shapes))
-        unique = code.unique
-        results += [Param(p.name, p.type, unique and isinstance(p.type, ir.Array)) for p in params]
+        aliased = self.aliased(value)
+        if code.unique:
+            value = tuple(
+                self.array(ir.Copy(x.name), x.prim, x.shape) if isinstance(x, Arr) and shared else x
+                for x, shared in zip(value, aliased, strict=True)
+            )
+            aliased = [False] * len(value)
+        results += [
+            Param(p.name, p.type, isinstance(p.type, ir.Array) and not shared)
+            for p, shared in zip(params, aliased, strict=True)
+        ]
         return [se_of(poly) for poly in heads], tuple(results), value
+
+    def aliased(self, value: Value) -> list[bool]:
+        """For each result, whether it may share memory with a parameter that is not consumed."""
+        if not any(isinstance(x, Arr) for x in value):
+            return [False] * len(value)
+        body = ir.Body(tuple(self.stms), tuple(operand(x) for x in value))
+        pat = tuple(Param("", leaf_type(x)) for x in value)
+        found = aliases(Stm(pat, ir.If(TRUE, body, body)), self.funs)
+        fresh = self.unique_params
+        return [
+            bool(names - fresh) or (isinstance(x, Arr) and x.borrowed)
+            for x, names in zip(value, found, strict=True)
+        ]
 
 
 def _size_of(leaf: Leaf, at: int) -> SE:

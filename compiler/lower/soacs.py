@@ -18,11 +18,13 @@ from compiler.lower.arrays import Arrays
 from compiler.lower.build import (
     FALSE,
     ONE,
+    TRUE,
     ZERO,
     Arr,
     Shape,
     Value,
     as_params,
+    both,
     leaf_type,
     operand,
     show_shape,
@@ -356,12 +358,14 @@ class Soacs(Arrays):
 
         def view(a: Arr) -> tuple[ir.Exp, Shape]:
             total = outer * inner
+            ok: SE = TRUE
+            for size in (outer, inner):
+                if not self.facts.is_nonneg(size):
+                    ok = both(ok, Bin("<=", "i64", ZERO, se_of(size)))
             if a.shape[0] != total:
-                have = se_of(a.shape[0])
-                text = ("Cannot unflatten array of shape ", *show_shape(a.shape[:1]), " to ")
-                self.check(
-                    Bin("==", "i64", have, se_of(total)), (*text, *show_shape((outer, inner)), ".")
-                )
+                ok = both(ok, Bin("==", "i64", se_of(a.shape[0]), se_of(total)))
+            text = ("Cannot unflatten array of shape ", *show_shape(a.shape[:1]), " to ")
+            self.check(ok, (*text, "array of shape ", *show_shape((outer, inner)), "."))
             shape = (outer, inner, *a.shape[1:])
             return ir.Reshape(shape, a.name), shape
 

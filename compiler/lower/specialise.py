@@ -37,7 +37,6 @@ from compiler.frontend.typed import (
     Loop,
     Match,
     Pat,
-    PConstr,
     PrimFun,
     PrimOp,
     Project,
@@ -49,10 +48,10 @@ from compiler.frontend.typed import (
     Var,
     While,
 )
-from compiler.frontend.types import UNIT, PrimT, Record, SizeVar, Type
+from compiler.frontend.types import UNIT, PrimT, Record, Size, SizeVar, Type
 from compiler.lower.calls import Calls
 from compiler.lower.naming import Binding, size_exp, wrap
-from compiler.lower.static import Frame, Fun, Rec, Value, has_function
+from compiler.lower.static import Frame, Fun, Rec, Value, has_function, match_sizes
 
 HINT = "Apply the functions inside the branches instead, so that each branch gives data."
 
@@ -154,6 +153,8 @@ class Specialiser(Calls):
         if value is None:
             if e.name in self.size_owner:
                 return size_exp(self.size(SizeVar(e.name), fr), self.place(e.span))
+            if e.size_args:
+                return self.sized_constant(e, fr)
             return self.global_value(e, fr)
         if isinstance(value, Var):
             return Var(value.type, self.place(e.span), value.name)
@@ -188,8 +189,13 @@ class Specialiser(Calls):
         self, sizes: tuple[Name, ...], pat: Pat, rhs: Exp, fr: Frame, out: list[Binding]
     ) -> None:
         """Bind `pat` to `rhs`; a nest of bindings in `rhs` comes before it."""
-        if has_function(self.type(rhs.type, fr)):
-            self.bind(pat, self.static(rhs, fr, out), fr, out)
+        given = self.type(rhs.type, fr)
+        if has_function(given):
+            functional = self.static(rhs, fr, out)
+            found: dict[Name, Size] = {}
+            match_sizes(set(sizes), pat.type, given, found)
+            fr.names.update(found)
+            self.bind(pat, functional, fr, out)
             return
         value = self.ev(rhs, fr)
         while isinstance(value, Let):
@@ -215,17 +221,9 @@ class Specialiser(Calls):
 
     def _match(self, e: Match, fr: Frame) -> Exp:
         exp = self.ev(e.exp, fr)
-        cases = tuple(
-            Case(self._case_pat(case.pat, fr), self.ev(case.body, fr)) for case in e.cases
-        )
+        cases = tuple(Case(self.pat(case.pat, fr), self.ev(case.body, fr)) for case in e.cases)
         ext = self.fresh_sizes(e.ext, fr)
         return Match(self.type(e.type, fr), self.place(e.span), exp, cases, ext)
-
-    def _case_pat(self, p: Pat, fr: Frame) -> Pat:
-        if isinstance(p, PConstr):
-            args = tuple(self._case_pat(q, fr) for q in p.args)
-            return PConstr(self.type(p.type, fr), self.place(p.span), p.name, args)
-        return self.pat(p, fr)
 
     def _loop(self, e: Loop, fr: Frame) -> Exp:
         if has_function(self.type(e.pat.type, fr)):
@@ -278,7 +276,7 @@ class Specialiser(Calls):
             out: list[Binding] = []
             value = self._field(self.static(e.exp, fr, out), e.field)
             return wrap(out, self.residual(value, t, self.place(e.span)))
-        inner = self.ev(e.exp, fr)
+        inner = self._shared(e.exp, fr)
         if isinstance(inner, RecordExp) and all(
             isinstance(x, Var | Const) for _, x in inner.fields
         ):
@@ -286,8 +284,11 @@ class Specialiser(Calls):
         return Project(t, self.place(e.span), inner, e.field)
 
     def _record_update(self, e: RecordUpdate, fr: Frame) -> Exp:
-        exp, value = self.ev(e.exp, fr), self.ev(e.value, fr)
-        return RecordUpdate(self.type(e.type, fr), self.place(e.span), exp, e.path, value)
+        out: list[Binding] = []
+        exp = self._source(e.exp, e.value, fr, out)
+        value = self.ev(e.value, fr)
+        t = self.type(e.type, fr)
+        return wrap(out, RecordUpdate(t, self.place(e.span), exp, e.path, value))
 
     def _array(self, e: ArrayLit, fr: Frame) -> Exp:
         elems = tuple(self.ev(x, fr) for x in e.elems)
@@ -313,16 +314,41 @@ class Specialiser(Calls):
         )
 
     def _index(self, e: Index, fr: Frame) -> Exp:
-        array = self.ev(e.array, fr)
+        array = self._shared(e.array, fr)
         dims = self._dims(e.dims, fr)
         ext = self.fresh_sizes(e.ext, fr)
         return Index(self.type(e.type, fr), self.place(e.span), array, dims, ext)
 
     def _update(self, e: Update, fr: Frame) -> Exp:
-        array = self.ev(e.array, fr)
+        out: list[Binding] = []
+        array = self._source(e.array, e.value, fr, out)
         dims = self._dims(e.dims, fr)
         value = self.ev(e.value, fr)
-        return Update(self.type(e.type, fr), self.place(e.span), array, dims, value)
+        t = self.type(e.type, fr)
+        return wrap(out, Update(t, self.place(e.span), array, dims, value))
+
+    def _source(self, source: Exp, value: Exp, fr: Frame, out: list[Binding]) -> Exp:
+        """What is updated; bound to a name if the new value reads the same expression again.
+
+        `e with a[i].b = v` is an update whose value is an update of `e.a[i]`, with `e` repeated.
+        """
+        inner = value
+        while isinstance(inner, RecordUpdate | Update):
+            inner = inner.exp if isinstance(inner, RecordUpdate) else inner.array
+        while isinstance(inner, Project | Index):
+            inner = inner.exp if isinstance(inner, Project) else inner.array
+            if inner.span == source.span and not isinstance(source, Var):
+                result = self._shared(source, fr)
+                if not isinstance(result, Var):
+                    result = self.named(result, "source", out)
+                    self.once[source.span] = result
+                return result
+        return self._shared(source, fr)
+
+    def _shared(self, e: Exp, fr: Frame) -> Exp:
+        """`e`, or the name that it has already been bound to."""
+        known = self.once.get(e.span) if self.once else None
+        return self.ev(e, fr) if known is None or isinstance(e, Var) else known
 
     def _coerce(self, e: Coerce, fr: Frame) -> Exp:
         inner = self.ev(e.exp, fr)

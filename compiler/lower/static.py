@@ -164,6 +164,21 @@ def collect_sizes(t: Type, into: list[Size]) -> None:
                 collect_sizes(pt, into)
 
 
+def match_sizes(names: set[Name], pattern: Type, t: Type, into: dict[Name, Size]) -> None:
+    """What `t` has where `pattern`, a type of the same form, has one of `names`."""
+    if isinstance(pattern, Array) and isinstance(t, Array):
+        for wanted, found in zip(pattern.dims, t.dims, strict=False):
+            if isinstance(wanted, SizeVar) and wanted.name in names:
+                into.setdefault(wanted.name, found)
+        match_sizes(names, pattern.elem, t.elem, into)
+    elif isinstance(pattern, Record) and isinstance(t, Record):
+        for (_, p), (_, q) in zip(pattern.fields, t.fields, strict=False):
+            match_sizes(names, p, q, into)
+    elif isinstance(pattern, Arrow) and isinstance(t, Arrow):
+        match_sizes(names, pattern.param, t.param, into)
+        match_sizes(names, pattern.result, t.result, into)
+
+
 def type_key(t: Type) -> object:
     """Equal for types that differ in sizes only."""
     if isinstance(t, Array):
