@@ -7,13 +7,12 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.exhaustive import check_exhaustive
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
 from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, subst
 from compiler.frontend.check.patterns import bind_pattern
 from compiler.frontend.check.scope import Builtin, did_you_mean
 from compiler.frontend.check.show_exp import show_exp
-from compiler.frontend.check.size_exps import symbolic
+from compiler.frontend.check.size_exps import as_size, symbolic
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import resolve_type
 from compiler.frontend.types import Size, Type
@@ -40,7 +39,7 @@ def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
     else:
         bound = bind_pattern(st, exp.pat, rhs.type, st.size_meta)
         if isinstance(bound.pat, t.PVar) and resolve(rhs.type) == I64:
-            size = symbolic(rhs)
+            size = symbolic(rhs, keyed=True) or as_size(rhs)
             if size is not None:
                 st.alias[bound.pat.name] = size
     body = st.infer(exp.body, expected)
@@ -94,31 +93,37 @@ def infer_match(st: State, exp: ast.Match, expected: Type | None) -> t.Exp:
             ext = tuple(n for n in ext if n in mark_used)
     assert type_ is not None
     st.data(type_, exp.span, "The result of `match`")
-    check_exhaustive(scrutinee.type, tuple(c.pat for c in cases), exp.exp.span)
     return t.Match(type_, exp.span, scrutinee, tuple(cases), ext)
 
 
 def infer_ascript(st: State, exp: ast.Ascript, expected: Type | None) -> t.Exp:
     """`e : t` leaves no trace beyond its type."""
-    found = resolve_type(st, exp.type, st.size_meta)
-    return st.check(exp.exp, found.type, "The annotated expression")
+    return st.check(exp.exp, written_type(st, exp.type), "The annotated expression")
+
+
+def written_type(st: State, exp: ast.TypeExp) -> Type:
+    """The type of an ascription, with an unknown for every size that it leaves open."""
+    found = resolve_type(st, exp, st.size_meta)
+    if not found.ext:
+        return found.type
+    return subst(found.type, {}, {name: st.size_meta(exp.span) for name in found.ext})
 
 
 def infer_coerce(st: State, exp: ast.Coerce, expected: Type | None) -> t.Exp:
     """`e :> t`: the sizes are compared when the program runs."""
-    found = resolve_type(st, exp.type, st.size_meta)
+    written = written_type(st, exp.type)
     inner = st.infer(exp.exp)
 
     def any_size(size: Size) -> Size:
         return size if isinstance(size, MetaS) else st.size_meta(exp.span)
 
     st.unify(
-        map_sizes(found.type, any_size),
+        map_sizes(written, any_size),
         map_sizes(inner.type, any_size),
         exp.span,
         "The coerced expression",
     )
-    return t.Coerce(found.type, exp.span, inner)
+    return t.Coerce(written, exp.span, inner)
 
 
 def infer_assert(st: State, exp: ast.Assert, expected: Type | None) -> t.Exp:

@@ -114,6 +114,7 @@ class _Params:
     types: list[Name] = field(default_factory=list)
     sizes: list[Name] = field(default_factory=list)
     lifted: set[Name] = field(default_factory=set)
+    open: set[Name] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,11 @@ class Source:
 
 
 def bind_type_params(
-    st: State, type_params: tuple[ast.TypeParam, ...], types: list[Name], sizes: list[Name]
+    st: State,
+    type_params: tuple[ast.TypeParam, ...],
+    types: list[Name],
+    sizes: list[Name],
+    open_types: set[Name] | None = None,
 ) -> set[Name]:
     """Bind `[n]` and `'t`; the names of those that may stand for functions."""
     seen: set[str] = set()
@@ -146,6 +151,8 @@ def bind_type_params(
             st.scope.bind_type(param.name, Abbreviation((), TypeVar(name)))
             if param.kind == "lifted":
                 lifted.add(name)
+            elif param.kind == "sizelifted" and open_types is not None:
+                open_types.add(name)
     return lifted
 
 
@@ -158,7 +165,9 @@ def define(st: State, source: Source, top: bool) -> Made:
     mark, born = st.scope.mark(), len(st.born)
     st.scope.bind(source.name, Recursive(source.span))
     params = _Params(st)
-    params.lifted = bind_type_params(st, source.type_params, params.types, params.sizes)
+    params.lifted = bind_type_params(
+        st, source.type_params, params.types, params.sizes, params.open
+    )
     _distinct(source.params)
     bounds = [bind_pattern(st, p, None, st.size_meta) for p in source.params]
     ret = None if source.ret is None else resolve_result(st, source.ret)
@@ -177,7 +186,13 @@ def define(st: State, source: Source, top: bool) -> Made:
     _check_parameters(st, bounds, params, born)
     name = st.fresh(source.name)
     scheme = Scheme(
-        name, tuple(params.types), tuple(params.sizes), type_, frozenset(params.lifted), source.span
+        name,
+        tuple(params.types),
+        tuple(params.sizes),
+        type_,
+        frozenset(params.lifted),
+        source.span,
+        frozenset(params.open),
     )
     definition = t.Def(
         name,

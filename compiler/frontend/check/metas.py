@@ -46,7 +46,17 @@ class MetaT(Type):
     least these. `equality`, `data`: it may not contain functions.
     """
 
-    __slots__ = ("data", "equality", "fields", "level", "prims", "ref", "span", "variants")
+    __slots__ = (
+        "data",
+        "equality",
+        "fields",
+        "level",
+        "lifted",
+        "prims",
+        "ref",
+        "span",
+        "variants",
+    )
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Type | None = None
@@ -57,6 +67,8 @@ class MetaT(Type):
         self.variants: dict[str, tuple[Type, ...]] | None = None
         self.equality = False
         self.data = False
+        self.lifted = False
+        """An instance of `'~t` or `'^t`, which take types with sizes of their own."""
 
 
 class MetaS(Size):
@@ -263,6 +275,10 @@ def metas_in_size(s: Size, found: list[MetaS]) -> None:
         case SizeOp(_, lhs, rhs):
             metas_in_size(lhs, found)
             metas_in_size(rhs, found)
+        case SizeExp(key) if "?" in key:
+            from compiler.frontend.check.size_exps import holes_in
+
+            holes_in(s, found)
 
 
 def constant_size(s: Size) -> int | None:

@@ -72,11 +72,16 @@ def in_module(module: Module, name: str) -> Value | None:
     return found
 
 
+_NOT_BUILT = frozenset(
+    "vjp jvp vjp2 jvp2 jmp jmp2 mjp mjp2 with_vjp with_jvp flatmap flatmap'".split()
+)
+
+
 def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
     """The error for a name that is not in scope."""
     text = ".".join(name)
-    if text in ("vjp", "jvp", "vjp2", "jvp2", "jmp", "jmp2", "mjp", "mjp2"):
-        return Limitation("Automatic differentiation is not built yet.", span)
+    if text in _NOT_BUILT:
+        return Limitation(f"`{text}` is not built yet.", span)
     return TypeError_(f"Unknown name `{text}`.", span, did_you_mean(name[-1], st.scope.values))
 
 
@@ -129,6 +134,7 @@ def instantiate(st: State, scheme: Scheme, span: Span) -> t.Var:
     for name in scheme.type_params:
         meta = MetaT(st.level, span)
         meta.data = name not in scheme.lifted
+        meta.lifted = name in scheme.lifted or name in scheme.open
         types[name] = meta
     sizes: dict[Name, Size] = {name: st.size_meta(span) for name in scheme.size_params}
     type_ = subst(scheme.type, types, sizes)

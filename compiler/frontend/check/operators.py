@@ -19,7 +19,8 @@ from compiler.frontend.check.unify import Mismatch, require_data
 from compiler.frontend.types import Arrow, PrimT, Type
 
 _OPERANDS: dict[str, frozenset[str]] = {
-    **dict.fromkeys(ARITH | ORDER, NUMBER_SET),
+    **dict.fromkeys(ARITH, NUMBER_SET),
+    **dict.fromkeys(ORDER, NUMBER_SET | {"bool"}),
     **dict.fromkeys(INTEGRAL, INT_SET),
 }
 NOT_SET = INT_SET | {"bool"}

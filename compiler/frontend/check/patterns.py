@@ -9,7 +9,7 @@ from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.literals import literal
-from compiler.frontend.check.metas import MetaT, resolve
+from compiler.frontend.check.metas import MetaT, resolve, subst
 from compiler.frontend.check.state import State, describe
 from compiler.frontend.check.type_exps import Anon, record_type, resolve_type
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
@@ -93,9 +93,12 @@ def _pattern(ctx: _Context, pat: ast.Pat, type_: Type) -> t.Pat:
 
 def _typed(ctx: _Context, span: Span, inner: ast.Pat, type_exp: ast.TypeExp, type_: Type) -> t.Pat:
     found = resolve_type(ctx.st, type_exp, ctx.anon)
-    ctx.st.unify(found.type, type_, span, "The value bound here")
+    written = found.type
+    if found.ext:
+        written = subst(written, {}, {name: ctx.anon(span) for name in found.ext})
+    ctx.st.unify(written, type_, span, "The value bound here")
     ctx.unique = ctx.unique or found.unique
-    typed = _pattern(ctx, inner, found.type)
+    typed = _pattern(ctx, inner, written)
     if found.unique and isinstance(typed, t.PVar):
         return t.PVar(typed.type, typed.span, typed.name, consumes=True)
     return typed

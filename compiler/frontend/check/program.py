@@ -13,7 +13,7 @@ from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
 from compiler.frontend.check.metas import ANY_SIZE
-from compiler.frontend.check.scope import Abbreviation, Poison, Scheme, TypeParamInfo
+from compiler.frontend.check.scope import Abbreviation, Poison, TypeParamInfo
 from compiler.frontend.check.state import Silent, State
 from compiler.frontend.check.type_exps import resolve_type
 from compiler.frontend.check.zonk import Zonk
@@ -114,13 +114,11 @@ def finish(st: State, made: Made, dec: ast.ValDec) -> t.Def:
     if unique != definition.unique:
         definition = replace(definition, unique=unique)
         type_ = with_unique_result(type_)
-    made.scheme = Scheme(
-        scheme.name,
-        definition.type_params,
-        definition.size_params,
-        type_,
-        scheme.lifted,
-        scheme.span,
+    made.scheme = replace(
+        scheme,
+        type_params=definition.type_params,
+        size_params=definition.size_params,
+        type=type_,
     )
     return definition
 

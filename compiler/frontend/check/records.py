@@ -6,6 +6,7 @@ from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.existentials import map_sizes
 from compiler.frontend.check.metas import MetaT, resolve
 from compiler.frontend.check.patterns import require_variant
 from compiler.frontend.check.scope import did_you_mean
@@ -80,24 +81,36 @@ def field_type(st: State, record: Type, field: str, span: Span) -> Type:
 
 
 def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None) -> t.Exp:
-    """`e with a.b = v`.
+    """`e with a.b = v`; the sizes of the field may change.
 
     Errors: the type of `e` is not known down to the field; the value's type differs.
     """
     src = st.infer(exp.src)
-    type_ = resolve(src.type)
+    old: Type = resolve(src.type)
     for field in exp.path:
-        if not isinstance(type_, Record):
+        if not isinstance(old, Record):
             raise TypeError_(
-                f"An updated record must have a known type, not {describe(type_)}.",
+                f"An updated record must have a known type, not {describe(old)}.",
                 exp.src.span,
                 "Write its type at the place where it is bound.",
             )
-        type_ = resolve(field_type(st, type_, field, exp.span))
-    value = st.infer(exp.value, type_)
+        old = resolve(field_type(st, old, field, exp.span))
+    value = st.infer(exp.value, old)
     path = ".".join(exp.path)
-    st.unify(type_, value.type, exp.value.span, f"The new value of `{path}`")
-    return t.RecordUpdate(src.type, exp.span, src, exp.path, value)
+    what = f"The new value of `{path}`"
+    st.unify(map_sizes(old, lambda _: st.size_meta()), value.type, exp.value.span, what)
+    type_ = _with_field(resolve(src.type), exp.path, value.type)
+    return t.RecordUpdate(type_, exp.span, src, exp.path, value)
+
+
+def _with_field(record: Type, path: tuple[str, ...], new: Type) -> Type:
+    if not path:
+        return new
+    assert isinstance(record, Record)
+    fields = [
+        (f, _with_field(resolve(u), path[1:], new) if f == path[0] else u) for f, u in record.fields
+    ]
+    return Record(tuple(fields))
 
 
 def infer_constr(st: State, exp: ast.Constr, expected: Type | None) -> t.Exp:

@@ -29,7 +29,8 @@ class Local:
 class Scheme:
     """A definition, local function or intrinsic, with the parameters that each use instantiates.
 
-    `lifted`: the type parameters that may stand for functions.
+    `lifted`: the type parameters that may stand for functions; `open`: for types with sizes that
+    differ from value to value.
     """
 
     name: Name
@@ -38,6 +39,7 @@ class Scheme:
     type: Type
     lifted: frozenset[Name]
     span: Span
+    open: frozenset[Name] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,15 @@ from typing import Any
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as t
-from compiler.frontend.check.metas import I64, SizeMap, resolve, resolve_size
+from compiler.frontend.check.metas import (
+    I64,
+    MetaS,
+    SizeMap,
+    metas_in_size,
+    names_in_size,
+    resolve,
+    resolve_size,
+)
 from compiler.frontend.types import (
     Array,
     Size,
@@ -35,28 +43,42 @@ class Overloaded(t.Exp):
     args: tuple[t.Exp, ...]
 
 
-def _operand(exp: t.Exp) -> Size | None:
-    size = symbolic(exp)
-    if size is None and is_cheap(exp):
+def _operand(exp: t.Exp, keyed: bool) -> Size | None:
+    size = symbolic(exp, keyed)
+    if size is None and (keyed or is_cheap(exp)):
         key = key_of(exp)
         return None if key is None else SizeExp(key, exp)
     return size
 
 
+@dataclass(frozen=True, slots=True)
+class Hole(t.Exp):
+    """A size inside an expression that is a size itself, while it is unknown."""
+
+    size: Size
+
+
 RING = ("+", "-", "*", "/", "%")
 
 
-def symbolic(exp: t.Exp) -> Size | None:
-    """`exp` as a constant, name or arithmetic; None when it is anything else."""
+def symbolic(exp: t.Exp, keyed: bool = False) -> Size | None:
+    """`exp` as a constant, name or arithmetic; None when it is anything else.
+
+    Operands of arithmetic may be cheap expressions; with `keyed` any that have a key.
+    """
     match exp:
+        case Hole(size=size):
+            return resolve_size(size)
         case t.Const(value=bool() | float()):
             return None
         case t.Const(value=value):
             return SizeConst(int(value))
+        case t.Attr(exp=inner) | t.Assert(exp=inner):
+            return symbolic(inner, keyed)
         case t.Var(name=name, type_args=(), size_args=()):
             return SizeVar(name)
         case Overloaded(op=op, args=(lhs, rhs)) | t.PrimOp(op=op, args=(lhs, rhs)) if op in RING:
-            left, right = _operand(lhs), _operand(rhs)
+            left, right = _operand(lhs, keyed), _operand(rhs, keyed)
             return None if left is None or right is None else SizeOp(op, left, right)
         case t.Apply(fn=t.Var(name=name, size_args=(size,)), args=(_,)) if is_length(name):
             return resolve_size(size)
@@ -73,6 +95,10 @@ def key_of(exp: t.Exp) -> str | None:
     match exp:
         case t.Const(value=value):
             return repr(value)
+        case Hole(size=size):
+            return _hole_key(size)
+        case t.Attr(exp=inner) | t.Assert(exp=inner):
+            return key_of(inner)
         case t.Var(name=name):
             return name
         case Overloaded(op=op, args=args) | t.PrimOp(op=op, args=args):
@@ -98,6 +124,11 @@ def key_of(exp: t.Exp) -> str | None:
             keys = _keys(tuple(e for _, e in items))
             return None if keys is None else f"({', '.join(keys)})"
     return None
+
+
+def _hole_key(size: Size) -> str | None:
+    size = resolve_size(size)
+    return size.key if isinstance(size, MetaS) else key_of(size_to_exp(size))
 
 
 def _keys(exps: tuple[t.Exp, ...]) -> list[str] | None:
@@ -139,7 +170,7 @@ def size_to_exp(s: Size, span: Span = NOWHERE) -> t.Exp:
         case SizeExp(_, exp):
             assert isinstance(exp, t.Exp)
             return exp
-    return t.Const(I64, span, 0)
+    return Hole(I64, span, s)
 
 
 # --- inside a SizeExp --------------------------------------------------------------------------
@@ -151,6 +182,8 @@ def names_in_size_exp(s: SizeExp, found: set[Name]) -> None:
     def visit(exp: t.Exp) -> None:
         if isinstance(exp, t.Var):
             found.add(exp.name)
+        elif isinstance(exp, Hole):
+            names_in_size(exp.size, found)
 
     assert isinstance(s.exp, t.Exp)
     walk(s.exp, visit)
@@ -203,6 +236,8 @@ def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
     """`exp` (a simple form) with variables replaced."""
     if isinstance(exp, t.Var):
         return exps.get(exp.name, exp)
+    if isinstance(exp, Hole):
+        return _filled(exp, exps)
     changes: dict[str, Any] = {}
     for f in fields(exp):
         old = getattr(exp, f.name)
@@ -210,6 +245,66 @@ def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
         if new is not old:
             changes[f.name] = new
     return replace(exp, **changes) if changes else exp
+
+
+def _filled(hole: Hole, exps: Mapping[Name, t.Exp]) -> t.Exp:
+    size = resolve_size(hole.size)
+    return hole if isinstance(size, MetaS) else replace_vars(size_to_exp(size), exps)
+
+
+def refresh(s: SizeExp) -> Size:
+    """`s` with the holes filled whose sizes are known by now."""
+    if "?" not in s.key:
+        return s
+    assert isinstance(s.exp, t.Exp)
+    return subst_names(s.exp, {})
+
+
+def holes_in(s: SizeExp, found: list[MetaS]) -> None:
+    """Collect the unknown sizes inside."""
+
+    def visit(exp: t.Exp) -> None:
+        if isinstance(exp, Hole):
+            metas_in_size(exp.size, found)
+
+    if "?" in s.key:
+        assert isinstance(s.exp, t.Exp)
+        walk(s.exp, visit)
+
+
+def same_shape(a: t.Exp, b: t.Exp, equal: Callable[[Size, Size], bool]) -> bool:
+    """Whether two expressions are equal once their holes are filled, which `equal` may do."""
+    if isinstance(a, Hole) or isinstance(b, Hole):
+        left, right = symbolic(a, keyed=True), symbolic(b, keyed=True)
+        left = left if left is not None else as_size(a)
+        right = right if right is not None else as_size(b)
+        return left is not None and right is not None and equal(left, right)
+    if type(a) is not type(b):
+        return key_of(a) is not None and key_of(a) == key_of(b)
+    mine, other = _parts(a), _parts(b)
+    if not mine and not other:
+        return key_of(a) == key_of(b)
+    same = _label(a) == _label(b) and len(mine) == len(other)
+    return same and all(same_shape(x, y, equal) for x, y in zip(mine, other, strict=True))
+
+
+def as_size(exp: t.Exp) -> Size | None:
+    """`exp` as a size that is compared by its text, if it has one."""
+    key = key_of(exp)
+    return None if key is None else SizeExp(key, exp)
+
+
+def _label(exp: t.Exp) -> object:
+    match exp:
+        case Overloaded(op=op) | t.PrimOp(op=op):
+            return op
+        case t.PrimFun(fun=fun):
+            return fun
+        case t.Convert(to=to):
+            return to
+        case t.Project(field=field):
+            return field
+    return None
 
 
 def _replace_in(value: object, exps: Mapping[Name, t.Exp]) -> object:

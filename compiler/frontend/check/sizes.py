@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from compiler.base.names import Name
 from compiler.frontend.check.metas import MetaS, metas_in_size, resolve_size
+from compiler.frontend.check.size_exps import refresh, same_shape
+from compiler.frontend.typed import Exp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar
 
 Poly = dict[tuple[str, ...], int]
@@ -51,6 +53,12 @@ def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
             key = f"({_text(left)} {op} {_text(right)})"
             atoms[key] = s
             return {(key,): 1}
+        case SizeExp(key) if "?" in key:
+            filled = refresh(s)
+            if not isinstance(filled, SizeExp):
+                return poly(filled, atoms, alias)
+            atoms.setdefault(filled.key, filled)
+            return {(filled.key,): 1}
         case SizeExp(key):
             atoms.setdefault(key, s)
             return {(key,): 1}
@@ -189,6 +197,11 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
     metas_in_size(b, inside)
     if not inside:
         return False
+    if type(a) is SizeExp and type(b) is SizeExp:
+        left, right = refresh(a), refresh(b)
+        if isinstance(left, SizeExp) and isinstance(right, SizeExp):
+            return _solve_exps(left, right, alias)
+        return unify_size(left, right, alias)
     if len(unknown) == 1:
         (key,) = unknown
         uses = [mono for mono in difference if key in mono]
@@ -201,6 +214,17 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
     if type(a) is SizeOp and type(b) is SizeOp and a.op == b.op:
         return _solve_parts(a, b, alias)
     return None
+
+
+def _solve_exps(a: SizeExp, b: SizeExp, alias: Mapping[Name, Size]) -> bool | None:
+    """`f ?n = f m` by `?n = m`."""
+
+    def equal(x: Size, y: Size) -> bool:
+        return unify_size(x, y, alias) is True
+
+    assert isinstance(a.exp, Exp)
+    assert isinstance(b.exp, Exp)
+    return True if same_shape(a.exp, b.exp, equal) else None
 
 
 def _solve_parts(a: SizeOp, b: SizeOp, alias: Mapping[Name, Size]) -> bool | None:

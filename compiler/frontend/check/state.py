@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.base.context import Ctx
-from compiler.base.errors import CompileError, TypeError_
+from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.prim import FLOATS, INTS, NUMBERS
 from compiler.base.spans import NOWHERE, Span
@@ -111,7 +111,14 @@ class State:
         try:
             unify(self, want, got)
         except Mismatch as difference:
-            raise mismatch(what, want, got, span, difference.reason) from None
+            error = mismatch(what, want, got, span, difference.reason)
+            if difference.not_built:
+                raise Limitation(
+                    "A function whose result has a size of its own cannot be an argument yet.",
+                    span,
+                    "Apply the function directly instead.",
+                ) from None
+            raise error from None
 
     def data(self, type_: Type, span: Span, what: str) -> None:
         """Demand that `type_` is no function and holds none."""

@@ -288,7 +288,7 @@ def size_from(st: State, exp: ast.Exp) -> Size:
     Errors: other types; expressions too complicated to be compared.
     """
     typed = st.check(exp, I64, "A size")
-    size = symbolic(typed)
+    size = symbolic(typed, keyed=True)
     if size is not None:
         return size
     key = key_of(typed)

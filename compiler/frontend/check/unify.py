@@ -37,9 +37,11 @@ from compiler.frontend.types import (
 class Mismatch(Exception):
     """Two types differ; the argument says in which respect, or is empty when that is plain."""
 
-    def __init__(self, reason: str = "") -> None:
+    def __init__(self, reason: str = "", not_built: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.not_built = not_built
+        """The program is right, but needs types that are not built yet."""
 
 
 class UnifyState(Protocol):
@@ -170,12 +172,15 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
         raise Mismatch("The result must be fresh (`*`), but it may alias an argument.")
     unify(st, got.param, want.param)
     result = got.result
+    hole = resolve(want.result)
+    not_built = isinstance(hole, MetaT) and hole.lifted
     if got.name:
         if want.name:
             result = subst(result, {}, {got.name: SizeVar(want.name)})
         elif got.name in names_in_type(result) and not want.ext:
             raise Mismatch(
-                f"The size of the function's result depends on its argument `{_base(got.name)}`."
+                f"The size of the function's result depends on its argument `{_base(got.name)}`.",
+                not_built,
             )
     expected = want.result
     if want.ext:
@@ -186,7 +191,8 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
         if not want.ext and any(name in used for name in got.ext):
             raise Mismatch(
                 "The function returns an array whose size only the function itself knows;"
-                " every call may give another size."
+                " every call may give another size.",
+                not_built,
             )
         result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
     unify(st, expected, result)
@@ -321,7 +327,9 @@ def any_of(prims: frozenset[str] | None) -> str:
         return "anything"
     floats, ints = any(p[0] == "f" for p in prims), any(p[0] in "iu" for p in prims)
     if "bool" in prims:
-        return "a boolean or an integer" if ints else "a boolean"
+        if floats:
+            return "a number or a boolean"
+        return "an integer or a boolean" if ints else "a boolean"
     if floats and ints:
         return "a number"
     return "a floating-point number" if floats else "an integer"

@@ -12,9 +12,10 @@ from compiler.base.context import Ctx
 from compiler.base.prim import Prim
 from compiler.frontend import typed as t
 from compiler.frontend.check.equality import equal
+from compiler.frontend.check.exhaustive import check_exhaustive
 from compiler.frontend.check.literals import constant
 from compiler.frontend.check.metas import MetaT, resolve, resolve_size
-from compiler.frontend.check.size_exps import Overloaded
+from compiler.frontend.check.size_exps import Hole, Overloaded, refresh, size_to_exp
 from compiler.frontend.types import (
     UNIT,
     Array,
@@ -88,8 +89,11 @@ class Zonk:
                 return size
             return SizeOp(size.op, lhs, rhs)
         if isinstance(size, SizeExp):
-            assert isinstance(size.exp, t.Exp)
-            return SizeExp(size.key, self.exp(size.exp))
+            filled = refresh(size)
+            if not isinstance(filled, SizeExp):
+                return self.size(filled)
+            assert isinstance(filled.exp, t.Exp)
+            return SizeExp(filled.key, self.exp(filled.exp))
         return SizeConst(0)
 
     # --- patterns ------------------------------------------------------------------------------
@@ -140,6 +144,10 @@ class Zonk:
             tuple([self.pat(p) for p in d.params]), self.type(d.ret), d.unique, d.ext,
             self.exp(d.body), d.is_entry, d.span, d.attrs,
         )  # fmt: skip
+
+
+def _hole(z: Zonk, e: Hole) -> t.Exp:
+    return size_to_exp(z.size(e.size), e.span)
 
 
 def _const(z: Zonk, e: t.Const) -> t.Exp:
@@ -210,8 +218,10 @@ def _if(z: Zonk, e: t.If) -> t.Exp:
 
 
 def _match(z: Zonk, e: t.Match) -> t.Exp:
+    scrutinee = z.exp(e.exp)
     cases = tuple([t.Case(z.pat(c.pat), z.exp(c.body)) for c in e.cases])
-    return t.Match(z.type(e.type), e.span, z.exp(e.exp), cases, e.ext)
+    check_exhaustive(scrutinee.type, tuple([c.pat for c in cases]), scrutinee.span)
+    return t.Match(z.type(e.type), e.span, scrutinee, cases, e.ext)
 
 
 def _loop(z: Zonk, e: t.Loop) -> t.Exp:
@@ -284,6 +294,7 @@ _EXPS: dict[type, Callable[..., t.Exp]] = {
     t.Var: _var,
     t.PrimOp: _primop,
     Overloaded: _overloaded,
+    Hole: _hole,
     t.Convert: _convert,
     t.PrimFun: _primfun,
     t.Apply: _apply,
