@@ -43,6 +43,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
 def _parts(app: Flask) -> Any:
     from app.context import Parts
     from app.gallery import load
+    from app.highlight import quoted
     from app.jobs import Jobs
     from app.limits import Limits
     from app.metrics import Metrics
@@ -54,6 +55,7 @@ def _parts(app: Flask) -> Any:
     metrics = Metrics()
     jobs = Jobs(app.config, metrics)
     examples = load(app.config.get("EXAMPLES", EXAMPLES))
+    app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.globals["version"] = compiler_version()
     if app.config["WARM"]:
         jobs.compile_pool.warm()

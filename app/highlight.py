@@ -42,6 +42,17 @@ def language(kind: str) -> str:
     return {"text": "c", "typed": "futhark", "source": "futhark"}.get(kind, "ir")
 
 
+def quoted(text: str) -> Markup:
+    """A sentence as HTML, what stands in backquotes as code."""
+    pieces = str(text).split("`")
+    if len(pieces) % 2 == 0:
+        return escape(text)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(
+        code.format(piece) if k % 2 else escape(piece) for k, piece in enumerate(pieces)
+    )
+
+
 def html_lines(text: str, kind: str) -> list[Markup]:
     """The text's lines as HTML, each complete in itself."""
     if len(text) > LONGEST:

@@ -22,6 +22,7 @@ def freeze(jobs: Jobs, version: str, body: dict[str, Any]) -> State:
     source, options = body.get("source"), body.get("options") or {}
     shown = jobs.call("show", {"source": source, "options": options})
     refuse_if_unavailable(shown)
+    checked = jobs.call("check", {"source": source, "options": options})
     state: State = {
         "format": FORMAT,
         "version": version,
@@ -31,6 +32,7 @@ def freeze(jobs: Jobs, version: str, body: dict[str, Any]) -> State:
         "stages": shown.get("stages") or {},
         "remarks": shown.get("remarks") or [],
         "error": shown.get("error"),
+        "entries": checked.get("entries") or [],
         "run": None,
         "view": _view(body.get("view")),
     }

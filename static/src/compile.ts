@@ -2,6 +2,7 @@
 import * as client from "./client";
 import { announce, debounce } from "./dom";
 import { flat, type Model } from "./model";
+import type { Problem } from "./types";
 
 const QUIET = 180; // ms without typing before a check
 
@@ -68,16 +69,15 @@ export class Compiler {
     if (shown.ok) model.remarks = shown.remarks ?? [];
     model.setStages(stages);
     if (!shown.ok) {
-      model.markStale(fresh);
-      this.fail(shown.error);
+      this.fail(shown.error, fresh);
       return;
     }
     model.setStatus({ phase: "idle", ms: performance.now() - began });
     announce(`Compiled, ${model.present().length} stages.`);
   }
 
-  private fail(error: Parameters<typeof flat>[0]): void {
-    this.model.markStale();
+  private fail(error: Problem, fresh: ReadonlySet<string> = new Set()): void {
+    this.model.markStale(fresh);
     this.model.setProblems(flat(error));
     this.model.setStatus({ phase: "failed" });
     announce(error.message);

@@ -43,6 +43,12 @@ export function replace(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
+/** Text with its `quoted` parts as code. */
+export function quoted(text: string): (Node | string)[] {
+  return text.split(/(`[^`]+`)/).filter(Boolean).map((part) =>
+    part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part);
+}
+
 /** Call `fn` once things have been quiet for `ms`. */
 export function debounce(ms: number, fn: () => void): () => void {
   let timer = 0;

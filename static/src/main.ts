@@ -3,12 +3,13 @@ import * as client from "./client";
 import { Compiler } from "./compile";
 import { h, debounce } from "./dom";
 import { SourceEditor } from "./editor";
+import { splitValues } from "./inputs";
 import { Header } from "./header";
 import { Link } from "./link";
 import { Model } from "./model";
 import { MemoryPane } from "./panes/memory";
 import { RemarksPane } from "./panes/remarks";
-import { RunPane } from "./panes/run";
+import { RunPane, type RunSettings } from "./panes/run";
 import { SelectionPane } from "./panes/selection";
 import { TuningPane } from "./panes/tuning";
 import { Rail } from "./rail";
@@ -16,7 +17,7 @@ import { splitter } from "./splitter";
 import { load, remember, save, type Work } from "./storage";
 import { Story } from "./story";
 import { Tabs } from "./tabs";
-import type { Example, Frozen, Look, Span } from "./types";
+import type { Example, Frozen, Look, RunRequest, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
 const root = document.getElementById("app")!;
@@ -111,14 +112,10 @@ class Page {
     model.setStages(state.stages);
     model.setStatus({ phase: state.error ? "failed" : "idle" });
     if (state.error) model.setProblems(state.error.errors ?? [state.error]);
-    this.ready("", view);
+    model.entries = state.entries;
+    this.ready("", { ...view, run: view.run ?? settingsOf(state.run?.request) });
     if (state.run) this.runPane.show(state.run.request, state.run.answer);
     model.emit("frozen");
-    void client.check(state.source, state.options).then((checked) => {
-      if (!checked.ok || model.source !== state.source) return;
-      model.entries = checked.entries;
-      model.emit("entries");
-    });
   }
 
   private resume(work: Work): void {
@@ -245,6 +242,16 @@ class Page {
     const next = panes[(at + by + panes.length) % panes.length];
     next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
   }
+}
+
+/** The run pane's settings for a request that was made elsewhere. */
+function settingsOf(request: RunRequest | undefined): Partial<RunSettings> {
+  if (!request) return {};
+  const { entry, backend, input, sizes, seed } = request;
+  return {
+    ...(entry ? { entry } : {}), ...(backend ? { backend } : {}), ...(seed === undefined ? {} : { seed }),
+    typed: input !== undefined, values: input ? splitValues(input) : [], sizes: sizes ?? {},
+  };
 }
 
 function problem(error: unknown): void {

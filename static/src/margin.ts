@@ -1,6 +1,6 @@
 // The margin that links panes: a bar in one of eight colours, and the source line's number.
 import { RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
-import { EditorView, gutter, GutterMarker, type BlockInfo } from "@codemirror/view";
+import { Decoration, EditorView, gutter, GutterMarker, type BlockInfo, type DecorationSet } from "@codemirror/view";
 import type { RangeSet } from "@codemirror/state";
 
 class SourceLine extends GutterMarker {
@@ -49,10 +49,31 @@ const field = StateField.define<RangeSet<GutterMarker>>({
   },
 });
 
+/** Lines of a difference are coloured as a whole. */
+const rows = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    for (const effect of transaction.effects) {
+      if (!effect.is(setMargin)) continue;
+      const builder = new RangeSetBuilder<Decoration>();
+      const { doc } = transaction.state;
+      effect.value.forEach((line, number) => {
+        if (!line.className || number >= doc.lines) return;
+        const at = doc.line(number + 1).from;
+        builder.add(at, at, Decoration.line({ class: line.className }));
+      });
+      return builder.finish();
+    }
+    return transaction.docChanged ? value.map(transaction.changes) : value;
+  },
+  provide: (self) => EditorView.decorations.from(self),
+});
+
 /** A margin; `onClick` gets the line (from 0). */
 export function margin(className: string, onClick?: (line: number) => void): Extension {
   return [
     field,
+    rows,
     gutter({
       class: `margin ${className}`,
       markers: (view) => view.state.field(field),

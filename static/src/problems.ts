@@ -1,7 +1,7 @@
 // Errors under the text: a wavy mark at the place, and the message in a block below its line.
 import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, WidgetType, type DecorationSet } from "@codemirror/view";
-import { h } from "./dom";
+import { h, quoted } from "./dom";
 import { rangeOf } from "./lit";
 import type { Problem } from "./types";
 
@@ -38,8 +38,8 @@ class Message extends WidgetType {
 export function messageElement(problem: Problem, className = ""): HTMLElement {
   return h("div", { class: `problem-text ${className} kind-${problem.kind}`, role: "note" },
     h("span", { class: "problem-kind" }, kindName(problem.kind)), " ",
-    h("span", { class: "problem-message" }, problem.message),
-    problem.hint ? h("span", { class: "problem-hint" }, problem.hint) : null);
+    h("span", { class: "problem-message" }, ...quoted(problem.message)),
+    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null);
 }
 
 const setProblems = StateEffect.define<DecorationSet>();

@@ -57,11 +57,13 @@ export class Rail {
     const stage = this.model.stages.get(info.id);
     const changed = changes(before && this.model.stages.get(before.id)?.counts, stage?.counts);
     const missing = !stage || stage.stale;
-    const delta = missing ? (this.model.status.phase === "failed" ? "not reached" : "") : changed.slice(0, 2).join(", ");
+    const reached = !before || this.model.stages.get(before.id)?.stale === false;
+    const stopped = this.model.status.phase === "failed" && reached ? "stops here" : "";
+    const delta = missing ? stopped : changed.slice(0, 2).join(", ");
     const open = shown.includes(info.id);
     const all = changed.length ? ` Changes: ${changed.join(", ")}.` : "";
     return h("button", {
-      class: `chip${open ? " open" : ""}${missing ? " missing" : ""}${changed.length ? " changed" : ""}`,
+      class: `chip${open ? " open" : ""}${missing ? " missing" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
       "data-stage": info.id,
       "aria-pressed": String(open),
       tabindex: info.id === this.current ? 0 : -1,

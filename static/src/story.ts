@@ -1,6 +1,5 @@
 // The line above the editor: an example's point, and what to look at.
-import { h, replace } from "./dom";
-import { code } from "./panes/remarks";
+import { h, quoted, replace } from "./dom";
 import type { Example, Look } from "./types";
 
 export class Story {
@@ -12,8 +11,8 @@ export class Story {
     this.element.hidden = !example;
     if (!example) return;
     replace(this.element,
-      h("p", { class: "point" }, h("strong", {}, example.title), " ", ...code(example.point)),
+      h("p", { class: "point" }, h("strong", {}, example.title), " ", ...quoted(example.point)),
       example.looks.length ? h("ul", { class: "looks", "aria-label": "What to look at" }, ...example.looks.map((look) =>
-        h("li", {}, h("button", { class: "link", onclick: () => this.look(look) }, ...code(look.text))))) : null);
+        h("li", {}, h("button", { class: "link", onclick: () => this.look(look) }, ...quoted(look.text))))) : null);
   }
 }

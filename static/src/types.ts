@@ -222,6 +222,7 @@ export interface Frozen {
   stages: Record<string, Stage>;
   remarks: Remark[];
   error: Problem | null;
+  entries: Entry[];
   run: { request: RunRequest; answer: RunAnswer | Failure } | null;
   view: unknown;
 }

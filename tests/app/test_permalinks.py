@@ -43,7 +43,7 @@ def test_the_page_reads_without_javascript(client: FlaskClient) -> None:
     for stage in MANIFEST:
         assert f'id="{stage["id"]}"' in page
         assert stage["explain"] in page
-    assert "`ys` is read once." in page
+    assert "<code>ys</code> is read once." in page
     assert '<span class="t-keyword">entry</span>' in page
     assert '<span class="t-keyword">let</span>' in page
     assert '<pre class="value" tabindex="0">[1i64]</pre>' in page
@@ -66,8 +66,8 @@ def test_a_failure_is_kept(client: FlaskClient) -> None:
     state = client.get(f"/z/{name}.json").get_json()
     assert state["error"]["span"] == [1, 9, 1, 14]
     page = client.get(f"/z/{name}").get_data(as_text=True)
-    assert "Unknown name `WRONG`." in page
-    assert "Did you mean `RIGHT`?" in page
+    assert "Unknown name <code>WRONG</code>." in page
+    assert "Did you mean <code>RIGHT</code>?" in page
 
 
 def test_the_result_of_a_run_is_kept_as_it_was_seen(client: FlaskClient) -> None:

@@ -9,6 +9,7 @@ import { withThreads } from "../memory/threads";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
 import { contains } from "../spans";
+import { Today } from "./today";
 import type { ArrayInfo, BlockInfo, MemoryFunction, Problem, Span } from "../types";
 
 const MOST_CELLS = 2048;
@@ -34,8 +35,10 @@ export class MemoryPane {
   private wanted = 0;
   private visible = false;
   private seen = -1;
+  private readonly today: Today;
 
   constructor(private readonly model: Model, private readonly link: Link) {
+    this.today = new Today(model, "Pictures of memory are drawn", () => this.refresh());
     this.element = h("div", { class: "scroll memory" },
       h("div", { class: "memory-head" },
         h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)),
@@ -65,6 +68,7 @@ export class MemoryPane {
   private refresh(): void {
     const { generation, status } = this.model;
     if (!this.visible || status.phase !== "idle" || this.seen === generation || !this.model.stages.size) return;
+    if (!this.today.permits(this.picture)) return;
     this.seen = generation;
     void this.load(this.stage.value);
   }

@@ -1,5 +1,5 @@
 // The remarks: every decision of the compiler, as sentences, with their places.
-import { h, replace } from "../dom";
+import { h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import type { Model } from "../model";
 import { contains, placeName } from "../spans";
@@ -20,19 +20,13 @@ export function remarkItem(remark: Remark, model: Model, link: Link): HTMLElemen
   },
   h("span", { class: "remark-sign", "aria-hidden": "true" }, SIGNS[remark.kind] ?? "·"),
   h("div", {},
-    h("p", { class: "remark-text" }, ...code(remark.because)),
-    remark.hint ? h("p", { class: "remark-hint" }, ...code(remark.hint)) : null,
+    h("p", { class: "remark-text" }, ...quoted(remark.because)),
+    remark.hint ? h("p", { class: "remark-hint" }, ...quoted(remark.hint)) : null,
     h("p", { class: "remark-meta" },
       h("span", { class: "visually-hidden" }, `${WORDS[remark.kind] ?? remark.kind}, `),
       place ? h("button", { class: "link", onclick: select }, placeName(place)) : null,
       h("span", {}, stage), h("code", {}, remark.rule),
       ...remark.numbers.map(([name, value]) => h("span", { class: "number" }, `${name}: ${value}`)))));
-}
-
-/** Text with its `quoted` parts as code. */
-export function code(text: string): (Node | string)[] {
-  return text.split(/(`[^`]+`)/).filter(Boolean).map((part) =>
-    part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part);
 }
 
 export class RemarksPane {

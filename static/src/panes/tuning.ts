@@ -6,6 +6,7 @@ import type { Link } from "../link";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
+import { Today } from "./today";
 import type { Forest, Span, TreeNode } from "../types";
 
 const FIRST = 100;
@@ -18,8 +19,10 @@ export class TuningPane {
   private sizes: Record<string, number> = {};
   private visible = false;
   private seen = -1;
+  private readonly today: Today;
 
   constructor(private readonly model: Model, private readonly link: Link) {
+    this.today = new Today(model, "Versions are listed", () => void this.refresh());
     const soon = debounce(60, () => void this.refresh());
     model.on("stages", soon);
     model.on("status", soon);
@@ -33,6 +36,7 @@ export class TuningPane {
   private async refresh(): Promise<void> {
     const { generation, status, stages } = this.model;
     if (!this.visible || status.phase !== "idle" || generation === this.seen || !stages.size) return;
+    if (!this.today.permits(this.element)) return;
     this.seen = generation;
     const answer = await client.tuning(this.model.source, this.model.options);
     if (this.model.generation !== generation) return;
