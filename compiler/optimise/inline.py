@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.remarks import Remark
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
@@ -95,14 +95,13 @@ class _Inliner:
         mapping: dict[Name, Replacement] = {}
         for param, arg in zip(fun.params, call.args, strict=True):
             mapping[param.name] = self._argument(param, arg, stm.prov, stms)
-        once = self.calls[call.fun] == 1
-        body = (
-            walk.subst(fun.body, mapping)
-            if once
-            else walk.rename(fun.body, self.ctx.fresh, mapping)
-        )
+        mapping.update(_caller_names(fun, stm.pat))
+        fresh = _same_name if self.calls[call.fun] == 1 else self.ctx.fresh
+        body = walk.rename(fun.body, fresh, mapping)
         stms.extend(placed(body.stms, stm.prov))
         for target, value in zip(stm.pat, body.results, strict=True):
+            if value == target.name or (isinstance(value, Var) and value.name == target.name):
+                continue
             if isinstance(value, str):
                 self.aliases[target.name] = value
             else:
@@ -119,8 +118,24 @@ class _Inliner:
 
     def _remark(self, fun: Function, prov: Prov) -> None:
         if any(not span.file and span.line for span in fun.prov):
-            said = f"The body of `{fun.name}` stands here instead of the call."
+            said = f"The body of `{base_of(fun.name)}` stands here instead of the call."
             self.ctx.remark(Remark("applied", "simplify/inline", prov, said, stage=self.ctx.stage))
+
+
+def _same_name(name: Name) -> Name:
+    """For a body that is used once: its names are unique already."""
+    return name
+
+
+def _caller_names(fun: Function, pat: tuple[Param, ...]) -> dict[Name, Replacement]:
+    """Results that the callee's body binds are called as the caller calls them from now on."""
+    own = {param.name for stm in fun.body.stms for param in stm.pat}
+    names: dict[Name, Replacement] = {}
+    for target, value in zip(pat, fun.body.results, strict=True):
+        name = value.name if isinstance(value, Var) else value
+        if isinstance(name, str) and name in own and name not in names:
+            names[name] = target.name
+    return names
 
 
 def placed(stms: tuple[Stm, ...], call: Prov) -> tuple[Stm, ...]:

@@ -40,6 +40,8 @@ def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
     if left_lit and right_lit:
         return _constant(op, at, lhs, rhs)  # type: ignore[arg-type]
     rule = RULES.get(op)
+    if left_lit and op in _COMMUTES and at in _FLOATS:
+        return rule(op, at, rhs, lhs) if rule is not None else None
     if left_lit and op in _COMMUTES:
         swapped = rule(op, at, rhs, lhs) if rule is not None else None
         return Bin(op, at, rhs, lhs) if swapped is None else swapped

@@ -71,7 +71,7 @@ def simplify_function(s: State, fun: Function) -> Function:
         s.bind(param)
     stms(s, fun.body.stms)
     s.mask = 0
-    results = s.operands(fun.body.results)
+    results = s.results(fun.body.results)
     body = _body(fun.body, s.scopes[-1].stms, results)
     s.leave()
     return fun if body is fun.body else replace(fun, body=body)
@@ -106,7 +106,7 @@ def nested_body(
     stms(s, body.stms)
     scope.mask |= s.mask
     s.mask = 0
-    results = s.operands(body.results)
+    results = s.results(body.results)
     s.leave()
     return _body(body, scope.stms, results), scope.clean
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
+from compiler.base.spans import merge_prov
 from compiler.ir.nodes import (
     SE,
     Bin,
@@ -14,6 +15,7 @@ from compiler.ir.nodes import (
     Conv,
     Copy,
     Exp,
+    Index,
     Iota,
     Lambda,
     Lit,
@@ -61,12 +63,54 @@ def inputs(s: State, stm: Stm, exp: Soac, width: Poly) -> tuple[Soac, Callable[[
         fn = Lambda(params, exp.fn.body, exp.fn.returns)
         exp = replace(exp, fn=fn, arrays=tuple(exp.arrays[k] for k in kept))
 
+    if index is not None:
+        exp = _reads_by_index(s, stm, exp, index, width)
+
     def learn() -> None:
         s.at_least_one(width)
         for name, iota in ranges:
             _learn_range(s, name, iota, width)
 
     return exp, learn
+
+
+def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) -> Soac:
+    r"""`map (\i -> f xs[i]) (iota n)` ==> `map (\i x -> f x) (iota n) xs`, if xs has n elements.
+
+    So that a producer of `xs` can be fused with the operator.
+    """
+    params, arrays = list(exp.fn.params), list(exp.arrays)
+    stms: list[Stm] = []
+    for inner in exp.fn.body.stms:
+        array = _read_by(s, inner, index)
+        kind = s.types.get(array)
+        if kind is None or kind.rank != 1 or kind.shape[0] != width:
+            stms.append(inner)
+            continue
+        said = f"`{base_of(array)}` is read element by element, as an input."
+        if not s.apply("simplify/index-input", merge_prov(inner.prov, stm.prov), said):
+            stms.append(inner)
+        elif array in arrays:
+            first = params[arrays.index(array)]
+            s.alias(inner.pat[0], Var(first.name, kind.prim))
+        else:
+            params.append(inner.pat[0])
+            arrays.append(array)
+    if len(stms) == len(exp.fn.body.stms):
+        return exp
+    fn = Lambda(tuple(params), Body(tuple(stms), exp.fn.body.results), exp.fn.returns)
+    return replace(exp, fn=fn, arrays=tuple(arrays))
+
+
+def _read_by(s: State, stm: Stm, index: Param) -> Name:
+    """The array of which a statement reads element `index`; empty if it does not."""
+    exp = stm.exp
+    if type(exp) is Index and len(exp.at) == 1:
+        at = exp.at[0]
+        if type(at) is Var and at.name == index.name:
+            array = s.subst.get(exp.array, exp.array)
+            return array if isinstance(array, str) else ""
+    return ""
 
 
 def _said(array: Name, value: Operand) -> str:

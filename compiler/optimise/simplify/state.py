@@ -36,7 +36,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.optimise.cse import Table
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.facts import Facts
@@ -227,6 +227,21 @@ class State:
         """All of them; the same tuple if nothing changes."""
         new = tuple(map(self.operand, values))
         return values if all(a is b for a, b in zip(new, values, strict=True)) else new
+
+    def results(self, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        """A body's results; one that a statement computed already is that statement's."""
+        new = self.operands(values)
+        if "simplify/cse" in self.off:
+            return new
+        for k, value in enumerate(new):
+            if type(value) is str or type(value) is Var or type(value) is Lit:
+                continue
+            found = self.table.find(value)  # type: ignore[arg-type]
+            if found is not None and self.spend():
+                known = Var(found, prim_of(value))  # type: ignore[arg-type]
+                self.mask |= self.bits.get(found, 0)
+                new = (*new[:k], known, *new[k + 1 :])
+        return new
 
     def depends(self, value: Operand | Poly) -> int:
         """The mask of depths that a simplified operand or size depends on."""
