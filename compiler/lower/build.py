@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
-from compiler.base.errors import CompilerBug
+from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import NOWHERE, Prov
@@ -177,7 +177,7 @@ class Builder:
         if not isinstance(leaf, Arr) or not leaf.borrowed:
             return leaf
         if not self.careful:
-            self.lent.add(leaf.name)
+            self.lent.add(self.base.get(leaf.name, leaf.name))
             return leaf
         return self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape, hint or base_of(leaf.name))
 
@@ -232,7 +232,11 @@ class Builder:
         """A declared size."""
         poly = self.known_size(s)
         if poly is None:
-            raise CompilerBug(f"size {s} is not in scope", self.prov[0] if self.prov else NOWHERE)
+            raise Limitation(
+                "A size that is needed here cannot be told from the types.",
+                self.prov[0] if self.prov else NOWHERE,
+                "Give the value a name first, with its size: `let [k] (xs: [k]t) = ..`.",
+            )
         return poly
 
     def known_size(self, s: Size) -> Poly | None:

@@ -67,10 +67,13 @@ class Control(Exps):
         """An `if`."""
         cond = self.se(e.cond)
         if isinstance(cond, Lit):
-            return self.lower(e.then if cond.value else e.orelse, hint)
-        return self.branch(
-            e, cond, lambda: self.lower(e.then, hint), lambda: self.lower(e.orelse, hint), hint
-        )
+            value = self.lower(e.then if cond.value else e.orelse, hint)
+        else:
+            value = self.branch(
+                e, cond, lambda: self.lower(e.then, hint), lambda: self.lower(e.orelse, hint), hint
+            )
+        self.bind_sizes(e.ext, e.type, value)
+        return value
 
     def branch(
         self,
@@ -181,7 +184,9 @@ class Control(Exps):
         value = self.lower(e.exp)
         self.prov = (e.span,)
         value = tuple(x if isinstance(x, Arr) else self.atom(x) for x in value)
-        return self.cases(e, value, 0, hint)
+        result = self.cases(e, value, 0, hint)
+        self.bind_sizes(e.ext, e.type, result)
+        return result
 
     def cases(self, e: ty.Match, value: Value, at: int, hint: Name) -> Value:
         """The cases from number `at` on."""

@@ -70,6 +70,8 @@ class Naming:
         """Which version of a top-level definition is at work."""
         self.placed: set[tuple[int, int]] = set()
         """Lambdas that have been put in place, and in which version."""
+        self.inside_arrow = 0
+        """Sizes in a function's type may mention its parameters: expressions stay as they are."""
         self.once: dict[Span, Var] = {}
         """Expressions of the text that the syntax tree holds twice, bound to a name."""
         self.higher: dict[Name, bool] = {}
@@ -111,7 +113,10 @@ class Naming:
                 return value
             raise CompilerBug(f"type parameter {t.name} has no instance")
         if isinstance(t, Arrow):
-            return replace(t, param=self.type(t.param, fr), result=self.type(t.result, fr))
+            self.inside_arrow += 1
+            t = replace(t, param=self.type(t.param, fr), result=self.type(t.result, fr))
+            self.inside_arrow -= 1
+            return t
         if isinstance(t, Sum):
             return Sum(tuple((c, tuple(self.type(p, fr) for p in ps)) for c, ps in t.variants))
         return t
@@ -124,7 +129,7 @@ class Naming:
             return self._size_name(s, fr)
         if isinstance(s, SizeOp):
             return fold_size(s.op, self.size(s.lhs, fr), self.size(s.rhs, fr))
-        if isinstance(s, SizeExp) and isinstance(s.exp, Exp):
+        if isinstance(s, SizeExp) and isinstance(s.exp, Exp) and not self.inside_arrow:
             exp = self.ev(s.exp, fr)
             if isinstance(exp, Const):
                 return SizeConst(int(exp.value))

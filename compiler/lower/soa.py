@@ -96,9 +96,17 @@ class Soa(Soacs):
         return value
 
     def call(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-        """A call; sizes go first, and results of unknown size come with their sizes."""
+        """A call; sizes go first, and results of unknown size come with their sizes.
+
+        Variables are looked up last: they may be sizes that other arguments bring.
+        """
         target = self.known[fn.name]
-        args = [leaf for a in e.args for leaf in self.lower(a)]
+        lowered = {k: self.lower(a) for k, a in enumerate(e.args) if not isinstance(a, ty.Var)}
+        args = [
+            leaf
+            for k, a in enumerate(e.args)
+            for leaf in (lowered[k] if k in lowered else self.lower(a))
+        ]
         sizes = tuple(se_of(self.size(s)) for s in fn.size_args)
         self.prov = (e.span,)
         given: list[Any] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
