@@ -85,6 +85,10 @@ def _function(out: Kernels, fun: ImpFun) -> None:
     out.stms(fun.body)
     for k, (formal, value) in enumerate(zip(fun.results, fun.values, strict=True)):
         out.line(f"out[{k}] = {_given(out, formal, value)};")
+    held = [p.name for p in fun.params if isinstance(p.type, Mem)]
+    held += [v for v in dict.fromkeys(fun.values) if isinstance(v, str) and v not in held]
+    for name in held:
+        out.line(f"ss_drop({c_name(name)});")
     out.line("return 0;")
     out.close()
 

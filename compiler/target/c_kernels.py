@@ -121,7 +121,8 @@ class MapKernels(Statements):
         if is_dense(stm.dest_lmad) and is_dense(stm.source_lmad):
             count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
             dest = f"{c_name(stm.dest)} + {self.scalars.within(poly_exp(stm.dest_lmad.offset), 10)}"
-            source = f"{c_name(stm.source)} + {self.scalars.within(poly_exp(stm.source_lmad.offset), 10)}"
+            start = self.scalars.within(poly_exp(stm.source_lmad.offset), 10)
+            source = f"{c_name(stm.source)} + {start}"
             move = "ss_copy" if self.label is None else "__builtin_memmove"
             size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
             self.line(f"{move}({dest}, {source}, {size});".replace(" + 0,", ","))

@@ -6,14 +6,13 @@ languages differ in how a check fails, how kernels run and where scratch memory 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.base.text import Line
-from compiler.ir.nodes import SE, Lit, Mem, Scalar, Var
+from compiler.ir.nodes import SE, Lit, Mem, Var
 from compiler.ir.sizes import prim_of
 from compiler.target.c_scalar import Scalars
 from compiler.target.c_types import C_TYPE, c_name
@@ -115,7 +114,7 @@ class Statements(Writer):
             self.src = stm.prov or src
             self.node = self.count
             self.count += 1
-            _PRINT[type(stm)](self, stm)
+            getattr(self, _PRINT[type(stm)])(stm)
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: Stms, tail: str = "}") -> None:
@@ -260,20 +259,19 @@ class Statements(Writer):
         return True
 
 
-_PRINT: dict[type, Callable[[Statements, Any], None]] = {
-    Define: Statements.define,
-    Declare: Statements.declare,
-    Assign: Statements.assign,
-    Alloc: Statements.alloc,
-    Free: Statements.free,
-    Load: Statements.load,
-    Store: Statements.store,
-    Copy: Statements.copy,
-    If: Statements.branch,
-    For: Statements.count_loop,
-    While: Statements.while_loop,
-    Assert: Statements.check,
-    Kernel: Statements.kernel,
+_PRINT: dict[type, str] = {
+    Define: "define",
+    Declare: "declare",
+    Assign: "assign",
+    Alloc: "alloc",
+    Free: "free",
+    Load: "load",
+    Store: "store",
+    Copy: "copy",
+    If: "branch",
+    For: "count_loop",
+    While: "while_loop",
+    Assert: "check",
+    Kernel: "kernel",
 }
-
-SCALAR_I64 = Scalar("i64")
+"""The method that prints a statement; languages override some of them."""

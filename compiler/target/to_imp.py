@@ -405,8 +405,9 @@ class _Maker:
             return self.put(param.type.prim, at_point(mem, point), result, prov)
         shape = [poly_exp(size) for size in param.type.shape]
         out: list[Stm] = []
-        for at, value in result.writes:
+        for given, value in result.writes:
             stores: Stms
+            at = self.named(given, out, prov)
             if isinstance(value, str):
                 fixed: list[ir.DimIndex] = [ir.DimFix(i) for i in at]
                 rest: list[ir.DimIndex] = [
@@ -420,6 +421,17 @@ class _Maker:
                 stores = (imp.Store(mem.block, param.type.prim, place_, value, prov),)
             out.append(imp.If(inside(at, shape[: len(at)]), stores, (), prov))
         return tuple(out)
+
+    def named(self, ses: Sequence[SE], out: list[Stm], prov: Prov) -> tuple[SE, ...]:
+        """The expressions, those that take computing as names that are defined in `out`."""
+        names: list[SE] = []
+        for se in ses:
+            if not isinstance(se, (Var, Lit)):
+                name = self.ctx.fresh("at")
+                out.append(imp.Define(name, "i64", se, prov))
+                se = Var(name, "i64")
+            names.append(se)
+        return tuple(names)
 
     def folds(
         self,
