@@ -1,0 +1,108 @@
+"""Every example: all stages, all interpreters and C agree with its expected results.
+
+Stages are verified, read back from their text, and compared on each data set; the CUDA kernels are
+compiled to a cubin. Data sets without an expected result are compared with stage `soa`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import api, pipeline
+from compiler.base.context import Options
+from compiler.base.text import plain
+from compiler.ir.parser import parse as parse_ir
+from compiler.ir.printer import show_text
+from compiler.target import cuda, nvrtc
+from tests.blocks import Case, read
+from tests.futhark_suite import same
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
+IR_STAGES = [s.id for s in pipeline.STAGES if s.kind == "ir"]
+SMALL = 2000
+"""Elements of input up to which the slow interpreters run as well."""
+
+
+def stem(path: Path) -> str:
+    return path.stem
+
+
+@cache
+def compiled(path: Path, target: str) -> pipeline.Compilation:
+    return pipeline.Compilation(path.read_text("utf-8"), Options(target=target, verify=True))
+
+
+CASES = [
+    pytest.param(path, case, id=f"{path.stem}-{i}")
+    for path in EXAMPLES
+    for i, case in enumerate(read(path).cases)
+]
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize("path", EXAMPLES, ids=stem)
+def test_every_stage_verifies_and_reads_back(path: Path, target: str) -> None:
+    work = compiled(path, target)
+    for stage in IR_STAGES:
+        text = show_text(work.result(stage).prog)
+        assert show_text(parse_ir(text)) == text, stage
+
+
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> None:
+    source = path.read_text("utf-8")
+    fun = api.entry_function(api.compilation(source, {}), case.entry)
+    args, expected = case.arguments(fun), case.expected(fun)
+
+    def run(backend: str, stage: str) -> list[Any]:
+        found: list[Any] = api.run_values(source, case.entry, args, backend, stage, {}, 60)[
+            "values"
+        ]
+        return found
+
+    reference = run("ref", "soa")
+    if expected is not None:
+        assert same(reference, expected), "soa"
+    assert same(run("c", ""), reference), "c"
+    if sum(np.asarray(a).size for a in args) <= SMALL:
+        for stage in [*IR_STAGES[1:], "imp"]:
+            assert same(run("ref", stage), reference), stage
+
+
+@pytest.mark.parametrize(("path", "case"), [p for p in CASES if p.values[1].output is not None])
+def test_memory_is_valid(path: Path, case: Case) -> None:
+    source = path.read_text("utf-8")
+    assert isinstance(case.input, str)
+    answer = api.check_validity(source, case.entry, case.input, {})
+    verdicts = answer["stages"]
+    assert set(verdicts) >= {"flat", "funmem", "expanded", "imp"}
+    for stage, verdict in verdicts.items():
+        assert verdict["valid"], (stage, verdict)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=stem)
+def test_kernels_compile_to_a_cubin(path: Path) -> None:
+    if not nvrtc.available():
+        pytest.skip("the package nvidia-cuda-nvrtc is not installed")
+    kernels, _ = cuda.split(plain(compiled(path, "c").result("cuda").text))
+    assert nvrtc.cubin(kernels, "sm_90")[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=stem)
+def test_lines_of_every_stage_lead_back_to_the_source(path: Path) -> None:
+    source = path.read_text("utf-8")
+    ends = [len(line) + 1 for line in source.splitlines()]
+    for stage in pipeline.BY_ID:
+        text = compiled(path, "c").result(stage).text
+        assert plain(text).strip()
+        linked = {span for line in text for span in line.src if not span.file}
+        assert linked, stage
+        for span in linked:
+            assert 1 <= span.line <= span.end_line <= len(ends)
+            assert span.col <= ends[span.line - 1]
+            assert span.end_col <= ends[span.end_line - 1]
