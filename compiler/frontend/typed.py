@@ -390,6 +390,8 @@ class Def:
     is_entry: bool
     span: Span
     attrs: tuple[str, ...] = ()
+    fresh_fields: tuple[str, ...] = ()
+    """Where only some fields of a record result are unique: their names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,8 @@ class Arrow(Type):
     consumes: bool = False
     unique: bool = False
     ext: tuple[Name, ...] = ()
+    fresh_fields: tuple[str, ...] = ()
+    """Where only some fields of a record result have `*`: their names."""
 
 
 UNIT = Record(())

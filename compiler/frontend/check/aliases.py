@@ -1,12 +1,13 @@
 """Aliases: which variables' memory a value may share.
 
 A value of record type has aliases per field; any other value that may hold an array has one set of
-names; scalars have the empty set. A variable's own name is among the aliases of its value.
+names; scalars have the empty set. A variable's own name is among the aliases of its value; that
+of a record's field is `r.field`.
 """
 
 from __future__ import annotations
 
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.frontend import typed as t
 from compiler.frontend.types import PrimT, Record, Type
 
@@ -45,8 +46,26 @@ def with_name(aliases: Aliases, type_: Type, name: Name) -> Aliases:
     if isinstance(type_, PrimT):
         return NONE
     if isinstance(type_, Record):
-        return {f: with_name(field(aliases, f), u, name) for f, u in type_.fields}
+        return {f: with_name(field(aliases, f), u, f"{name}.{f}") for f, u in type_.fields}
     return flat(aliases) | {name}
+
+
+def root(name: Name) -> Name:
+    """The variable of a name such as `r_5.xs`."""
+    return name.partition(".")[0]
+
+
+def shown(name: Name) -> str:
+    """A name as its author wrote it."""
+    variable, dot, path = name.partition(".")
+    return base_of(variable) + dot + path
+
+
+def without(aliases: Aliases, names: Names) -> Aliases:
+    """`aliases` less `names`."""
+    if isinstance(aliases, dict):
+        return {f: without(a, names) for f, a in aliases.items()}
+    return aliases - names
 
 
 def field(aliases: Aliases, name: str) -> Aliases:

@@ -13,9 +13,11 @@ from compiler.frontend.check.apply import Lets, argument_size, wrap_lets
 from compiler.frontend.check.metas import I64, MetaT, resolve, resolve_size
 from compiler.frontend.check.scope import Local
 from compiler.frontend.check.sizes import combine
+from compiler.frontend.check.spines import replace_spine, spine
 from compiler.frontend.check.state import INT_SET, State, describe
 from compiler.frontend.types import (
     Array,
+    Arrow,
     Size,
     SizeConst,
     SizeVar,
@@ -229,11 +231,65 @@ def infer_update(st: State, exp: ast.Update, expected: Type | None) -> t.Exp:
 def _update(
     st: State, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
 ) -> t.Exp:
+    dims, value, last = _flattened(dims, value)
+    if _rewrites_part(value, last):
+        return _update_part(st, array, dims, value, span)
     checked = check_dims(st, dims)
     wanted = _indexed(st, array.type, checked, span, None)
     typed = st.check(value, wanted, "The new value")
     made = t.Update(array.type, span, array, tuple(checked.dims), typed)
     return wrap_lets(made, checked.lets)
+
+
+def _flattened(
+    dims: tuple[ast.DimIndex, ...], value: ast.Exp
+) -> tuple[tuple[ast.DimIndex, ...], ast.Exp, tuple[ast.DimIndex, ...]]:
+    """`a with [i][j] = v`, parsed as `a with [i] = a[i] with [j] = v`, is `a with [i, j] = v`.
+
+    The indexes, the new value, and the last of the steps that the indexes were made of.
+    """
+    last = dims
+    while (
+        isinstance(value, ast.Update)
+        and isinstance(value.src, ast.Index)
+        and value.src.dims is last
+        and all(isinstance(d, ast.IndexFix) for d in dims)
+    ):
+        last = value.dims
+        dims, value = dims + value.dims, value.value
+    return dims, value, last
+
+
+def _rewrites_part(value: ast.Exp, last: tuple[ast.DimIndex, ...]) -> bool:
+    """Whether the new value is the old one with a part replaced, as in `a with [i].f = v`."""
+    old = spine(value)
+    return isinstance(old, ast.Index) and old.dims is last
+
+
+def _update_part(
+    st: State, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
+) -> t.Exp:
+    """The old part is copied, changed, and written back."""
+    checked = check_dims(st, dims)
+    lets = checked.lets
+    if not isinstance(array, t.Var):
+        name = st.fresh("array")
+        lets.append((name, array))
+        array = t.Var(array.type, array.span, name)
+    old = result_of_index(st, array, checked, span)
+    copied = t.Apply(old.type, span, _copy_of(old.type, span), (old,))
+    part = st.fresh("part")
+    lets.append((part, copied))
+    mark = st.scope.mark()
+    st.scope.bind(part, Local(part, old.type, span))
+    typed = st.check(replace_spine(value, part), old.type, "The new value")
+    st.scope.leave(mark)
+    made = t.Update(array.type, span, array, tuple(checked.dims), typed)
+    return wrap_lets(made, lets)
+
+
+def _copy_of(type_: Type, span: Span) -> t.Var:
+    return t.Var(Arrow(type_, type_, unique=True), span, "intrinsics.copy", (type_,))
 
 
 def infer_let_with(st: State, exp: ast.LetWith, expected: Type | None) -> t.Exp:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.base.errors import TypeError_
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.aliases import (
@@ -27,9 +27,12 @@ from compiler.frontend.check.aliases import (
     flat,
     leaves,
     pattern_variables,
+    root,
+    shown,
     spread,
     with_field,
     with_name,
+    without,
 )
 from compiler.frontend.check.aliases import field as field_aliases
 from compiler.frontend.types import Arrow, PrimT, Type
@@ -73,21 +76,29 @@ class Walk:
                 for p in args:
                     self.bind(p, flat(aliases), consumable, what)
 
-    def use(self, e: t.Var) -> Aliases:
-        """The aliases of a variable that is read here.
+    def use(self, e: t.Var, path: tuple[str, ...] = (), but: bool = False) -> Aliases:
+        """The aliases of the field `path` of a variable that is read here.
 
-        Errors: it, or what it aliases, was consumed.
+        With `but`, it is all the rest that is read, and the whole is the result. Errors: what is
+        read, or what it aliases, was consumed.
         """
         if isinstance(e.type, PrimT):
             return NONE
         variable = self.variables.get(e.name)
         if variable is None:
             return spread(e.type, frozenset((e.name,))) if _holds_data(e.type) else NONE
+        aliases = variable.aliases
+        read = aliases
+        if but:
+            read = with_field(aliases, path, NONE)
+        else:
+            for f in path:
+                read = aliases = field_aliases(aliases, f)
         if self.consumed:
-            for name in flat(variable.aliases):
+            for name in flat(read):
                 if name in self.consumed:
-                    raise _used_after(e, name, self.consumed[name])
-        return variable.aliases
+                    raise _used_after(e, path, name, self.consumed[name])
+        return aliases
 
     def consume(self, aliases: Aliases, span: Span) -> None:
         """Consume everything that a value aliases.
@@ -95,19 +106,19 @@ class Walk:
         Errors: something in it may not be consumed here.
         """
         for name in flat(aliases):
-            variable = self.variables.get(name)
+            variable = self.variables.get(root(name))
             if variable is None:
                 raise TypeError_(
-                    f"This consumes `{base_of(name)}`, a constant of the program.", span, _COPY
+                    f"This consumes `{shown(name)}`, a constant of the program.", span, _COPY
                 )
             if variable.depth < self.depth:
                 raise TypeError_(
-                    f"This consumes `{base_of(name)}`, which is bound outside of {self.barrier}.",
+                    f"This consumes `{shown(name)}`, which is bound outside of {self.barrier}.",
                     span,
                     _COPY,
                 )
             if not variable.consumable:
-                raise TypeError_(f"This consumes `{base_of(name)}`, {variable.what}.", span, _STAR)
+                raise TypeError_(f"This consumes `{shown(name)}`, {variable.what}.", span, _STAR)
         for name in flat(aliases):
             self.consumed.setdefault(name, span)
 
@@ -143,9 +154,9 @@ def _holds_data(type_: Type) -> bool:
     return not isinstance(type_, Arrow)
 
 
-def _used_after(e: t.Var, name: Name, where: Span) -> TypeError_:
-    own = base_of(e.name)
-    through = "" if name == e.name else f", through its alias `{base_of(name)}`"
+def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> TypeError_:
+    own = shown(e.name)
+    through = "" if root(name) == e.name else f", through its alias `{shown(name)}`"
     return TypeError_(
         f"`{own}` is used here, but was consumed at {where.place}{through}.",
         e.span,
@@ -178,6 +189,8 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
     if annotated:
         if d.unique:
             _must_be_fresh(walk, d, result, owned)
+        for f in d.fresh_fields:
+            _must_be_fresh(walk, d, field_aliases(result, f), owned)
         return d.unique
     return _is_fresh(walk, result, owned)
 
@@ -190,10 +203,10 @@ def _consumes(pat: t.Pat) -> bool:
 def _borrowed(walk: Walk, names: Names, owned: set[Name]) -> Name | None:
     """A name that belongs to somebody else: a parameter without `*`, or something from outside."""
     for name in sorted(names):
-        variable = walk.variables.get(name)
+        variable = walk.variables.get(root(name))
         if variable is None or variable.depth < walk.depth:
             return name
-        if not variable.consumable and name not in owned:
+        if not variable.consumable and root(name) not in owned:
             return name
     return None
 
@@ -210,7 +223,7 @@ def _must_be_fresh(walk: Walk, d: t.Def, result: Aliases, owned: set[Name]) -> N
     if name is not None:
         raise TypeError_(
             f"The result of `{d.source_name}` is declared fresh (`*`), but may alias"
-            f" `{base_of(name)}`.",
+            f" `{shown(name)}`.",
             _result_span(d.body),
             "Return a copy, or leave the `*` out of the result's type.",
         )
@@ -219,7 +232,7 @@ def _must_be_fresh(walk: Walk, d: t.Def, result: Aliases, owned: set[Name]) -> N
         again = seen & part
         if again:
             raise TypeError_(
-                f"Two parts of the result of `{d.source_name}` share `{base_of(min(again))}`, but"
+                f"Two parts of the result of `{d.source_name}` share `{shown(min(again))}`, but"
                 " the result is declared fresh (`*`).",
                 _result_span(d.body),
                 "Return a copy of one of them.",
@@ -263,6 +276,7 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
     arrow: Type = e.fn.type
     shared: Names = flat(fn)
     unique = False
+    fields: tuple[str, ...] = ()
     for i, aliases in enumerate(given):
         if not isinstance(arrow, Arrow):
             break
@@ -271,11 +285,16 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
             _consume_argument(walk, e, i, aliases, others)
         else:
             shared |= flat(aliases)
-        unique = arrow.unique
+        unique, fields = arrow.unique, arrow.fresh_fields
         arrow = arrow.result
     if isinstance(e.fn, t.Var) and walk.fresh_results.get(e.fn.name):
         unique = unique or not isinstance(e.type, Arrow)
-    return NONE if unique else spread(e.type, shared)
+    if unique:
+        return NONE
+    result = spread(e.type, shared)
+    for f in fields:
+        result = with_field(result, (f,), NONE)
+    return result
 
 
 def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
@@ -286,7 +305,7 @@ def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
                 if name in walk.consumed:
                     where = walk.consumed[name].place
                     raise TypeError_(
-                        f"This argument aliases `{base_of(name)}`, which another argument consumes"
+                        f"This argument aliases `{shown(name)}`, which another argument consumes"
                         f" at {where}.",
                         arg.span,
                         _COPY,
@@ -301,7 +320,7 @@ def _consume_argument(
         common = names & flat(other)
         if common:
             raise TypeError_(
-                f"`{base_of(min(common))}` is consumed by this call, which also gets it in another"
+                f"`{shown(min(common))}` is consumed by this call, which also gets it in another"
                 " argument.",
                 e.args[index].span,
                 _COPY,
@@ -342,7 +361,7 @@ def _let(walk: Walk, e: t.Let) -> Aliases:
 
 def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
     before = walk.inside(f"the function `{e.fun.source_name}`")
-    fresh = _function(walk, e.fun, annotated=e.fun.unique)
+    fresh = _function(walk, e.fun, annotated=e.fun.unique or bool(e.fun.fresh_fields))
     walk.leave(before)
     own = {v.name for pat in e.fun.params for v in pattern_variables(pat)}
     captured = _captured(walk, e.fun.body, own)
@@ -368,7 +387,9 @@ def _branches(walk: Walk, bodies: tuple[t.Exp, ...]) -> Aliases:
         result = aliases if result is None else both(result, aliases)
         after.update(walk.consumed)
     walk.consumed = after
-    return NONE if result is None else result
+    if result is None:
+        return NONE
+    return without(result, frozenset(n for n in after if n not in before))
 
 
 def _match(walk: Walk, e: t.Match) -> Aliases:
@@ -392,7 +413,8 @@ def _loop(walk: Walk, e: t.Loop) -> Aliases:
         walk.exp(e.form.cond)
     result = walk.exp(e.body)
     taken = {n for n in walk.consumed if n not in outer}
-    eaten = {v.name for v in pattern_variables(e.pat) if v.consumes or v.name in taken}
+    taken_roots = {root(n) for n in taken}
+    eaten = {v.name for v in pattern_variables(e.pat) if v.consumes or v.name in taken_roots}
     parts = _loop_parts(e.pat, init, result, eaten)
     _check_turns(walk, e, parts)
     walk.leave(before)
@@ -436,15 +458,15 @@ def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
         found = flat(part.result)
         if part.eaten:
             for name in sorted(found):
-                if name not in names and _outside_loop(walk, name):
+                if root(name) not in names and _outside_loop(walk, name):
                     raise TypeError_(
-                        f"The loop consumes `{base_of(part.name)}` in every turn, but its next"
-                        f" value may alias `{base_of(name)}` from outside.",
+                        f"The loop consumes `{shown(part.name)}` in every turn, but its next"
+                        f" value may alias `{shown(name)}` from outside.",
                         _result_span(e.body),
                         _COPY,
                     )
         if found & seen and (part.eaten or any(p.eaten for p in parts)):
-            shared = base_of(min(found & seen))
+            shared = shown(min(found & seen))
             raise TypeError_(
                 f"Two parameters of the loop would both be `{shared}` in the next turn, and one is"
                 " consumed.",
@@ -455,12 +477,12 @@ def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
 
 
 def _outside_loop(walk: Walk, name: Name) -> bool:
-    variable = walk.variables.get(name)
+    variable = walk.variables.get(root(name))
     return variable is None or variable.depth < walk.depth
 
 
 def _outside(walk: Walk, name: Name) -> bool:
-    variable = walk.variables.get(name)
+    variable = walk.variables.get(root(name))
     return variable is None or variable.depth <= walk.depth
 
 
@@ -480,16 +502,40 @@ def _loop_result(e: t.Loop, parts: list[_Part], shared: Names) -> Aliases:
 
 
 def _record(walk: Walk, e: t.RecordExp) -> Aliases:
-    return {f: walk.exp(v) for f, v in e.fields}
+    result: dict[str, Aliases] = {f: walk.exp(v) for f, v in e.fields}
+    if walk.consumed:
+        for f, v in e.fields:
+            for name in flat(result[f]):
+                if name in walk.consumed:
+                    where = walk.consumed[name].place
+                    raise TypeError_(
+                        f"This aliases `{shown(name)}`, which is consumed at {where}.",
+                        v.span,
+                        _COPY,
+                    )
+    return result
 
 
 def _project(walk: Walk, e: t.Project) -> Aliases:
+    path: tuple[str, ...] = ()
+    exp: t.Exp = e
+    while isinstance(exp, t.Project):
+        path = (exp.field, *path)
+        exp = exp.exp
+    if isinstance(exp, t.Var):
+        return walk.use(exp, path)
     return field_aliases(walk.exp(e.exp), e.field)
 
 
 def _record_update(walk: Walk, e: t.RecordUpdate) -> Aliases:
-    record = walk.exp(e.exp)
-    return with_field(record, e.path, walk.exp(e.value))
+    """The old value of the field is not read, and may have been consumed by the new one."""
+    if isinstance(e.exp, t.Var):
+        value = walk.exp(e.value)
+        record = walk.use(e.exp, e.path, but=True)
+    else:
+        record = walk.exp(e.exp)
+        value = walk.exp(e.value)
+    return with_field(record, e.path, value)
 
 
 def _array_lit(walk: Walk, e: t.ArrayLit) -> Aliases:
@@ -524,7 +570,7 @@ def _update(walk: Walk, e: t.Update) -> Aliases:
     common = flat(array) & flat(value)
     if common:
         raise TypeError_(
-            f"The new value may alias `{base_of(min(common))}`, the array that is updated.",
+            f"The new value may alias `{shown(min(common))}`, the array that is updated.",
             e.value.span,
             _COPY,
         )

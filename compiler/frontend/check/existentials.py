@@ -20,6 +20,7 @@ from compiler.frontend.check.metas import (
     subst,
     subst_size,
 )
+from compiler.frontend.check.size_exps import cheap_size
 from compiler.frontend.check.sizes import same_size, size_key, unify_size
 from compiler.frontend.check.state import State
 from compiler.frontend.check.unify import Mismatch, unify
@@ -66,7 +67,7 @@ class Hidden:
 
 def known_as(st: State, s: Size, mentioned: set[Name]) -> Size:
     """`s` with names replaced by the sizes that they are known to equal."""
-    meanings = {n: st.alias[n] for n in mentioned if n in st.alias}
+    meanings = {n: st.alias[n] for n in mentioned if n in st.alias and cheap_size(st.alias[n])}
     return subst_size(s, meanings) if meanings else s
 
 

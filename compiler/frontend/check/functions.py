@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
@@ -31,14 +31,31 @@ def simple_names(pats: list[t.Pat]) -> set[Name]:
     return {p.name for p in pats if isinstance(p, t.PVar)}
 
 
-def function_type(pats: list[Bound], result: Type, unique: bool, ext: tuple[Name, ...]) -> Type:
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A function's result: its type, its existential sizes, and which of it is fresh."""
+
+    type: Type
+    ext: tuple[Name, ...]
+    unique: bool = False
+    fresh_fields: tuple[str, ...] = ()
+
+
+def function_type(pats: list[Bound], final: Result) -> Type:
     """The chain of arrows from parameters to `result`; parameters have names if sizes do."""
+    result = final.type
     mentioned = names_in_type(result)
+    last = True
     for bound in reversed(pats):
         pat = bound.pat
         name = pat.name if isinstance(pat, t.PVar) and pat.name in mentioned else ""
-        result = Arrow(pat.type, result, name, bound.unique, unique, ext)
-        unique, ext = False, ()
+        if last:
+            result = Arrow(
+                pat.type, result, name, bound.unique, final.unique, final.ext, final.fresh_fields
+            )
+        else:
+            result = Arrow(pat.type, result, name, bound.unique)
+        last = False
         mentioned |= names_in_type(pat.type)
     return result
 
@@ -67,17 +84,15 @@ def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
     body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
     st.scope.leave(mark)
     pats = [b.pat for b in bounds]
-    result, ext, unique = finish_result(
-        st, ret, body, born, simple_names(pats), "The lambda's body"
-    )
-    type_ = function_type(bounds, result, unique, ext)
+    result = finish_result(st, ret, body, born, simple_names(pats), "The lambda's body")
+    type_ = function_type(bounds, result)
     return t.Lambda(type_, exp.span, tuple(pats), body)
 
 
 def finish_result(
     st: State, ret: Resolved | None, body: t.Exp, born: int, visible: set[Name], what: str
-) -> tuple[Type, tuple[Name, ...], bool]:
-    """A function's result type, its existential sizes, and whether it is unique.
+) -> Result:
+    """A function's result: sizes that its annotation leaves open are those of the body.
 
     `visible` are the names bound inside that its type may mention.
     """
@@ -87,13 +102,11 @@ def finish_result(
         return name in visible or serial.get(name, -1) < born
 
     if ret is None:
-        result, ext = hide(st, body.type, is_visible)
-        return result, ext, False
+        return Result(*hide(st, body.type, is_visible))
     holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
     wanted = subst(ret.type, {}, holes) if holes else ret.type
     st.unify(wanted, body.type, body.span, what)
-    result, ext = hide(st, wanted, is_visible)
-    return result, ext, ret.unique
+    return Result(*hide(st, wanted, is_visible), ret.fresh, ret.fresh_fields)
 
 
 # --- definitions and local functions -------------------------------------------------------------
@@ -175,13 +188,15 @@ def define(st: State, source: Source, top: bool) -> Made:
     st.scope.leave(mark)
     visible = simple_names([b.pat for b in bounds]) | set(params.sizes)
     what = f"The body of `{source.name}`"
-    result, ext, unique = finish_result(st, ret, body, born, visible, what)
+    result = finish_result(st, ret, body, born, visible, what)
     st.level -= 1
     if top:
         settle(st)
-    result, more = hide(st, result, lambda n: n in visible or n in ext or st.born.get(n, -1) < born)
-    ext = (*ext, *more)
-    type_ = function_type(bounds, result, unique, ext)
+    type_, ext = hide(
+        st, result.type, lambda n: n in visible or n in result.ext or st.born.get(n, -1) < born
+    )
+    result = replace(result, type=type_, ext=(*result.ext, *ext))
+    type_ = function_type(bounds, result)
     _generalise(st, type_, params)
     _check_parameters(st, bounds, params, born)
     name = st.fresh(source.name)
@@ -200,12 +215,13 @@ def define(st: State, source: Source, top: bool) -> Made:
         scheme.type_params,
         scheme.size_params,
         tuple(b.pat for b in bounds),
-        result,
-        unique,
-        ext,
+        result.type,
+        result.unique,
+        result.ext,
         body,
         False,
         source.span,
+        fresh_fields=result.fresh_fields,
     )
     return Made(scheme, definition, bounds)
 
@@ -339,6 +355,7 @@ def expand(st: State, definition: t.Def) -> t.Def:
         definition.is_entry,
         definition.span,
         definition.attrs,
+        arrow.fresh_fields,
     )
 
 

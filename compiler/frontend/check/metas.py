@@ -134,15 +134,18 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
         case Record(fields):
             new = tuple([(f, subst(u, types, sizes)) for f, u in fields])
             return Record(new)
-        case Arrow(param, result, name, consumes, unique, ext):
-            return Arrow(
-                subst(param, types, sizes), subst(result, types, sizes), name, consumes, unique, ext
-            )
+        case Arrow():
+            return with_parts(t, subst(t.param, types, sizes), subst(t.result, types, sizes))
         case Sum(variants):
             return Sum(
                 tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
             )
     return t
+
+
+def with_parts(t: Arrow, param: Type, result: Type) -> Arrow:
+    """The function type `t` with another parameter and result type."""
+    return Arrow(param, result, t.name, t.consumes, t.unique, t.ext, t.fresh_fields)
 
 
 def _subst_array(

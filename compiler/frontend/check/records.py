@@ -9,7 +9,8 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.existentials import map_sizes
 from compiler.frontend.check.metas import MetaT, resolve
 from compiler.frontend.check.patterns import require_variant
-from compiler.frontend.check.scope import did_you_mean
+from compiler.frontend.check.scope import Local, did_you_mean
+from compiler.frontend.check.spines import replace_node, spine
 from compiler.frontend.check.state import State, describe
 from compiler.frontend.check.type_exps import record_type
 from compiler.frontend.types import UNIT, Record, Type, tuple_type
@@ -85,6 +86,8 @@ def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None)
 
     Errors: the type of `e` is not known down to the field; the value's type differs.
     """
+    if not isinstance(exp.src, ast.Var) and spine(exp.value) is spine(exp.src):
+        return _update_named(st, exp)
     src = st.infer(exp.src)
     old: Type = resolve(src.type)
     for field in exp.path:
@@ -101,6 +104,20 @@ def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None)
     st.unify(map_sizes(old, lambda _: st.size_meta()), value.type, exp.value.span, what)
     type_ = _with_field(resolve(src.type), exp.path, value.type)
     return t.RecordUpdate(type_, exp.span, src, exp.path, value)
+
+
+def _update_named(st: State, exp: ast.RecordUpdate) -> t.Exp:
+    """`e with a[i] = v` mentions `e` twice; it is evaluated once, under a name."""
+    src = st.infer(exp.src)
+    name = st.fresh("record")
+    mark = st.scope.mark()
+    st.scope.bind(name, Local(name, src.type, exp.src.span))
+    var = ast.Var(exp.src.span, (name,))
+    value = replace_node(exp.value, exp.src, name)
+    made = infer_record_update(st, ast.RecordUpdate(exp.span, var, exp.path, value), None)
+    st.scope.leave(mark)
+    pat = t.PVar(src.type, exp.src.span, name)
+    return t.Let(made.type, exp.span, (), pat, src, made)
 
 
 def _with_field(record: Type, path: tuple[str, ...], new: Type) -> Type:

@@ -157,6 +157,17 @@ def is_cheap(exp: t.Exp) -> bool:
     return False
 
 
+def cheap_size(s: Size) -> bool:
+    """Whether a size can be computed wherever it is mentioned."""
+    s = resolve_size(s)
+    match s:
+        case SizeOp(_, lhs, rhs):
+            return cheap_size(lhs) and cheap_size(rhs)
+        case SizeExp(_, exp):
+            return isinstance(exp, t.Exp) and is_cheap(exp)
+    return True
+
+
 def size_to_exp(s: Size, span: Span = NOWHERE) -> t.Exp:
     """The i64 expression that computes `s`, which must be known."""
     s = resolve_size(s)

@@ -41,6 +41,10 @@ class Resolved:
     type: Type
     unique: bool = False
     ext: tuple[Name, ...] = ()
+    fresh: bool = False
+    """As a result: all of it is fresh."""
+    fresh_fields: tuple[str, ...] = ()
+    """As a result: the fields that are fresh, if not all are."""
 
 
 @dataclass(slots=True)
@@ -71,7 +75,32 @@ def resolve_result(st: State, exp: ast.TypeExp) -> Resolved:
         return SizeVar(name)
 
     found = resolve_type(st, exp, anon)
-    return Resolved(found.type, found.unique, (*found.ext, *ext))
+    fresh, fields = _freshness(st, exp)
+    return Resolved(found.type, found.unique, (*found.ext, *ext), fresh, fields)
+
+
+def _freshness(st: State, exp: ast.TypeExp) -> tuple[bool, tuple[str, ...]]:
+    """Whether a result of this type is fresh, and if only in part, which fields are."""
+    match exp:
+        case ast.TUnique():
+            return True, ()
+        case ast.TExists(elem=elem):
+            return _freshness(st, elem)
+        case ast.TName(name=name) | ast.TApply(fn=ast.TName(name=name)):
+            return lookup_type(st, name, exp.span).unique, ()
+        case ast.TTuple(elems=elems):
+            return _fresh_record(st, [(str(i), e) for i, e in enumerate(elems)])
+        case ast.TRecord(fields=fields):
+            return _fresh_record(st, list(fields))
+    return False, ()
+
+
+def _fresh_record(st: State, fields: list[tuple[str, ast.TypeExp]]) -> tuple[bool, tuple[str, ...]]:
+    starred = [f for f, e in fields if _freshness(st, e)[0]]
+    scalar = [f for f, e in fields if isinstance(e, ast.TName) and e.name[0] in PRIM_T]
+    if starred and len(starred) + len(scalar) == len(fields):
+        return True, ()
+    return False, tuple(starred)
 
 
 def _type(ctx: _Context, exp: ast.TypeExp) -> Type:
@@ -155,7 +184,7 @@ def _arrow(ctx: _Context, exp: ast.TArrow) -> Type:
     st.scope.leave(mark)
     if name and name not in names_in_type(found.type):
         name = ""
-    return Arrow(param, found.type, name, inner.unique, found.unique, found.ext)
+    return Arrow(param, found.type, name, inner.unique, found.fresh, found.ext, found.fresh_fields)
 
 
 # --- abbreviations -----------------------------------------------------------------------------
@@ -255,12 +284,12 @@ def _fill(ctx: _Context, t: Type, span: Span) -> Type:
             return Record(tuple((f, _fill(ctx, u, span)) for f, u in fields))
         case Sum(variants):
             return Sum(tuple((c, tuple(_fill(ctx, u, span) for u in us)) for c, us in variants))
-        case Arrow(param, result, name, consumes, unique, ext):
+        case Arrow(param, result, name, consumes, unique, ext, fields):
             new_param = _fill(ctx, param, span)
             names: list[Name] = []
             inner = _Context(ctx.st, _collector(ctx.st, names))
             new_result = _fill(inner, result, span)
-            return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names))
+            return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names), fields)
     return t
 
 

@@ -14,7 +14,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.equality import equal
 from compiler.frontend.check.exhaustive import check_exhaustive
 from compiler.frontend.check.literals import constant
-from compiler.frontend.check.metas import MetaT, resolve, resolve_size
+from compiler.frontend.check.metas import MetaT, resolve, resolve_size, with_parts
 from compiler.frontend.check.size_exps import Hole, Overloaded, refresh, size_to_exp
 from compiler.frontend.types import (
     UNIT,
@@ -69,8 +69,8 @@ class Zonk:
                 return Array(sizes, inner)
             case Record(fields):
                 return Record(tuple([(f, self.type(u)) for f, u in fields]))
-            case Arrow(param, result, name, consumes, unique, ext):
-                return Arrow(self.type(param), self.type(result), name, consumes, unique, ext)
+            case Arrow(param, result):
+                return with_parts(ty, self.type(param), self.type(result))
             case Sum(variants):
                 return Sum(tuple([(c, tuple([self.type(u) for u in us])) for c, us in variants]))
             case PrimT() | TypeVar():
@@ -142,7 +142,7 @@ class Zonk:
         return t.Def(
             d.name, d.source_name, d.type_params, d.size_params,
             tuple([self.pat(p) for p in d.params]), self.type(d.ret), d.unique, d.ext,
-            self.exp(d.body), d.is_entry, d.span, d.attrs,
+            self.exp(d.body), d.is_entry, d.span, d.attrs, d.fresh_fields,
         )  # fmt: skip
 
 
