@@ -42,7 +42,9 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     bodies: list[Line] = []
     for fun in prog.funs:
         out = Kernels(scalars, sites)
+        out.functions = []
         _function(out, fun)
+        bodies.extend(out.functions)
         bodies.extend(out.lines)
     body_text = "\n".join(line.text for line in bodies)
     head = [c_runtime.HEAD, c_runtime.FAILURE, c_runtime.MEMORY]

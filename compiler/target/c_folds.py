@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Lit, Var
-from compiler.target.c_kernels import BLOCK, HEAVY_BLOCK, MapKernels
+from compiler.target.c_kernels import BLOCK, HEAVY_BLOCK
+from compiler.target.c_tiles import TileKernels
 from compiler.target.c_types import C_TYPE, c_name
 from compiler.target.imp_nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
 from compiler.target.index import row_major
@@ -20,7 +21,7 @@ from compiler.target.sequential import accumulate, begin, combine, finish, next_
 from compiler.target.traits import Traits, builtin, may_run_twice, traits_of, without_stores
 
 
-class FoldKernels(MapKernels):
+class FoldKernels(TileKernels):
     """Adds reductions and scans."""
 
     # --- reductions and scans ----------------------------------------------------------------
