@@ -139,7 +139,7 @@ def _soac_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -
         if has_parallelism(sc, nest, fn.body.stms, extra):
             return True
         if nest:
-            because = f"the inner `{what}` has only {size} elements: each thread runs it as a loop."
+            because = f"The inner `{what}` has only {size} elements: each thread runs it as a loop."
             sc.ctx.settle("flatten/small", stm.prov, Missed(because))
         return False
     return True
@@ -162,7 +162,7 @@ def _is_regular(sc: Scope, stm: Stm, what: str, width: Poly, extra: frozenset[Na
     name = unknown[0]
     why = _depends(sc, name)
     because = (
-        f"the inner `{what}` works on `{_readable(width)}` elements, and {why}: its size differs "
+        f"The inner `{what}` works on `{_readable(width)}` elements, and {why}: its size differs "
         "from one element of the outer map to the next, so each thread runs it as a loop."
     )
     hint = "Give all rows one size, or flatten by hand (a segmented array with its row lengths)."
@@ -189,12 +189,12 @@ def _operator_is_known(
     """Whether an operator and its neutral element are the same at every point of the nest."""
     if not is_known(sc, free(op.neutral), extra):
         because = (
-            f"the neutral element of the inner `{what}` differs from one element of the outer map "
+            f"The neutral element of the inner `{what}` differs from one element of the outer map "
             "to the next, so each thread runs it as a loop from that value."
         )
     elif not is_known(sc, free(op.fn), extra):
         because = (
-            f"the operator of the inner `{what}` uses values of the outer map, so each thread runs "
+            f"The operator of the inner `{what}` uses values of the outer map, so each thread runs "
             "it as a loop."
         )
     else:
@@ -216,18 +216,18 @@ def _loop_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -
         return True
     if not isinstance(loop.form, ForLoop):
         because = (
-            "the while loop around the inner parallelism ends at a different time for every "
+            "The while loop around the inner parallelism ends at a different time for every "
             "element of the outer map, so each thread runs all of it."
         )
     elif not is_known(sc, free(loop.form.bound), extra):
         because = (
-            "the number of iterations of the loop around the inner parallelism differs from one "
+            "The number of iterations of the loop around the inner parallelism differs from one "
             "element of the outer map to the next, so each thread runs all of it."
         )
     elif not all(is_known(sc, _type_names(p.type), extra) for p in loop.params):
-        because = "the size of what the loop carries changes, so each thread runs all of it."
+        because = "The size of what the loop carries changes, so each thread runs all of it."
     elif not all(is_known(sc, _type_names(p.type), extra) for p in stm.pat):
-        because = "the size of the loop's result is not known outside, so each thread runs it."
+        because = "The size of the loop's result is not known outside, so each thread runs it."
     else:
         return True
     sc.ctx.settle("flatten/interchange-loop", stm.prov, Missed(because))
@@ -244,11 +244,11 @@ def _if_is_parallel(
         return True
     if not is_known(sc, free(cond), extra):
         because = (
-            "the condition around the inner parallelism differs from one element of the outer map "
+            "The condition around the inner parallelism differs from one element of the outer map "
             "to the next, so each thread runs its branch as it is."
         )
     elif not all(is_known(sc, _type_names(p.type), extra) for p in stm.pat):
-        because = "the branches return arrays of a size that is not known outside."
+        because = "The branches return arrays of a size that is not known outside."
     else:
         return True
     sc.ctx.settle("flatten/interchange-if", stm.prov, Missed(because))

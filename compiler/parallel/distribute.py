@@ -118,12 +118,15 @@ def nest_body(
 ) -> Made:
     """What the maps of `nest` compute at each point, as kernels."""
     if not offers_parallelism(sc, nest, body):
+        if len(nest) > 1:
+            because = f"The {len(nest)} nested maps are one kernel over all their points."
+            sc.ctx.settle("flatten/nest", prov, Applied(True, because))
         return outer_only(sc, nest, body, returns, wish, prov)
     spare = rename(body, sc.ctx.fresh)
     pieces = plan(sc, nest, body, returns)
     if pieces is None:
         because = (
-            "a value between the inner parallel operators has another size at every element of "
+            "A value between the inner parallel operators has another size at every element of "
             "the outer map, so it cannot be stored in one array; each thread runs all of it."
         )
         sc.ctx.remark(Remark("missed", "flatten/distribute", prov, because, "", (), sc.ctx.stage))
@@ -261,10 +264,10 @@ def _remark_pieces(sc: Scope, pieces: Plan, prov: Prov) -> None:
     if parallel + groups < 2:
         return
     stored = pieces.between
+    what = f"{stored or 'no'} {'value is' if stored == 1 else 'values are'}"
     because = (
         f"The body is cut into {parallel + groups} pieces that run one after another over all "
-        f"elements; {stored} intermediate {'value is' if stored == 1 else 'values are'} stored "
-        "in arrays between them."
+        f"elements; {what} stored in arrays between them."
     )
     sc.ctx.settle("flatten/distribute", prov, Applied(True, because))
 

@@ -88,6 +88,8 @@ class Scope:
     """Names bound in kernels so far."""
     numbers: list[int] = field(default_factory=lambda: [0])
     """The number of the next threshold."""
+    refused: list[Poly] = field(default_factory=list)
+    """Amounts of parallelism that a threshold has found too small on the way to here."""
 
     def inner(self, level: Level) -> Scope:
         """The scope of a block's code, without versions; tables are shared."""
@@ -102,6 +104,7 @@ class Scope:
             set(self.owned),
             self.taken,
             self.numbers,
+            self.refused,
         )
 
     def bind(self, params: Iterable[Param]) -> None:

@@ -241,7 +241,7 @@ def interchange(sc: Scope, nest: Nest, stm: Stm) -> tuple[Stm, ...] | None:
     inner = [_inner_operator(sc, op) for op in exp.ops]
     if any(op is None for op in inner):
         because = (
-            f"the operator of this {what} works on arrays, but not element by element with the "
+            f"The operator of this {what} works on arrays, but not element by element with the "
             "same neutral element everywhere, so it stays an operator on whole rows."
         )
         hint = "An operator of the form `map2 op`, with `replicate m ne`, can be turned inside out."

@@ -13,6 +13,7 @@ each with `kind` and the source `spans` as `[line, col, end_line, end_col]`; `th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,6 +38,9 @@ from compiler.ir.walk import map_se
 from compiler.parallel.build import conjunction, product
 
 Node = dict[str, Any]
+
+_I64 = re.compile(r"(?<=\d)i64\b")
+"""The type after a literal, which goes without saying in sizes."""
 
 
 def tree(prog: Prog) -> list[Node]:
@@ -132,7 +136,7 @@ def _conjuncts(cond: SE) -> list[SE]:
 
 
 def _text(se: SE) -> str:
-    return show_se(map_se(se, lambda v: Var(base_of(v.name), v.prim)), suffix=False)
+    return _I64.sub("", show_se(map_se(se, lambda v: Var(base_of(v.name), v.prim)), suffix=False))
 
 
 def _size(size: Poly) -> str:

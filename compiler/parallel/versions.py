@@ -87,6 +87,9 @@ def choose(
     outer, block, full = versions
     amount = points(nest)
     default = OUTER_GPU if sc.ctx.options.target == "cuda" else OUTER_CPU
+    if amount in sc.refused:
+        # Another operator over the same elements has asked already.
+        return full(sc, wish)
     if amount.constant is not None and amount.constant < default:
         because = (
             f"There are only {amount.constant} outer elements, so there is no version that leaves "
@@ -102,11 +105,11 @@ def choose(
     name, threshold = _threshold(sc, "outer", number, se_of(amount), default, prov)
     first = outer(sc, _names(sc, pat))
     inner = _intra(sc, nest, body, pat, returns, prov, block) if block is not None else None
-    second: Made
-    if inner is None:
-        second = full(sc, _names(sc, pat))
-    else:
-        second = _under_intra(sc, number, inner, full(sc, _names(sc, pat)), pat, prov)
+    sc.refused.append(amount)
+    second = full(sc, _names(sc, pat))
+    sc.refused.pop()
+    if inner is not None:
+        second = _under_intra(sc, number, inner, second, pat, prov)
     exp = If(Var(name, "bool"), _body(first, pat), _body(second, pat))
     return [threshold, emit(sc, pat, exp, prov)], [p.name for p in pat]
 
@@ -199,7 +202,7 @@ def _intra(
         return None
     kernel = kernel_body(sc, tuple(renamed), body.results, returns, prov)
     if any(isinstance(stm.exp, Copy) for stm in kernel.stms):
-        because = "a block of threads cannot update a row of its input in place."
+        because = "A block of threads cannot update a row of its input in place."
         sc.ctx.settle("flatten/intra-block", prov, Missed(because))
         return None
     because = "The inner parallelism fits into a block of threads, so there is a version for that."
@@ -218,20 +221,20 @@ def _examine(sc: Scope, stms: list[Stm]) -> tuple[str, list[Poly]]:
             case SegMap(_, points_, _) | SegRed(_, points_, _, _) | SegScan(_, points_, _, _):
                 sizes[Poly.product([width for _, width in points_.dims])] = None
             case SegHist() | Update():
-                return "a block of threads cannot update an array in place here.", []
+                return "A block of threads cannot update an array in place here.", []
             case Loop() | If() | Assert() | Index() | Slice() | Rearrange():
                 pass
             case exp if isinstance(exp, SE_NODES):
                 pass
             case exp:
-                return f"a block of threads cannot do `{type(exp).__name__.lower()}`.", []
+                return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", []
     for size in sizes:
         if not all(name in sc.host for name in size.names()):
-            return "the size of the inner parallelism is known only inside of the map.", []
+            return "The size of the inner parallelism is known only inside of the map.", []
         if size.constant is not None and size.constant > BLOCK_MOST:
             return f"{size.constant} inner elements are too many for a block of threads.", []
     if not sizes:
-        return "nothing inside is parallel for a block of threads.", []
+        return "Nothing inside is parallel for a block of threads.", []
     return "", list(sizes)
 
 

@@ -50,7 +50,6 @@ from compiler.ir.nodes import (
     Un,
     Update,
     Var,
-    WhileLoop,
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
@@ -191,8 +190,9 @@ class Maker:
             turned = tuple(shape[p] for p in perm)
             self.let(sc, "t", Array("i64", turned), Rearrange(perm, array), (array,))
         else:
-            dims = (DimFix(self.below(sc, shape[0])), *(DimSlice(ZERO, d, ONE) for d in shape[1:]))
-            self.let(sc, "row", Array("i64", shape[1:]), Slice(array, dims), (array,))
+            rows = tuple(DimSlice(ZERO, d, ONE) for d in shape[1:])
+            view = Slice(array, (DimFix(self.below(sc, shape[0])), *rows))
+            self.let(sc, "row", Array("i64", shape[1:]), view, (array,))
 
     # --- bodies --------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class Maker:
         count, kept = self.pick.randint(1, 2), self.pick.randint(0, 1)
         fn, _ = self.mapped(sc, arrays, depth, count + kept, True)
         ops = tuple(self.operator() for _ in range(count))
-        kind = self.pick.choice([Reduce, Scan])
+        kind: type[Reduce] | type[Scan] = self.pick.choice((Reduce, Scan))
         folded: Type = I64 if kind is Reduce else Array("i64", (width,))
         pat = tuple(Param(self.name("f"), folded) for _ in range(count))
         pat += tuple(Param(self.name("k"), Array("i64", (width,))) for _ in range(kept))
@@ -286,7 +286,7 @@ class Maker:
         op = Operator(Lambda((a, b), Body((Stm((c,), inner),), (c.name,)), (row,)), (neutral,))
         p = Param(self.name("p"), row)
         fn = Lambda((p,), Body((), (p.name,)), (row,))
-        kind = self.pick.choice([Reduce, Scan])
+        kind: type[Reduce] | type[Scan] = self.pick.choice((Reduce, Scan))
         type_ = row if kind is Reduce else Array("i64", (width, size))
         self.let(sc, "w", type_, kind(width, (op,), fn, (array,)))
 
@@ -311,7 +311,7 @@ class Maker:
                 init.append(self.se(sc, 1))
                 shapes.append(None)
             params.append(param)
-        taken = {v for v, p in zip(init, params, strict=True) if p.unique}
+        taken = {v for v, p in zip(init, params, strict=True) if p.unique and isinstance(v, str)}
         if any(
             isinstance(v, str) and not p.unique and sc.roots.get(v, frozenset((v,))) & taken
             for v, p in zip(init, params, strict=True)
@@ -319,12 +319,12 @@ class Maker:
             return
         for param in params:
             self.know(inner, param.name, param.type, () if param.unique else (param.name,))
-        form: ForLoop | WhileLoop = ForLoop(self.name("i"), "i64", self.bound(sc))
+        form = ForLoop(self.name("i"), "i64", self.bound(sc))
         inner.scalars.append(form.index)
         self.fill(inner, depth - 1, 3)
         results = []
-        for param, shape in zip(params, shapes, strict=True):
-            value = self.result(inner, shape)
+        for param, wanted in zip(params, shapes, strict=True):
+            value = self.result(inner, wanted)
             if param.unique:
                 assert isinstance(value, str)
                 value = self.let(inner, "c", param.type, Copy(value))
@@ -383,8 +383,8 @@ class Maker:
         if len(shape) > 1 and rest and shape[0] in SIZES:
             value = self.pick.choice(rest)[0]
             first = DimFix(self.below(sc, shape[0]))
-            dims = (first, *(DimSlice(ZERO, d, ONE) for d in shape[1:]))
-            exp = Update(array, dims, value)
+            rows = tuple(DimSlice(ZERO, d, ONE) for d in shape[1:])
+            exp = Update(array, (first, *rows), value)
         elif all(d in SIZES for d in shape):
             exp = Update(array, tuple(DimFix(self.below(sc, d)) for d in shape), self.se(sc))
         else:

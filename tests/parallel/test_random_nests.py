@@ -1,0 +1,48 @@
+"""Random nests of parallel operators mean the same before and after flattening."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.base.names import NameSource
+from compiler.ir.nodes import Function, Prog, Soac
+from compiler.ir.values import Value
+from compiler.ir.verify import verify
+from compiler.ir.walk import all_stms
+from compiler.parallel.sequentialise import sequentialise
+from tests.cases import compare, run
+from tests.parallel.random_nests import program
+from tests.parallel.versions import compare_all, flat
+
+SEEDS = st.integers(0, 1 << 32)
+SIZES = st.sampled_from([(1, 1), (3, 2), (1, 4), (2, 3)])
+
+
+def arguments(seed: int, n: int, m: int) -> list[Value]:
+    """A vector, a matrix, a cube and another vector of small numbers."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(-5, 9, size=shape) for shape in ((n,), (n, m), (n, m, m), (m,))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, sizes=SIZES, target=st.sampled_from(["c", "cuda"]))
+def test_flattening_keeps_the_values(seed: int, sizes: tuple[int, int], target: str) -> None:
+    before = program(seed)
+    after, _ = flat(before, target)
+    compare_all(before, after, arguments(seed, *sizes))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, sizes=SIZES)
+def test_sequentialising_keeps_the_values(seed: int, sizes: tuple[int, int]) -> None:
+    before = program(seed)
+    (fun,) = before.funs
+    stms = sequentialise(fun.body.stms, NameSource(10_000).fresh)
+    assert not any(isinstance(stm.exp, Soac) for stm in all_stms(stms))
+    body = type(fun.body)(stms, fun.body.results)
+    after = Prog((Function(fun.name, fun.params, fun.results, body, True, fun.implicit),))
+    verify(after, "flat")
+    args = arguments(seed, *sizes)
+    compare(run(before, "main", args), run(after, "main", args))
