@@ -29,10 +29,11 @@ export class Header {
     this.examples.addEventListener("change", () => this.chosen(this.examples.value));
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h("header", { class: "top" },
-      h("a", { href: "/", class: "brand" }, mark(), h("span", {}, "Stridescope")),
+      h("h1", { class: "brand" }, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
       this.examples, this.target, h("span", { class: "gap" }), this.status,
       h("button", { class: "primary", onclick: () => events.run(), title: "Ctrl+Enter" }, "Run"),
-      h("span", { class: "share-box" }, this.share, this.link), this.themes(), help());
+      h("span", { class: "share-box" }, this.share, this.link), this.themes(), help(),
+      h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }));
     model.on("status", () => this.draw());
     model.on("frozen", () => this.draw());
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.hideLink());

@@ -70,7 +70,7 @@ class Page {
   private layout(source: HTMLElement): HTMLElement[] {
     const side = this.tabs.element;
     const run = this.runPane.element;
-    const work = h("main", { class: "work" });
+    const work = h("div", { class: "work" });
     work.append(source,
       splitter({ label: "Width of the source", property: "--source", target: root, vertical: true, least: 240, before: true,
         most: () => window.innerWidth - 500, size: () => source.offsetWidth }),
@@ -80,8 +80,7 @@ class Page {
       side);
     const bar = splitter({ label: "Height of the run pane", property: "--run", target: root, vertical: false, least: 64, before: false,
       most: () => window.innerHeight - 260, size: () => run.offsetHeight });
-    return [this.header.element, this.rail.element, work, bar, run,
-      h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" })];
+    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), h("main", {}, work, bar, run)];
   }
 
   async start(): Promise<void> {

@@ -24,7 +24,8 @@ def stage(source: str, name: str) -> dict[str, Any]:
     """The source's own lines, each linked to itself."""
     lines = [
         {
-            "text": f"let x_{number}: i64 = {text.strip()} -- {name}",
+            "text": f"let x_{number}: i64 = {text.strip()} -- {name}"
+            + (" @ mem_1" * (name == "funmem")),
             "src": [[number, 1, number, len(text) + 1]],
             "node": number - 1,
         }
@@ -75,6 +76,48 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "entries": entries, "warnings": []}
 
 
+KERNEL = {"kind": "kernel", "operator": "segmap", "level": "grid", "space": [["i", "n"]]}
+BRANCH = {"kind": "branch", "threshold": "enough_1", "amount": "n * 2", "default": 100, "also": ""}
+TREES = [
+    {
+        "function": "main",
+        "trees": [
+            {
+                **BRANCH,
+                "spans": [[2, 1, 2, 5]],
+                "then": [{**KERNEL, "number": 1, "results": ["ys"], "spans": []}],
+                "orelse": [{**KERNEL, "number": 2, "results": ["ys"], "spans": []}],
+            }
+        ],
+    }
+]
+
+
+def memory(request: dict[str, Any]) -> dict[str, Any]:
+    """One array of n rows and m columns, stored by columns, each written by a thread of its own."""
+    if request.get("kernel"):
+        points = [{"point": [cell], "cells": [cell]} for cell in range(24)]
+        return {"ok": True, "accesses": [{"array": "ys_1", "writes": True, "points": points}]}
+    src = [[2, 1, 2, 5]]
+    lmad = "0 + {(n : 1), (m : n)}"
+    array = {"name": "ys_1", "base": "ys", "prim": "i64", "shape": ["n", "m"], "block": "ys_mem_2"}
+    functions = [
+        {
+            "name": "main",
+            "arrays": [{**array, "lmad": lmad, "symbols": ["m", "n"], "src": src}],
+            "blocks": [{"name": "ys_mem_2", "count": "n*m", "prim": "i64", "space": "device"}],
+            "kernels": [
+                {"name": "ys_1", "kind": "segmap", "level": "grid", "space": [], "src": src}
+            ],
+        }
+    ]
+    if not request.get("array"):
+        return {"ok": True, "functions": functions}
+    n, m = request["values"]["n"], request["values"]["m"]
+    cells = [{"index": [i, j], "cell": i + j * n} for i in range(n) for j in range(m)]
+    return {"ok": True, "block": "ys_mem_2", "cells": cells, "complete": True}
+
+
 def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     """The answers to one request."""
     source = request.get("source", "")
@@ -95,6 +138,13 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
         case "run":
             output = request.get("input", "") * (100_000 if "LONG" in source else 1)
             return [{"ok": True, "output": output, "ms": 0.5}]
+        case "memory":
+            return [memory(request)]
+        case "tuning":
+            return [{"ok": True, "trees": TREES}]
+        case "validity":
+            verdicts = {"fused": {"valid": True}, "funmem": {"valid": "DIFFERS" not in source}}
+            return [{"ok": True, "stages": verdicts}]
         case "generate":
             sizes = " ".join(f"{name}={size}" for name, size in request["sizes"].items())
             return [{"ok": True, "input": f"{sizes} seed={request['seed']}", "sizes": {}}]

@@ -181,7 +181,7 @@ export class MemoryPane {
     const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring: this.colouring };
     const threads = threadNumbers(cells);
     const fixed = shape.slice(0, -2).map((most, k) => Math.min(this.at[k] ?? 0, most - 1));
-    const heading = (title: string, note: string) => h("h3", {}, title, h("span", { class: "quiet" }, note));
+    const heading = (title: string, note: string) => h("h2", {}, title, h("span", { class: "quiet" }, note));
     return [tools, ...this.planes(shape, fixed),
       heading("By index", "each element, and the number of its cell"),
       scrolled("The array by index", byIndex(grid, array.name, fixed, threads)),

@@ -35,7 +35,7 @@ export class SelectionPane {
     replace(this.element,
       h("p", { class: "quiet" }, h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place))),
       h("p", { class: `subject ${hueOf(place[0])}` }, h("code", {}, excerpt(this.model.source, place, 160))),
-      h("h3", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
+      h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
   }
 
   private fate(place: Span): HTMLElement {
@@ -65,7 +65,7 @@ export class SelectionPane {
     const found = this.model.remarks.filter((remark) => remark.src.some((span) => contains(place, span)));
     const around = found.length ? found : this.model.remarks.filter((r) => r.src[0] && contains(r.src[0], place));
     if (!around.length) return [];
-    return [h("h3", {}, "Why"), h("ul", { class: "remarks" },
+    return [h("h2", {}, "Why"), h("ul", { class: "remarks" },
       ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link)))];
   }
 }

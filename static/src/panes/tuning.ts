@@ -66,7 +66,7 @@ export class TuningPane {
 
   private draw(): void {
     replace(this.trees, ...this.forest.map((fun) => h("div", {},
-      h("h3", {}, fun.function),
+      h("h2", {}, fun.function),
       h("ul", { class: "tree" }, ...fun.trees.map((tree) => this.node(tree, true))))));
   }
 

@@ -1,0 +1,322 @@
+"""The page in a browser: what a user sees and does, with the fake worker behind it."""
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from werkzeug.serving import make_server
+
+from app.paths import static_folder
+from tests.app.conftest import SOURCE, MakeApp
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+BUILT = static_folder() / "dist" / "main.js"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+    pytest.mark.skipif(not BUILT.exists(), reason="the page is not built: run `make setup`"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
+    """A running server with two examples; its address."""
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    (folder / "first.fut").write_text(
+        "-- First steps\n-- A map over an array.\n-- order: 1\n-- look: funmem 7: where it lies\n"
+        "-- ==\n\nentry main (xs: []i64) =\n  map (+1) xs\n"
+    )
+    (folder / "second.fut").write_text("-- Second\n-- Another.\n-- order: 2\n\nentry main = 1\n")
+    app = make_app(EXAMPLES=folder, FRONT_EXAMPLE="first")
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.port}"
+    server.shutdown()
+    thread.join(5)
+
+
+@pytest.fixture
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A first visit. What the browser complains of fails the test."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+
+    def on_console(message: ConsoleMessage) -> None:
+        # Chromium itself styles text that replaces a selection, and the policy undoes that.
+        expected = ("Applying inline style", "net::ERR_FAILED")
+        if message.type == "error" and not any(words in message.text for words in expected):
+            complaints.append(message.text)
+
+    opened.on("console", on_console)
+    opened.goto(site)
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def pane(page: Page, number: int = 0) -> Locator:
+    return page.locator(".stage-pane").nth(number)
+
+
+def source(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Source")
+
+
+def write(page: Page, text: str) -> None:
+    source(page).click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+
+
+def test_a_first_visit_shows_an_example_with_its_stages_and_a_picture(page: Page) -> None:
+    expect(page.locator(".story")).to_contain_text("First steps A map over an array.")
+    expect(page.locator(".chip")).to_have_count(4)
+    expect(pane(page)).to_contain_text("map (+1) xs -- fused")
+    expect(page.locator(".memory svg").first).to_be_visible()
+    expect(page.locator(".status")).to_contain_text("compiled in")
+
+
+def test_errors_stand_under_the_text_and_old_stages_are_dimmed(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    write(page, "entry main = WRONG\n")
+    expect(page.locator(".source .problem-text")).to_contain_text("Unknown name WRONG.")
+    expect(page.locator(".source .wavy")).to_have_text("WRONG")
+    expect(page.locator(".status")).to_have_text("1 error")
+    expect(pane(page)).to_have_class(re.compile("stale"))
+    expect(pane(page)).to_contain_text("map (+1) xs -- fused")
+    write(page, "entry main = 2\n")
+    expect(page.locator(".problem-text")).to_have_count(0)
+    expect(pane(page)).to_contain_text("entry main = 2 -- fused")
+    expect(pane(page)).not_to_have_class(re.compile("stale"))
+
+
+def test_an_answer_that_is_out_of_date_is_dropped(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    write(page, "-- SLOW\nentry main = 1\n")
+    page.wait_for_timeout(400)
+    write(page, "entry main = 3\n")
+    expect(pane(page)).to_contain_text("entry main = 3 -- fused")
+    page.wait_for_timeout(1200)
+    expect(pane(page)).to_contain_text("entry main = 3 -- fused")
+    expect(pane(page)).not_to_contain_text("SLOW")
+
+
+def test_nothing_typed_is_lost_on_reload(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    write(page, "entry main = 4\n")
+    page.locator(".chip", has_text="FUNMEM").click(modifiers=["Shift"])
+    page.get_by_label("random").check()
+    page.reload()
+    expect(source(page)).to_contain_text("entry main = 4")
+    expect(page.locator(".stage-pane")).to_have_count(2)
+    expect(pane(page, 1)).to_contain_text("-- funmem")
+    expect(page.get_by_label("random")).to_be_checked()
+
+
+def test_a_click_in_the_source_lights_the_lines_of_a_stage(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    page.locator(".source .cm-line", has_text="map (+1)").click()
+    lit = pane(page).locator(".cm-line.lit")
+    expect(lit).to_have_count(1)
+    expect(lit).to_contain_text("map (+1) xs -- fused")
+    page.get_by_role("tab", name="Selection").click()
+    expect(page.locator(".fate tbody tr")).to_have_count(4)
+    page.keyboard.press("Escape")
+    expect(lit).to_have_count(0)
+
+
+def test_a_stages_line_lights_its_place_by_mouse_and_by_keyboard(page: Page) -> None:
+    expect(page.locator(".memory svg").nth(1)).to_be_visible()
+    pane(page).locator(".cm-line", has_text="entry main").hover()
+    expect(page.locator(".source .lit-place")).to_have_text("entry main (xs: []i64) =")
+    page.mouse.move(5, 5)
+    expect(page.locator(".source .lit-place")).to_have_count(0)
+    pane(page).locator(".cm-content").focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Enter")
+    expect(page.locator(".source .lit-place")).to_contain_text("map (+1) xs")
+
+
+def test_any_two_stages_as_a_difference(page: Page) -> None:
+    pane(page).get_by_label("Compare with").select_option("typed")
+    expect(pane(page).locator(".pane-note")).to_contain_text("lines added")
+    expect(pane(page).locator(".cm-line.diff-added").first).to_contain_text("-- fused")
+    expect(pane(page).locator(".cm-line.diff-removed").first).to_contain_text("-- typed")
+    pane(page).get_by_label("Compare with").select_option("")
+    expect(pane(page).locator(".diff-added")).to_have_count(0)
+
+
+def test_the_rail_is_walked_with_the_keyboard(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    page.locator(".chip[tabindex='0']").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(pane(page)).to_contain_text("-- funmem")
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".stage-pane")).to_have_count(2)
+    expect(pane(page, 1)).to_contain_text("-- c")
+    page.keyboard.press("Alt+ArrowLeft")
+    expect(pane(page, 1)).to_contain_text("-- funmem")
+
+
+def test_something_to_look_at_is_a_link(page: Page) -> None:
+    page.get_by_role("button", name="where it lies").click()
+    expect(pane(page)).to_contain_text("-- funmem")
+    expect(pane(page).locator(".cm-line.lit")).to_contain_text("entry main")
+    expect(page.get_by_role("tab", name="Selection")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_program_runs_on_typed_and_on_generated_inputs(page: Page) -> None:
+    page.locator("#run-value-0").fill("[5i64, 6i64]")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".run-result .value")).to_have_text("[5i64, 6i64]")
+    expect(page.locator(".facts")).to_contain_text("0.5 ms")
+    page.get_by_label("random").check()
+    page.get_by_label("seed").fill("9")
+    page.get_by_role("region", name="Run", exact=True).get_by_role("button", name="Run").click()
+    expect(page.locator(".run-result .value")).to_contain_text("seed=9")
+    page.get_by_role("button", name="Check all stages").click()
+    expect(page.locator(".verdict")).to_contain_text("All 2 stages agree")
+
+
+def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -> None:
+    drawing = page.locator(".memory svg").first
+    expect(drawing.locator(".cell")).to_have_count(24)
+    drawn = drawing.locator(".cell text").all_text_contents()
+    page.get_by_role("button", name="Table").click()
+    rows = page.locator(".cells-table tbody tr")
+    expect(rows).to_have_count(24)
+    assert rows.locator("td:nth-child(2)").all_text_contents() == drawn
+    expect(rows.nth(1)).to_have_text("[0][1]44")
+    page.get_by_role("button", name="By thread").click()
+    expect(page.locator(".memory svg").nth(1)).to_contain_text("t1")
+    page.get_by_label("n", exact=True).fill("2")
+    expect(drawing.locator(".cell")).to_have_count(12)
+
+
+def test_the_versions_pane_tells_which_version_runs(page: Page) -> None:
+    page.get_by_role("tab", name="Versions").click()
+    running = page.locator(".tree li.runs", has=page.locator(".badge"))
+    expect(running.last).to_contain_text("V1")
+    page.get_by_label("n", exact=True).last.fill("20")
+    expect(page.locator(".tree")).to_contain_text("here 40: not enough")
+    expect(running.last).to_contain_text("V2")
+
+
+def test_a_shared_link_holds_what_was_seen(page: Page, browser: Browser, site: str) -> None:
+    write(page, "-- Shared\nentry main (xs: []i64) = map (+7) xs\n")
+    expect(pane(page)).to_contain_text("map (+7)")
+    page.locator("#run-value-0").fill("[8i64]")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".run-result .value")).to_have_text("[8i64]")
+    page.get_by_role("button", name="Share").click()
+    url = page.get_by_label("Link", exact=True).input_value()
+    assert url.startswith(f"{site}/z/")
+    page.goto(url)
+    expect(source(page)).to_contain_text("map (+7)")
+    expect(pane(page)).to_contain_text("map (+7) xs -- fused")
+    expect(page.locator(".run-result .value")).to_have_text("[8i64]")
+    expect(page.locator(".status")).to_contain_text("frozen")
+    plain = browser.new_context(java_script_enabled=False)
+    reading = plain.new_page()
+    reading.goto(url)
+    expect(reading.get_by_role("heading", name="Shared")).to_be_visible()
+    expect(reading.get_by_role("region", name="FUNMEM")).to_contain_text("map (+7) xs -- funmem")
+    expect(reading.locator("#run")).to_contain_text("[8i64]")
+    plain.close()
+
+
+def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
+    expect(page.locator(".memory svg").nth(1)).to_be_visible()
+    answer = page.request.post(f"{site}/api/share", data={"source": SOURCE}).json()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(answer["url"])
+    expect(pane(page)).to_contain_text("-- fused")
+    page.get_by_role("tab", name="Versions").click()
+    page.wait_for_timeout(500)
+    assert not [url for url in asked if re.search(r"/api/(check|show|memory|tuning)", url)]
+    page.get_by_role("button", name="Make it now").click()
+    expect(page.locator(".tree").first).to_be_visible()
+
+
+def test_a_theme_stays(page: Page) -> None:
+    page.get_by_label("Theme").select_option("dark")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
+def test_axe_finds_nothing(page: Page, theme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run `make setup`")
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    expect(page.locator(".memory svg").first).to_be_visible()
+    page.locator(".source .cm-line", has_text="map (+1)").click()
+    page.evaluate(AXE.read_text())
+    for tab in ("Memory", "Selection", "Remarks", "Versions"):
+        page.get_by_role("tab", name=tab).click()
+        page.wait_for_timeout(150)
+        found = page.evaluate(
+            "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
+            "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
+        )
+        assert found == [], "\n".join(found)
+
+
+def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, site: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(site)
+    expect(pane(page)).to_contain_text("-- fused")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box = pane(page).bounding_box()
+    assert box is not None
+    assert box["height"] > 150
+    context.close()
+
+
+def test_a_server_that_is_gone_is_said_and_nothing_is_lost(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    page.route("**/api/**", lambda route: route.abort())
+    write(page, "entry main = 6\n")
+    expect(page.locator(".status")).to_have_text("1 error")
+    page.unroute("**/api/**")
+    write(page, "entry main = 7\n")
+    expect(pane(page)).to_contain_text("entry main = 7 -- fused")
