@@ -24,9 +24,8 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     """
     if "simplify/hoist" in s.off or not arith.is_total(check.cond):
         return False
-    level = max(s.mask.bit_length() - 1, 0)
     cond, mask, depth = check.cond, s.mask, s.depth
-    while depth > level and s.scopes[depth].kind in ("lambda", "loop"):
+    while depth >= max(mask.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
         trips = s.scopes[depth].trips
         if trips is None or s.depends(trips) >> depth:
             break
