@@ -240,12 +240,18 @@ class Calls(Naming):
         self, fun: Fun, args: tuple[Value, ...], t: Type, span: Span, ext: tuple[Name, ...]
     ) -> Exp:
         """A call of the version of `fun` for these types and functional arguments."""
-        instance = self.instance(fun, args)
+        root, walls = behind_walls(fun, args)
+        instance = self.instance(root, args)
+        if walls and not all(isinstance(v, Var) for v in instance.brought):
+            instance, walls = self.instance(fun, args), []
+        brought: tuple[Exp, ...] = instance.brought
+        for wall in reversed(walls):
+            brought = tuple(wall.variable(v) for v in brought if isinstance(v, Var))
         sizes = list(fun.sizes)
         for ta in fun.types or ():
             collect_sizes(ta, sizes)
         dynamic = tuple(a for a in args if isinstance(a, Exp))
-        operands = instance.brought + dynamic or (RecordExp(UNIT, span, ()),)
+        operands = brought + dynamic or (RecordExp(UNIT, span, ()),)
         fn_type: Type = t
         for operand in reversed(operands):
             fn_type = Arrow(operand.type, fn_type)
@@ -376,3 +382,18 @@ class Calls(Naming):
         value = self.call(fun, given, result, span, (), out)
         body = wrap(out, self.residual(value, result, span))
         return Lambda(fn_type, span, tuple(PVar(v.type, span, v.name) for v in given), body)
+
+
+def behind_walls(fun: Fun, args: tuple[Value, ...]) -> tuple[Fun, list[Barrier]]:
+    """A local function as it was before it was brought behind walls, innermost wall first.
+
+    All places that call it from behind different walls can share one version, unless functional
+    arguments tie it to one of them.
+    """
+    walls: list[Barrier] = []
+    frame = fun.frame
+    if all(isinstance(a, Exp) for a in args) and not any(has_function(t) for t in fun.types or ()):
+        while frame is not None and frame.barrier is not None and not frame.names:
+            walls.append(frame.barrier)
+            frame = frame.parent
+    return (replace(fun, frame=frame) if walls else fun), walls

@@ -27,6 +27,8 @@ def literal(value: int | float | bool, prim: Prim) -> Lit:
     """A literal, wrapped or rounded to its type."""
     if prim == "bool":
         return Lit(bool(value), prim)
+    if prim == "f64":
+        return Lit(float(value), prim)
     if prim in FLOATS:
         with np.errstate(over="ignore"):
             return Lit(float(DTYPE[prim].type(value)), prim)

@@ -48,7 +48,7 @@ from compiler.frontend.typed import (
     Var,
     While,
 )
-from compiler.frontend.types import UNIT, PrimT, Record, Size, SizeVar, Type
+from compiler.frontend.types import UNIT, PrimT, Record, Size, SizeVar
 from compiler.lower.calls import Calls
 from compiler.lower.naming import Binding, size_exp, wrap
 from compiler.lower.static import Frame, Fun, Rec, Value, has_function, match_sizes
@@ -158,7 +158,7 @@ class Specialiser(Calls):
             return self.global_value(e, fr)
         if isinstance(value, Var):
             return Var(value.type, self.place(e.span), value.name)
-        return self.residual(value, value if isinstance(value, Type) else e.type, e.span)
+        return self.residual(value, e.type, self.place(e.span))
 
     def _apply(self, e: Apply, fr: Frame) -> Exp:
         out: list[Binding] = []

@@ -94,7 +94,7 @@ class Barrier:
     def bring(self, value: Value) -> Value:
         """`value` as code behind the wall sees it."""
         if isinstance(value, Exp):
-            return self._variable(value) if isinstance(value, Var) else value
+            return self.variable(value) if isinstance(value, Var) else value
         if isinstance(value, Size):
             return self.size(value)
         if isinstance(value, Type):
@@ -116,7 +116,8 @@ class Barrier:
         sizes = tuple(self.size(s) for s in value.sizes)
         return Fun(value.code, frame, types, sizes, tuple(self.bring(a) for a in value.args))
 
-    def _variable(self, var: Var) -> Var:
+    def variable(self, var: Var) -> Var:
+        """The parameter that stands for an outer variable."""
         known = self.brought.get(var.name)
         if known is not None:
             return known[1]
@@ -127,7 +128,7 @@ class Barrier:
     def size(self, size: Size) -> Size:
         """A size whose names become parameters."""
         if isinstance(size, SizeVar):
-            return SizeVar(self._variable(Var(I64, NOWHERE, size.name)).name)
+            return SizeVar(self.variable(Var(I64, NOWHERE, size.name)).name)
         if isinstance(size, SizeOp):
             return SizeOp(size.op, self.size(size.lhs), self.size(size.rhs))
         if isinstance(size, SizeExp):

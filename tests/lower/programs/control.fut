@@ -4,7 +4,7 @@
 -- output { [1i32, 2i32] }
 -- input { false [1i32, 2i32] }
 -- output { [1i32, 2i32, 1i32, 2i32] }
-entry branches (c: bool) (xs: []i32): []i32 = if c then xs else xs ++ xs
+entry branches [n] (c: bool) (xs: [n]i32): []i32 = if c then xs else xs ++ xs
 
 -- ==
 -- entry: maybe_transposed
@@ -20,7 +20,7 @@ entry maybe_transposed [n] (c: bool) (a: [n][n]i32): [n][n]i32 = if c then a els
 -- output { 1i32 [1i32] [1i32, 2i32] }
 -- input { false [1i32, 2i32, 3i32] }
 -- output { 2i32 [1i32, 2i32, 3i32] [3i32] }
-entry tuple_of_two_sizes (c: bool) (xs: []i32): (i32, []i32, []i32) =
+entry tuple_of_two_sizes [n] (c: bool) (xs: [n]i32): (i32, []i32, []i32) =
   if c then (1, take 1 xs, take 2 xs) else (2, xs, drop 2 xs)
 
 -- ==
