@@ -122,7 +122,6 @@ def nest_body(
             because = f"The {len(nest)} nested maps are one kernel over all their points."
             sc.ctx.settle("flatten/nest", prov, Applied(True, because))
         return outer_only(sc, nest, body, returns, wish, prov)
-    spare = rename(body, sc.ctx.fresh)
     pieces = plan(sc, nest, body, returns)
     if pieces is None:
         because = (
@@ -130,7 +129,7 @@ def nest_body(
             "the outer map, so it cannot be stored in one array; each thread runs all of it."
         )
         sc.ctx.remark(Remark("missed", "flatten/distribute", prov, because, "", (), sc.ctx.stage))
-        return outer_only(sc, nest, spare, returns, wish, prov)
+        return outer_only(sc, nest, body, returns, wish, prov)
     if pieces.is_perfect and _continues(pieces):
         made = distribute(sc, nest, body, returns, wish, prov, pieces)
         return own_results(sc, nest, made, returns, prov)
@@ -138,7 +137,8 @@ def nest_body(
         if sc.level == "grid":
             made = distribute(sc, nest, body, returns, wish, prov, pieces)
             return own_results(sc, nest, made, returns, prov)
-        return outer_only(sc, nest, spare, returns, wish, prov)
+        return outer_only(sc, nest, body, returns, wish, prov)
+    spare = rename(body, sc.ctx.fresh)
 
     def full(inner: Scope, names: Wish) -> Made:
         made = distribute(inner, nest, body, returns, names, prov, pieces)
