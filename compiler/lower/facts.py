@@ -130,8 +130,10 @@ class Facts:
         return any(self._by_range(poly - fact) for fact in self.least[: -RECENT - 1 : -1])
 
     def _by_range(self, poly: Poly) -> bool:
+        """Take each falling index at its largest; what is left must have no negative term."""
         for _ in range(4):
             worst: Name | None = None
+            negative = False
             rising: set[Name] = set()
             for mono, coeff in poly.terms.items():
                 names = [n for n, _ in mono]
@@ -139,14 +141,14 @@ class Facts:
                     return False
                 if coeff > 0:
                     rising.update(names)
-                else:
+                    continue
+                negative = True
+                if names:
                     worst = next((n for n in names if n in self.upper), None)
                     if worst is None:
                         return False
-            if worst is None:
-                return True
-            if worst in rising:
-                return False
+            if worst is None or worst in rising:
+                return not negative
             poly = poly.subst({worst: self.upper[worst] - 1})
         return False
 
