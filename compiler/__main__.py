@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command == "serve":
         return _serve(args)
     if args.command == "worker":
-        worker.serve(sys.stdin, sys.stdout)
+        worker.serve(sys.stdin.buffer, sys.stdout)
         return OK
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "check": _check,

@@ -17,9 +17,10 @@ from compiler.base.context import Options
 from compiler.base.errors import UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
+from compiler.deadline import deadline
 from compiler.frontend.typed import TypedProg
 from compiler.ir import interp, random_values, values
-from compiler.ir.entry import prims
+from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
@@ -130,13 +131,13 @@ def run(
     backend: str,
     stage: str,
     options: Mapping[str, Any],
-    deadline: float = 60.0,
+    seconds: float = 60.0,
 ) -> Json:
     """Run an entry point on values in Futhark's text notation."""
     work = compilation(source, options)
     args = values.parse(data, prims(entry_function(work, entry)))
     start = time.perf_counter()
-    outcome = run_values(source, entry, args, backend, stage, options, deadline)
+    outcome = run_values(source, entry, args, backend, stage, options, seconds)
     outcome["output"] = "\n".join(values.show(v) for v in outcome.pop("values"))
     outcome["total_ms"] = round((time.perf_counter() - start) * 1000, 3)
     return {"ok": True, **outcome}
@@ -149,7 +150,7 @@ def run_values(
     backend: str,
     stage: str,
     options: Mapping[str, Any],
-    deadline: float,
+    seconds: float,
 ) -> Json:
     """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside."""
     if backend not in BACKENDS:
@@ -159,16 +160,17 @@ def run_values(
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
     work = compilation(source, options)
     entry = entry_named(work, entry)
+    bind(entry_function(work, entry), args)
     if backend == "ref":
-        return _run_reference(work, entry, args, stage or "soa")
+        return _run_reference(work, entry, args, stage or "soa", seconds)
     if backend == "c" and not runner.compiler_available():
         note = "No C compiler was found: the reference interpreter ran the program."
-        return {**_run_reference(work, entry, args, "soa"), "note": note}
+        return {**_run_reference(work, entry, args, "soa", seconds), "note": note}
     work.result("expanded", backend)
     program = work.result("imp", backend).prog
     code = plain(work.result(backend).text)
     execute = runner.run_c if backend == "c" else runner.run_cuda
-    done = execute(program, code, entry, args, deadline)
+    done = execute(program, code, entry, args, seconds)
     return {
         "values": done.values,
         "ms": round(done.ms, 3),
@@ -178,7 +180,9 @@ def run_values(
     }
 
 
-def _run_reference(work: Compilation, entry: str, args: list[values.Value], stage: str) -> Json:
+def _run_reference(
+    work: Compilation, entry: str, args: list[values.Value], stage: str, seconds: float
+) -> Json:
     kind = stage_named(stage).kind
     if kind not in ("ir", "imp"):
         known = ", ".join((*VALUE_STAGES, "imp"))
@@ -186,7 +190,8 @@ def _run_reference(work: Compilation, entry: str, args: list[values.Value], stag
     prog = work.result(stage).prog
     start = time.perf_counter()
     interpreter: Callable[..., list[values.Value]] = interp.run if kind == "ir" else imp_interp.run
-    results = interpreter(prog, entry, args)
+    with deadline(seconds):
+        results = interpreter(prog, entry, args)
     ms = (time.perf_counter() - start) * 1000
     return {"values": results, "ms": round(ms, 3), "backend": "ref", "stage": stage}
 

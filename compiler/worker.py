@@ -6,6 +6,7 @@ the last one. Nothing but answers is written to standard output.
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import threading
@@ -15,12 +16,22 @@ from typing import IO, Any
 
 from compiler import api
 from compiler.answers import failure
-from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_, UsageError
+from compiler.base.errors import (
+    CompileError,
+    CompilerBug,
+    Limitation,
+    RuntimeError_,
+    SyntaxError_,
+    UsageError,
+)
+from compiler.base.spans import Span
 
 Json = dict[str, Any]
 STACK_BYTES = 1 << 29
 """Address space, of which only what is used counts: programs nest as deeply as they like."""
 RECURSION_LIMIT = 200_000
+GARBAGE_THRESHOLD = 200_000
+"""Programs are trees without cycles: looking for garbage often costs a third of the time."""
 
 _MISSING: Any = object()
 
@@ -44,11 +55,11 @@ def with_deep_stack(work: Callable[[], None]) -> None:
         raise failed[0]
 
 
-def serve(requests: IO[str], answers: IO[str]) -> None:
+def serve(requests: IO[bytes], answers: IO[str]) -> None:
     """Answer requests until the input ends."""
 
     def send(answer: Json) -> None:
-        answers.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
     def loop() -> None:
@@ -56,17 +67,19 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
             if line.strip():
                 _serve_line(line, send)
 
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
     with_deep_stack(loop)
 
 
-def _serve_line(line: str, send: Callable[[Json], None]) -> None:
+def _serve_line(line: bytes, send: Callable[[Json], None]) -> None:
     number: Any = None
     try:
         request = json.loads(line)
         if not isinstance(request, dict):
             raise UsageError("A request is a JSON object.")
         number = request.get("id")
-    except (json.JSONDecodeError, UsageError) as error:
+    except (ValueError, UsageError) as error:
         send({"id": number, **failure(UsageError(f"This is no request: {error}"))})
         return
     send({"id": number, **answer(request, lambda part: send({"id": number, **part}))})
@@ -111,14 +124,9 @@ def decode_source(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        line = before.count("\n") + 1
-        column = len(before) - (before.rfind("\n") + 1) + 1
-        from compiler.base.errors import SyntaxError_
-        from compiler.base.spans import Span
-
         raise SyntaxError_(
             f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
-            Span(line, column, line, column + 1),
+            _place_in(before),
             "Save the file as UTF-8.",
         ) from None
 
@@ -126,7 +134,20 @@ def decode_source(data: bytes) -> str:
 def _source(request: Json) -> str:
     if "path" in request:
         return read_source(_text(request, "path"))
-    return _text(request, "source")
+    source = _text(request, "source")
+    try:
+        source.encode()
+    except UnicodeEncodeError as error:
+        span = _place_in(source[: error.start])
+        raise SyntaxError_("Half of a surrogate pair is no character.", span) from None
+    return source
+
+
+def _place_in(before: str) -> Span:
+    """The place of the character that follows `before`."""
+    line = before.count("\n") + 1
+    column = len(before) - (before.rfind("\n") + 1) + 1
+    return Span(line, column, line, column + 1)
 
 
 def _text(request: Json, name: str, default: Any = _MISSING) -> str:

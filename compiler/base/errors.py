@@ -58,6 +58,12 @@ class RuntimeError_(UserError):
     kind: ErrorKind = "runtime"
 
 
+class TimeoutError_(UserError):
+    """A run took longer than its deadline."""
+
+    kind: ErrorKind = "timeout"
+
+
 class UsageError(UserError):
     """An option, stage, entry point or input that does not exist or does not fit."""
 
