@@ -209,19 +209,12 @@ class Arrays(Control):
 
     def in_bounds(self, at: SE, size: Poly) -> SE:
         """`0 <= at < size`, or as much of it as is not plain already."""
-        if isinstance(at, Bin) and at.op == "%" and poly_of(at.rhs) == size:
+        if self.facts.is_inside(at, size):
             return TRUE
-        poly = self.index_poly(at)
-        low, high = (False, False) if poly is None else self.facts.fits(poly, size)
         return both(
-            TRUE if low else Bin("<=", "i64", ZERO, at),
-            TRUE if high else Bin("<", "i64", at, se_of(size)),
+            TRUE if self.facts.is_low(at) else Bin("<=", "i64", ZERO, at),
+            TRUE if self.facts.is_high(at, size) else Bin("<", "i64", at, se_of(size)),
         )
-
-    def index_poly(self, at: SE) -> Poly | None:
-        """An index as a polynomial of names whose range may be known."""
-        poly = self.facts.poly(at)
-        return None if poly is None else poly.subst(self.defined)
 
     def slice_dim(self, dim: tuple[SE | None, ...], size: Poly) -> tuple[DimSlice, SE, Message]:
         """One `start:stop:step`: the slice, when it is valid, and how it reads."""

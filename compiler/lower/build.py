@@ -104,8 +104,6 @@ class Builder:
         self.sizes: dict[Name, Poly] = {}
         self.prov: Prov = ()
         self.unsafe = False
-        self.defined: dict[Name, Poly] = {}
-        """i64 names that were bound to a polynomial of others."""
         self.iotas: dict[Name, Poly] = {}
         """Arrays `0, 1, .. n-1` and their `n`."""
         self.named: list[dict[SE, Name]] = [{}]
@@ -190,9 +188,11 @@ class Builder:
         if prim == "i64":
             poly = poly_of(se)
             if poly is not None:
-                poly = poly.subst(self.defined)
+                poly = poly.subst(self.facts.defined)
                 if len(poly.terms) <= 3:
-                    self.defined[var.name] = poly
+                    self.facts.defined[var.name] = poly
+            else:
+                self.facts.meaning[var.name] = se
             self.named[-1].setdefault(se, var.name)
         return var
 
@@ -226,7 +226,7 @@ class Builder:
             poly = poly_of(self.atom(se, hint or "n"))
         if poly is None:
             raise CompilerBug("a size that is no i64")
-        return poly.subst(self.defined)
+        return poly.subst(self.facts.defined)
 
     def size(self, s: Size) -> Poly:
         """A declared size."""

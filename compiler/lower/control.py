@@ -175,7 +175,7 @@ class Control(Exps):
             if known is not None and not any(names & known.names() for names in inside):
                 return known
         name = self.name(dim.name if isinstance(dim, SizeVar) else "n")
-        self.facts.sizes.add(name)
+        self.facts.size(name)
         new.append((name, [se_of(have[0]), se_of(have[1])]))
         return Poly.var(name)
 
@@ -243,7 +243,7 @@ class Control(Exps):
                 size = dim.name if isinstance(dim, SizeVar) else ""
                 if size in e.sizes and size not in heads and isinstance(leaf, Arr):
                     heads[size] = self.name(size)
-                    self.facts.sizes.add(heads[size])
+                    self.facts.size(heads[size])
                     self.sizes[size] = Poly.var(heads[size])
                     starts.append(se_of(leaf.shape[at]))
                 shape.append(self.size(dim))
@@ -325,7 +325,7 @@ class Control(Exps):
         after = {head: self.name(head) for head in heads.values()}
         final = {head: Poly.var(name) for head, name in after.items()}
         shapes = [tuple(p.subst(final) for p in shape) for shape in shapes]
-        self.facts.sizes.update(after.values())
+        self.facts.size(*after.values())
         hint = hint or (self.pat_hint(e.pat) and base_of(self.pat_hint(e.pat)))
         if hint or not isinstance(e.pat, ty.PRecord):
             names = self.names(hint or "r", (end for _, _, end in leaves(e.pat.type)))
@@ -366,7 +366,7 @@ class Control(Exps):
                     wide = Conv(prim, "i64", bound)
                     limit = Poly.var(self.named[0][wide]) if wide in self.named[0] else None
                 if limit is not None:
-                    self.facts.index(index, limit.subst(self.defined))
+                    self.facts.index(index, limit.subst(self.facts.defined))
                 return ir.ForLoop(index, prim, bound)
             case ty.ForIn(pat, _):
                 index = self.ctx.fresh("i")

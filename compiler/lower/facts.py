@@ -8,7 +8,7 @@ nothing is believed, because their arithmetic may wrap around.
 from __future__ import annotations
 
 from compiler.base.names import Name
-from compiler.ir.nodes import SE, Bin, Conv, Un, Var
+from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 
@@ -25,23 +25,26 @@ class Facts:
     def __init__(self) -> None:
         self.upper: dict[Name, Poly] = {}
         """Integer names that count from 0 up to, not including, this."""
-        self.sizes: set[Name] = set()
+        self.sizes: frozenset[Name] = frozenset()
         """i64 names that are not negative."""
+        self.defined: dict[Name, Poly] = {}
+        """i64 names that were bound to a polynomial of others."""
         self.least: list[Poly] = []
         """Polynomials that are at least 0."""
         self.asserted: set[SE] = set()
-        self._marks: list[tuple[int, set[SE], dict[Name, Poly]]] = []
+        self.meaning: dict[Name, SE] = {}
+        """i64 names bound to something that is no polynomial."""
+        self._marks: list[tuple[int, set[SE], dict[Name, Poly], frozenset[Name]]] = []
 
     def open(self) -> None:
         """Start a block: what is learnt in it is forgotten at its end."""
-        self._marks.append((len(self.least), set(), self.upper))
+        self._marks.append((len(self.least), set(), self.upper, self.sizes))
 
     def close(self) -> None:
         """End a block."""
-        count, asserted, upper = self._marks.pop()
+        count, asserted, self.upper, self.sizes = self._marks.pop()
         del self.least[count:]
         self.asserted -= asserted
-        self.upper = upper
 
     # --- learning ----------------------------------------------------------------------------
 
@@ -61,6 +64,13 @@ class Facts:
         """`0 <= name < size` in the current block."""
         if name not in self.upper:
             self.upper = {**self.upper, name: size}
+            gap = size - 1 - Poly.var(name)
+            if self._is_tame(gap):
+                self.least.append(gap)
+
+    def size(self, *names: Name) -> None:
+        """The names are not negative in the current block."""
+        self.sizes = self.sizes.union(names)
 
     def learn(self, cond: SE, holds: bool) -> None:
         """Facts that follow from a condition or its negation."""
@@ -105,7 +115,8 @@ class Facts:
             return Poly.var(se.name)
         if isinstance(se, Conv) and isinstance(se.arg, Var) and se.arg.name in self.upper:
             return Poly.var(se.arg.name)
-        return poly_of(se)
+        poly = poly_of(se)
+        return None if poly is None else poly.subst(self.defined)
 
     def _is_tame(self, poly: Poly) -> bool:
         """Linear, with small coefficients, over names of known range."""
@@ -152,7 +163,39 @@ class Facts:
             poly = poly.subst({worst: self.upper[worst] - 1})
         return False
 
-    def fits(self, poly: Poly, size: Poly) -> tuple[bool, bool]:
-        """Whether an index is shown not to be negative, and to be less than `size`."""
-        low, high = self.is_nonneg(poly), self.is_nonneg(size - 1 - poly)
-        return (low and (high or self._is_tame(poly)), high)
+    def is_low(self, se: SE) -> bool:
+        """Whether an index is shown not to be negative."""
+        match self._meaning(se):
+            case Bin("max", _, a, b):
+                return self.is_low(a) or self.is_low(b)
+            case Bin("min", _, a, b) | Select(_, a, b):
+                return self.is_low(a) and self.is_low(b)
+            case Bin("%", _, _, b):
+                return self.is_low(b)
+            case Bin("/", _, a, Lit(value)):
+                return value > 0 and self.is_low(a)
+        poly = self.poly(se)
+        return poly is not None and self._is_tame(poly) and self.is_nonneg(poly)
+
+    def is_high(self, se: SE, size: Poly) -> bool:
+        """Whether an index is shown to be less than `size`."""
+        match self._meaning(se):
+            case Bin("min", _, a, b):
+                return self.is_high(a, size) or self.is_high(b, size)
+            case Bin("max", _, a, b) | Select(_, a, b):
+                return self.is_high(a, size) and self.is_high(b, size)
+            case Bin("%", _, _, b):
+                divisor = self.poly(b)
+                return divisor is not None and self.is_low(b) and self.is_nonneg(size - divisor)
+        poly = self.poly(se)
+        return poly is not None and self.is_nonneg(size - 1 - poly)
+
+    def is_inside(self, se: SE, size: Poly) -> bool:
+        """Whether an index is shown to lie in `0..<size`, be it by products of names."""
+        poly = self.poly(se)
+        if poly is None:
+            return self.is_low(se) and self.is_high(se, size)
+        return self.is_nonneg(poly) and self.is_nonneg(size - 1 - poly)
+
+    def _meaning(self, se: SE) -> SE:
+        return self.meaning.get(se.name, se) if isinstance(se, Var) else se

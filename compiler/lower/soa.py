@@ -128,7 +128,7 @@ class Soa(Soacs):
                     leaf = self.atom(leaf, param.name and base_of(param.name))
                     poly = poly_of(leaf)
                 if poly is not None:
-                    mapping[param.name] = poly.subst(self.defined)
+                    mapping[param.name] = poly.subst(self.facts.defined)
             operands.append(operand(leaf))
         return self.results(target.fun, tuple(operands), mapping, e, hint)
 
@@ -146,7 +146,7 @@ class Soa(Soacs):
         names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
         names += self.names(hint or "r", ends)
         pat, value = self.instance_params(fun.results, names, mapping)
-        self.facts.sizes.update(names[:extra])
+        self.facts.size(*names[:extra])
         self.emit(pat, ir.Call(fun.name, operands))
         shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
         if len(shared) < 2:
@@ -234,7 +234,7 @@ class Soa(Soacs):
         for name in code.size_params:
             mine = self.name(name)
             self.sizes[name] = Poly.var(mine)
-            self.facts.sizes.add(mine)
+            self.facts.size(mine)
             size_params.append(Param(mine, I64))
         params = self.parameters(code, size_params)
         body = self.lower(code.body)
@@ -272,7 +272,7 @@ class Soa(Soacs):
                     if not poly.names() <= in_scope:
                         size_params.append(Param(self.ctx.fresh("n"), I64))
                         new[at] = Poly.var(size_params[-1].name)
-                        self.facts.sizes.add(size_params[-1].name)
+                        self.facts.size(size_params[-1].name)
                         self.extra.append((len(params) + len(shapes), at))
                 shapes.append(tuple(new))
             value = self.params([name for name, _ in pairs], pat.type, shapes)

@@ -282,7 +282,7 @@ class Soacs(Arrays):
             self.check(Bin("<=", "i64", ZERO, number), text)
             name = n.as_name
             if name is not None:
-                self.facts.sizes.add(name)
+                self.facts.size(name)
         return n
 
     def iota(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
