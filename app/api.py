@@ -1,7 +1,8 @@
 """The JSON routes. What each takes and answers is listed by `GET /api/`, from `OPS`.
 
 `POST /api/show` with `Accept: text/event-stream` sends events as the work goes on: `queued`
-(a position), `part` (stages that are ready) and `done` (the rest); else it answers at once.
+(a position), `part` (stages that are ready, by lines) and `done` (the rest); else it answers at
+once.
 """
 
 from __future__ import annotations
@@ -111,6 +112,10 @@ def _events(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[s
 
 
 def _event(answer: dict[str, Any]) -> str:
+    """One event. Lines hold the text already, so that stages go without their `text`."""
+    if stages := answer.get("stages"):
+        slim = {name: {**stage, "text": None} for name, stage in stages.items()}
+        answer = {**answer, "stages": slim}
     last = "part" if answer.get("partial") else "done"
     name = "queued" if "queued" in answer else last
     return f"event: {name}\ndata: {current_app.json.dumps(answer)}\n\n"

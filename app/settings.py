@@ -37,7 +37,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("QUEUE_LIMIT", 32, "Jobs that may wait for a worker; more are turned away."),
     Setting("QUEUE_SECONDS", 20.0, "How long a job waits for a worker before it is turned away."),
     Setting("COMPILE_SECONDS", 20.0, "Deadline of a compile; the worker is replaced after it."),
-    Setting("RUN_SECONDS", 30.0, "Deadline of a run, compiling included."),
+    Setting("RUN_SECONDS", 20.0, "Deadline of a run, compiling included."),
     Setting("WORKER_MEMORY_MB", 6144, "A worker with its children above this is stopped."),
     Setting("WORKER_JOBS", 2000, "A worker is replaced after so many jobs."),
     Setting("SOURCE_LIMIT", 400_000, "Longest program text, in characters."),

@@ -10,7 +10,8 @@ export interface Line {
 }
 
 export interface Stage {
-  text: string;
+  /** Null where the lines come alone. */
+  text: string | null;
   lines: Line[];
   counts: Record<string, number>;
   ms: number;

@@ -107,7 +107,13 @@ def memory(request: dict[str, Any]) -> dict[str, Any]:
             "arrays": [{**array, "lmad": lmad, "symbols": ["m", "n"], "src": src}],
             "blocks": [{"name": "ys_mem_2", "count": "n*m", "prim": "i64", "space": "device"}],
             "kernels": [
-                {"name": "ys_1", "kind": "segmap", "level": "grid", "space": [], "src": src}
+                {
+                    "name": "ys_1",
+                    "kind": "segmap",
+                    "level": "grid",
+                    "space": [{"index": "i", "bound": "n"}],
+                    "src": src,
+                }
             ],
         }
     ]

@@ -221,7 +221,7 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     rows = page.locator(".cells-table tbody tr")
     expect(rows).to_have_count(24)
     assert rows.locator("td:nth-child(2)").all_text_contents() == drawn
-    expect(rows.nth(1)).to_have_text("[0][1]44")
+    expect(rows.nth(1)).to_have_text("[0][1]40")
     page.get_by_role("button", name="By thread").click()
     expect(page.locator(".memory svg").nth(1)).to_contain_text("t1")
     page.get_by_label("n", exact=True).fill("2")

@@ -17,6 +17,8 @@ const MOST_KERNELS = 6;
 export async function withThreads(
   model: Model, stage: string, fun: MemoryFunction, array: ArrayInfo, cells: readonly Cell[], values: Record<string, number>,
 ): Promise<Threads> {
+  const maker = fun.kernels.find((kernel) => kernel.name === array.name);
+  if (maker) return { cells: byMaker(cells, maker), by: `${maker.kind} ${maker.name} writes it` };
   let reads: Threads | null = null;
   for (const kernel of candidates(fun, array)) {
     const answer = await client.threads(model.source, model.options, stage, kernel.name, values);
@@ -31,11 +33,15 @@ export async function withThreads(
   return reads ?? { cells: cells.map((cell) => ({ ...cell, thread: null })), by: "" };
 }
 
+/** The element of a kernel's result at an index is computed by the point of that index. */
+function byMaker(cells: readonly Cell[], kernel: KernelInfo): Owned[] {
+  return cells.map((cell) => ({ ...cell, thread: cell.index.slice(0, kernel.space.length) }));
+}
+
 /** Kernels from the same place in the source first. */
 function candidates(fun: MemoryFunction, array: ArrayInfo): KernelInfo[] {
   const place = array.src[0];
-  const near = (kernel: KernelInfo) => kernel.name === array.name ? 0
-    : place && kernel.src[0] && contains(kernel.src[0], place) ? 1 : 2;
+  const near = (kernel: KernelInfo) => place && kernel.src[0] && contains(kernel.src[0], place) ? 0 : 1;
   return [...fun.kernels].sort((a, b) => near(a) - near(b)).slice(0, MOST_KERNELS);
 }
 

@@ -242,12 +242,13 @@ function scrolled(label: string, picture: SVGElement): HTMLElement {
   return h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": label }, picture);
 }
 
-/** The array that tells most: one that a kernel makes if there is any, of the most dimensions. */
+/** The array that tells most: one that is not row by row, or one that a kernel makes. */
 function preferred(functions: readonly MemoryFunction[]): ArrayInfo | undefined {
   const all = functions.flatMap((fun) => fun.arrays);
   const made = functions.flatMap((fun) => fun.kernels.map((kernel) => kernel.name));
+  const strided = all.filter((array) => array.shape.length > 1 && !/: 1\)\}$/.test(array.lmad));
   const kernels = all.filter((array) => made.includes(array.name));
-  const from = kernels.length ? kernels : all;
+  const from = strided.length ? strided : kernels.length ? kernels : all;
   const most = Math.max(0, ...from.map((array) => array.shape.length));
   return from.find((array) => array.shape.length === most);
 }
