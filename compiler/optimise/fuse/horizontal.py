@@ -16,7 +16,7 @@ _SOACS = frozenset(Soac.__args__)
 
 
 def side_by_side(graph: Graph, first: Node, second: Node) -> Outcome[Stm]:
-    """(reduce f xs, reduce g xs) ==> reduce (f, g) xs;  (map f xs, reduce g xs) ==> one pass;  ..
+    """`(reduce f xs, reduce g xs) ==> reduce (f, g) xs`; `(map f xs, reduce g xs) ==> one pass`; ..
 
     Both go over the same elements, neither needs the other, and both or neither have parallel
     operators inside, so that they become parallel in the same way.

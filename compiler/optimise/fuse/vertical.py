@@ -31,7 +31,7 @@ def rule_id(first: Stm, second: Stm) -> str:
 def fuse_into_reader(
     graph: Graph, first: Node, second: Node, name: Name, others: set[Name]
 ) -> Outcome[Stm]:
-    """Map g (map f xs) ==> map (g . f) xs;  reduce op (map f xs) ==> redomap op f xs;  ..
+    """`map g (map f xs) ==> map (g . f) xs`; `reduce op (map f xs) ==> redomap op f xs`; ..
 
     `name` is the array that goes from `first` to `second`, `others` are results of `first`
     that statements other than `second` need, or the body's results.

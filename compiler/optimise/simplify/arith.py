@@ -79,14 +79,18 @@ def _is(se: SE, value: int) -> bool:
 
 
 def _add(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X + 0 ==> x;  (x + c) + d ==> x + (c+d);  x + -y ==> x - y   (integers)."""
+    """`x + 0 ==> x`; `(x + c) + d ==> x + (c+d)`; `x + -y ==> x - y` (integers)."""
     if at in _FLOATS:
         minus_zero = type(rhs) is Lit and rhs.value == 0 and str(rhs.value) == "-0.0"
         return lhs if minus_zero else None
     if type(rhs) is Lit:
+        if type(lhs) is Un and lhs.op == "neg":
+            return Bin("-", at, rhs, lhs.arg)
         return _add_constant(at, lhs, int(rhs.value))
     if type(rhs) is Un and rhs.op == "neg":
         return Bin("-", at, lhs, rhs.arg)
+    if type(lhs) is Un and lhs.op == "neg":
+        return Bin("-", at, rhs, lhs.arg)
     if type(lhs) is Bin and lhs.op == "-" and lhs.rhs == rhs:
         return lhs.lhs
     if type(rhs) is Bin and rhs.op == "-" and rhs.rhs == lhs:
@@ -121,7 +125,7 @@ def plus(at: Prim, lhs: SE, value: int) -> SE:
 
 
 def _sub(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X - 0 ==> x;  x - x ==> 0;  (x + y) - y ==> x;  (x + c) - d ==> x + (c-d)   (integers)."""
+    """`x - 0 ==> x`; `x - x ==> 0`; `(x + y) - y ==> x`; `(x+c) - d ==> x + (c-d)` (integers)."""
     if at in _FLOATS:
         zero = type(rhs) is Lit and rhs.value == 0 and str(rhs.value) == "0.0"
         return lhs if zero else None
@@ -156,7 +160,7 @@ def _sub(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _mul(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X * 1 ==> x;  x * 0 ==> 0 (integers);  (x * c) * d ==> x * (c*d) (integers)."""
+    """`x * 1 ==> x`; `x * 0 ==> 0`; `x * -1 ==> -x`; `(x * c) * d ==> x * (c*d)` (integers)."""
     if type(rhs) is not Lit:
         return None
     if rhs.value == 1:
@@ -165,18 +169,20 @@ def _mul(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
         return None
     if rhs.value == 0:
         return rhs
+    if rhs.value == -1:
+        return Un("neg", at, lhs)
     if type(lhs) is Bin and lhs.op == "*" and type(lhs.rhs) is Lit:
         return Bin("*", at, lhs.lhs, Lit(_wrap(at, int(lhs.rhs.value) * int(rhs.value)), at))
     return None
 
 
 def _div(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X / 1 ==> x."""
+    """`x / 1 ==> x`."""
     return lhs if _is(rhs, 1) else None
 
 
 def _rem(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X % 1 ==> 0;  (x % y) % y ==> x % y   (integers)."""
+    """`x % 1 ==> 0`; `(x % y) % y ==> x % y` (integers)."""
     if at in _FLOATS:
         return None
     if _is(rhs, 1):
@@ -187,7 +193,7 @@ def _rem(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _pow(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X ** 1 ==> x;  x ** 0 ==> 1;  x ** 2 ==> x * x (integers)."""
+    """`x ** 1 ==> x`; `x ** 0 ==> 1`; `x ** 2 ==> x * x` (integers)."""
     if at in _FLOATS:
         return None
     if _is(rhs, 1):
@@ -198,7 +204,7 @@ def _pow(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _least(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """Min x x ==> x;  max x x ==> x;  min x (min x y) ==> min x y   (integers: bounds as well)."""
+    """`min x x ==> x`; `max x x ==> x`; `min x (min x y) ==> min x y`; bounds of integers."""
     if lhs == rhs:
         return lhs
     if type(rhs) is Bin and rhs.op == op and lhs in (rhs.lhs, rhs.rhs):
@@ -220,21 +226,21 @@ def _least(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _bit_and(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X & x ==> x;  x & 0 ==> 0;  x & ~0 ==> x."""
+    """`x & x ==> x`; `x & 0 ==> 0`; `x & ~0 ==> x`."""
     if lhs == rhs or _is(rhs, _all_ones(at)):
         return lhs
     return rhs if _is(rhs, 0) else None
 
 
 def _bit_or(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X | x ==> x;  x | 0 ==> x;  x | ~0 ==> ~0."""
+    """`x | x ==> x`; `x | 0 ==> x`; `x | ~0 ==> ~0`."""
     if lhs == rhs or _is(rhs, 0):
         return lhs
     return rhs if _is(rhs, _all_ones(at)) else None
 
 
 def _bit_xor(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X ^ x ==> 0;  x ^ 0 ==> x."""
+    """`x ^ x ==> 0`; `x ^ 0 ==> x`."""
     if _is(rhs, 0):
         return lhs
     if lhs == rhs:
@@ -243,7 +249,7 @@ def _bit_xor(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _shift(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X << 0 ==> x;  x >> 0 ==> x."""
+    """`x << 0 ==> x`; `x >> 0 ==> x`."""
     return lhs if _is(rhs, 0) else None
 
 
@@ -255,7 +261,7 @@ def _all_ones(at: Prim) -> int:
 
 
 def _and(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """C && true ==> c;  c && false ==> false;  c && c ==> c;  c && !c ==> false."""
+    """`c && true ==> c`; `c && false ==> false`; `c && c ==> c`; `c && !c ==> false`."""
     if type(rhs) is Lit:
         return lhs if rhs.value else FALSE
     if lhs == rhs:
@@ -264,7 +270,7 @@ def _and(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _or(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """C || false ==> c;  c || true ==> true;  c || c ==> c;  c || !c ==> true."""
+    """`c || false ==> c`; `c || true ==> true`; `c || c ==> c`; `c || !c ==> true`."""
     if type(rhs) is Lit:
         return TRUE if rhs.value else lhs
     if lhs == rhs:
@@ -278,7 +284,7 @@ def is_negation(one: SE, other: SE) -> bool:
 
 
 def _compare(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
-    """X <= x ==> true;  x < x ==> false (not for floats);  c == true ==> c;  x + c < d ==> .."""
+    """`x <= x ==> true`; `x < x ==> false` (not for floats); `c == true ==> c`."""
     if type(lhs) is Lit and op not in _COMMUTES:
         # The literal goes to the right, as the range facts expect.
         other = _compare(_SWAPPED[op], at, rhs, lhs)
@@ -350,7 +356,7 @@ RULES: dict[str, BinRule] = {
 
 
 def fold_un(op: str, at: Prim, arg: SE) -> SE | None:
-    """- - x ==> x;  !!x ==> x;  !(x < y) ==> x >= y (not for floats);  constants."""
+    """`- - x ==> x`; `!!x ==> x`; `!(x < y) ==> x >= y` (not for floats); constants."""
     if type(arg) is Lit:
         with np.errstate(all="ignore"):
             return _literal(scalar.apply_un(op, at, _value(arg)), at)

@@ -18,7 +18,7 @@ def said(cond: Lit) -> str:
 
 
 def as_selects(exp: If) -> tuple[SE, ...] | None:
-    """If c then x else y ==> select c x y, where both are cheap scalars that cannot fail."""
+    """`if c then x else y ==> select c x y`, where both are cheap scalars that cannot fail."""
     then, orelse = exp.then, exp.orelse
     if then.stms or orelse.stms:
         return None
@@ -36,7 +36,7 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
 
 
 def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, ...]]:
-    """Let a, b = if c then (x, y) else (x, z) ==> a is x;  let b = if c then y else z."""
+    """`let a, b = if c then (x, y) else (x, z) ==> a is x`; `b = if c then y else z`."""
     pairs = list(zip(exp.then.results, exp.orelse.results, strict=True))
     if not any(one == other for one, other in pairs):
         return exp, stm.pat

@@ -63,7 +63,7 @@ def i64(op: str, lhs: SE, rhs: SE) -> SE:
 
 
 def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
-    """(view of xs)[i..] ==> xs[where element i.. of the view lies]."""
+    """`(view of xs)[i..] ==> xs[where element i.. of the view lies]`."""
     assert isinstance(exp, Index)
     match array:
         case Slice(source, dims):
@@ -86,7 +86,7 @@ def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
 
 
 def index_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
-    """(iota n)[i] ==> i;  (replicate n x)[i] ==> x;  [a, b][1] ==> b."""
+    """`(iota n)[i] ==> i`; `(replicate n x)[i] ==> x`; `[a, b][1] ==> b`."""
     assert isinstance(exp, Index)
     name = base_of(exp.array)
     match array:
@@ -117,7 +117,7 @@ def index_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
 
 
 def _index_of_concat(s: State, exp: Index, arrays: tuple[Name, ...]) -> Outcome[New]:
-    """(xs ++ ys)[i] ==> xs[i] or ys[i - n], where i is known to lie in one of them."""
+    """`(xs ++ ys)[i] ==> xs[i] or ys[i - n]`, where i is known to lie in one of them."""
     before = Poly.const(0)
     for array in arrays:
         kind = s.types.get(array)
@@ -257,7 +257,7 @@ def view_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
 
 
 def whole_view(s: State, exp: Exp) -> Outcome[New]:
-    """xs[0:n] ==> xs;  rearrange by (0, 1, ..) ==> xs;  reshape to the same shape ==> xs."""
+    """`xs[0:n] ==> xs`; `rearrange by (0, 1, ..) ==> xs`; `reshape to the same shape ==> xs`."""
     match exp:
         case Slice(array, dims):
             kind = s.types.get(array)
@@ -286,7 +286,7 @@ def _same(array: Name) -> Applied[New]:
 
 
 def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
-    """Copy xs ==> xs, where neither is overwritten;  copy (replicate n x) ==> replicate n x."""
+    """`copy xs ==> xs`, where neither is overwritten; `copy (replicate n x) ==> replicate n x`."""
     array = exp.array
     if array not in s.rigid and result not in s.rigid:
         return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
@@ -297,7 +297,7 @@ def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
 
 
 def join_concats(s: State, exp: Concat) -> Outcome[New]:
-    """Concat (concat a b) c ==> concat a b c;  without empty parts."""
+    """`concat (concat a b) c ==> concat a b c`; without empty parts."""
     parts: list[Name] = []
     for array in exp.arrays:
         inner = s.defs.get(array)

@@ -25,7 +25,7 @@ from compiler.optimise.simplify.state import State
 def few_trips(
     s: State, stm: Stm, bound: SE | None, exp: Loop, init: tuple[Operand, ...]
 ) -> Body | None:
-    """Loop p = x for i < 0 do .. ==> x;  loop p = x for i < 1 do e ==> e with p = x, i = 0."""
+    """`loop p = x for i < 0 do .. ==> x`; `loop p = x for i < 1 do e ==> e with p = x, i = 0`."""
     if bound is None:
         cond = _start_of(exp, init)
         if not isinstance(cond, Lit) or cond.value:
@@ -58,7 +58,7 @@ def _start_of(exp: Loop, init: tuple[Operand, ...]) -> Operand | None:
 def drop_invariant(
     s: State, stm: Stm, exp: Loop, init: tuple[Operand, ...]
 ) -> tuple[Loop, tuple[Param, ...], tuple[Operand, ...]]:
-    """Loop (p, q) = (x, y) for i < n do (p, e) ==> loop q = y for i < n do e, with p = x."""
+    """`loop (p, q) = (x, y) for i < n do (p, e) ==> loop q = y for i < n do e, with p = x`."""
     kept: list[int] = []
     cond = exp.form.cond if isinstance(exp.form, WhileLoop) else ""
     for k, (param, value, result) in enumerate(

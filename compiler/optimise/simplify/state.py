@@ -439,7 +439,7 @@ def _i64(s: State, se: Bin) -> SE:
         poly = poly_of(se)
         if poly is None or len(poly.terms) >= before + 1:
             return se
-        new = se_of(poly)
+        new = _shortest(poly)
         return new if arith.size(new) < before and s.spend() else se
     if op in ("/", "%", "//", "%%"):
         divided = division(s, se)
@@ -452,7 +452,7 @@ def _i64(s: State, se: Bin) -> SE:
 
 
 def division(s: State, se: Bin) -> SE | None:
-    """(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m."""
+    """`(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
     number, by = s.facts.poly(se.lhs), s.facts.poly(se.rhs)
     if number is None or by is None or not s.facts.is_bounded(number):
         return None
@@ -461,7 +461,20 @@ def division(s: State, se: Bin) -> SE | None:
         return None
     if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
         return None
-    return se_of(quotient if se.op in ("/", "//") else rest)
+    return _shortest(quotient if se.op in ("/", "//") else rest)
+
+
+def _shortest(poly: Poly) -> SE:
+    """A polynomial as an expression that begins with a positive term if there is one."""
+    positive = {mono: coeff for mono, coeff in poly.terms.items() if coeff > 0 and mono}
+    if not positive or len(positive) == len(poly.terms):
+        return se_of(poly)
+    result = se_of(Poly(positive))
+    for mono, coeff in sorted(poly.terms.items(), reverse=True):
+        if mono not in positive:
+            term = se_of(Poly({mono: abs(coeff)}))
+            result = Bin("-" if coeff < 0 else "+", "i64", result, term)
+    return result
 
 
 def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:

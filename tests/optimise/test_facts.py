@@ -1,0 +1,73 @@
+"""Proofs about bounded names against trying all values."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.ir.nodes import Bin, Lit, Var
+from compiler.ir.poly import Poly
+from compiler.optimise.simplify.facts import Facts
+
+SIZES = ("n", "m")
+NAMES = (*SIZES, "i", "j")
+MONOMIALS = ((), *(((name, 1),) for name in NAMES), (("i", 1), ("m", 1)), (("m", 1), ("n", 1)))
+POLYS = st.dictionaries(st.sampled_from(MONOMIALS), st.integers(-3, 3), max_size=5).map(
+    lambda terms: Poly({tuple(sorted(m)): c for m, c in terms.items() if c})
+)
+
+
+def known() -> Facts:
+    """0 <= i < n, 0 <= j < m, as inside two nested loops."""
+    facts = Facts({})
+    for size in SIZES:
+        facts.bound(size, Poly.const(1), None, 0)
+    facts.bound("i", Poly.const(0), Poly.var("n") - 1, 0)
+    facts.bound("j", Poly.const(0), Poly.var("m") - 1, 0)
+    return facts
+
+
+@settings(max_examples=500, deadline=None)
+@given(POLYS)
+def test_what_is_proved_holds(poly: Poly) -> None:
+    if not known().non_negative(poly):
+        return
+    for n, m in product(range(1, 5), repeat=2):
+        for i, j in product(range(n), range(m)):
+            assert poly.evaluate({"n": n, "m": m, "i": i, "j": j}) >= 0
+
+
+def test_a_row_major_position_lies_inside() -> None:
+    facts = known()
+    at = Bin("+", "i64", Bin("*", "i64", Var("i", "i64"), Var("m", "i64")), Var("j", "i64"))
+    assert facts.within(at, Poly.var("n") * Poly.var("m"))
+    assert not facts.within(Bin("+", "i64", at, Lit(1, "i64")), Poly.var("n") * Poly.var("m"))
+
+
+def test_what_a_scope_learned_is_forgotten_with_it() -> None:
+    facts = known()
+    small = Bin("<", "i64", Var("k", "i64"), Lit(3, "i64"))
+    facts.enter()
+    facts.bound("k", Poly.const(0), None, 1)
+    facts.learn(small, True, 1)
+    assert facts.within(Var("k", "i64"), Poly.const(3))
+    assert not facts.within(Var("k", "i64"), Poly.const(3), limit=0)
+    facts.leave()
+    assert not facts.within(Var("k", "i64"), Poly.const(3))
+    assert small not in facts.truths
+
+
+def test_minimum_and_maximum_are_split() -> None:
+    facts = known()
+    one = Lit(1, "i64")
+    below = Bin("max", "i64", Bin("-", "i64", Var("i", "i64"), one), Lit(0, "i64"))
+    above = Bin(
+        "min", "i64", Bin("+", "i64", Var("i", "i64"), one), Bin("-", "i64", Var("n", "i64"), one)
+    )
+    facts.one_of("lo", below)
+    facts.one_of("hi", above)
+    assert facts.within(Var("lo", "i64"), Poly.var("n"))
+    assert facts.within(Var("hi", "i64"), Poly.var("n"))
+    assert not facts.within(Var("hi", "i64"), Poly.var("n") - 1)
