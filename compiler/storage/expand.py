@@ -9,6 +9,7 @@ Blocks that go through loops and branches inside a kernel are first made to stay
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import replace
 
 from compiler.base.context import Ctx
@@ -127,9 +128,10 @@ class Owner:
 class Expansion:
     """The expansion of one kernel."""
 
-    def __init__(self, ctx: Ctx, types: dict[Name, Type], exp: SegOp) -> None:
+    def __init__(self, ctx: Ctx, outer: dict[Name, Type], exp: SegOp) -> None:
         self.ctx = ctx
-        self.types = types
+        self.outer = outer
+        self.types: MutableMapping[Name, Type] = outer
         self.bounds = Bounds(ctx, exp.space)
         self.owner = Owner(exp.space.dims)
         self.before: list[Stm] = []
@@ -144,15 +146,16 @@ class Expansion:
 
     def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
         """The kernel without allocations; those it needs join `out`."""
-        settler = Settler(self.ctx, self.types)
+        settler = Settler(self.ctx, self.outer)
         stms = tuple(settler.settle(exp.body.stms))
+        self.types = settler.types
         self.travelling = settler.travelling
         self.shapes = _shapes(stms)
         body = KernelBody(stms, exp.body.results, exp.body.returns)
         new = self._owned(replace(exp, body=body), top=True)
         for earlier in self.before:
             if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
-                earlier = Expansion(self.ctx, self.types, earlier.exp).kernel(
+                earlier = Expansion(self.ctx, self.outer, earlier.exp).kernel(
                     earlier, earlier.exp, out
                 )
             out.append(earlier)

@@ -9,6 +9,7 @@ return offset and strides as well. Blocks from outside the kernel may travel.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -40,13 +41,15 @@ from compiler.storage.state import size_text
 
 
 class Settler:
-    """One kernel's blocks; `types` must hold what is bound outside, and gets what is inside."""
+    """One kernel's blocks. `outer` holds the types of what is bound outside."""
 
-    def __init__(self, ctx: Ctx, types: dict[Name, Type]) -> None:
+    def __init__(self, ctx: Ctx, outer: dict[Name, Type]) -> None:
         self.ctx = ctx
-        self.types = types
-        self.outside = {name for name, kind in types.items() if isinstance(kind, Mem)}
-        """Blocks that may travel: those made outside the kernel, and names for them."""
+        self.outer = outer
+        self.types: ChainMap[Name, Type] = ChainMap({}, outer)
+        """With the types of what is bound inside as well."""
+        self.pointers: set[Name] = set()
+        """Names bound inside for blocks that are made outside."""
         self.travelling: set[Name] = set()
         """Blocks made in the kernel that branches return all the same; see `_with_parts`."""
         self.mapping: dict[Name, Replacement] = {}
@@ -73,6 +76,10 @@ class Settler:
     def _bind(self, params: Iterable[Param]) -> None:
         for param in params:
             self.types[param.name] = param.type
+
+    def _may_travel(self, block: Name) -> bool:
+        """Whether a block is certainly one that is made outside the kernel."""
+        return block in self.outer or block in self.pointers
 
     def _mem(self, array: Name) -> MemBind:
         kind = self.types[array]
@@ -124,8 +131,8 @@ class Settler:
         travelling: dict[int, int] = {}
         for first, last in carried(stm.pat):
             blocks = [str(body.results[first]) for body in bodies]
-            if all(block in self.outside for block in blocks):
-                self.outside.add(stm.pat[first].name)
+            if all(map(self._may_travel, blocks)):
+                self.pointers.add(stm.pat[first].name)
                 continue
             kind = stm.pat[last].type
             assert isinstance(kind, Array)
@@ -202,7 +209,7 @@ class Settler:
         names = {param.name for param in params}
         for first, last in carried(exp.params):
             if first not in local:
-                self.outside |= {params[first].name, pat[first].name}
+                self.pointers |= {params[first].name, pat[first].name}
                 continue
             kind = params[last].type
             assert isinstance(kind, Array)
@@ -230,8 +237,8 @@ class Settler:
             grown = False
             for first in firsts.values():
                 start, end = str(exp.init[first]), str(exp.body.results[first])
-                stays = firsts[end] not in local if end in firsts else end in self.outside
-                if first not in local and not (start in self.outside and stays):
+                stays = firsts[end] not in local if end in firsts else self._may_travel(end)
+                if first not in local and not (self._may_travel(start) and stays):
                     local.add(first)
                     grown = True
         return local
@@ -246,7 +253,7 @@ class Settler:
         array = str(exp.init[last])
         mem = self._mem(array)
         row_major = mem.lmad.offset == 0 and mem.lmad.is_row_major()
-        if exp.params[last].unique and mem.block not in self.outside and row_major:
+        if exp.params[last].unique and not self._may_travel(mem.block) and row_major:
             return mem.block, array
         block = self._allocate(exp.params[first], kind, prov, out)
         return block, self._copied(array, kind, block, prov, out)

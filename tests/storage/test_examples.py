@@ -1,0 +1,40 @@
+"""Every example program is valid after each memory pass, on the inputs whose output it knows.
+
+Others are too large for the heap semantics, which goes cell by cell.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from compiler.base.context import Options
+from compiler.ir.interp import Limits
+from compiler.pipeline import Compilation
+from compiler.storage import validity
+from tests import blocks
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_examples_are_valid(path: Path, target: str) -> None:
+    cases = [case for case in blocks.read(path).cases if case.output is not None]
+    assert cases, "an example needs an input"
+    work = Compilation(path.read_text(), Options(target=target))
+    for stage in ("funmem", "expanded"):
+        prog = work.result(stage).prog
+        for case in cases:
+            fun = next(f for f in prog.funs if f.name == case.entry)
+            for thresholds in ({}, Always()):
+                outcome = validity.check(
+                    prog, case.entry, case.arguments(fun), Limits(60), thresholds
+                )
+                assert outcome.verdict == "valid", outcome.because
+
+
+class Always(dict[str, int]):
+    """Thresholds that every amount of parallelism reaches, so that the other versions run."""
+
+    def get(self, name: str, default: object = None) -> int:  # type: ignore[override]
+        return 0
