@@ -54,6 +54,8 @@ class Walk:
 
     variables: dict[Name, Variable] = field(default_factory=dict)
     consumed: dict[Name, Span] = field(default_factory=dict)
+    observed: dict[Name, Span] = field(default_factory=dict)
+    """Names read since the innermost loop's body began."""
     fresh_results: dict[Name, bool] = field(default_factory=dict)
     """Local functions, and whether their results are fresh."""
     depth: int = 0
@@ -76,6 +78,13 @@ class Walk:
                 for p in args:
                     self.bind(p, flat(aliases), consumable, what)
 
+    def nameless(self) -> Names:
+        """A name for a value whose parts may share memory with each other."""
+        name = f"result_{len(self.variables)}"
+        own: Names = frozenset((name,))
+        self.variables[name] = Variable(own, self.depth, consumable=True, what="")
+        return own
+
     def use(self, e: t.Var, path: tuple[str, ...] = (), but: bool = False) -> Aliases:
         """The aliases of the field `path` of a variable that is read here.
 
@@ -86,7 +95,8 @@ class Walk:
             return NONE
         variable = self.variables.get(e.name)
         if variable is None:
-            return spread(e.type, frozenset((e.name,))) if _holds_data(e.type) else NONE
+            instance = e.type_args or e.size_args or isinstance(e.type, Arrow)
+            return NONE if instance else spread(e.type, frozenset((e.name,)))
         aliases = variable.aliases
         read = aliases
         if but:
@@ -94,10 +104,11 @@ class Walk:
         else:
             for f in path:
                 read = aliases = field_aliases(aliases, f)
-        if self.consumed:
-            for name in flat(read):
-                if name in self.consumed:
-                    raise _used_after(e, path, name, self.consumed[name])
+        names = flat(read)
+        for name in names:
+            self.observed[name] = e.span
+            if name in self.consumed:
+                raise _used_after(e, path, name, self.consumed[name])
         return aliases
 
     def consume(self, aliases: Aliases, span: Span) -> None:
@@ -150,10 +161,6 @@ _COPY = "Copy it first, with `copy`."
 _STAR = "Give its type a `*`, such as `*[n]i32`, or copy it first, with `copy`."
 
 
-def _holds_data(type_: Type) -> bool:
-    return not isinstance(type_, Arrow)
-
-
 def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> TypeError_:
     own = shown(e.name)
     through = "" if root(name) == e.name else f", through its alias `{shown(name)}`"
@@ -186,11 +193,12 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
     result = walk.exp(d.body)
     if not d.params and not isinstance(d.ret, Arrow):
         return d.unique
+    what = f"`{d.source_name}`"
     if annotated:
         if d.unique:
-            _must_be_fresh(walk, d, result, owned)
+            _must_be_fresh(walk, what, d.body, result, owned)
         for f in d.fresh_fields:
-            _must_be_fresh(walk, d, field_aliases(result, f), owned)
+            _must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
         return d.unique
     return _is_fresh(walk, result, owned)
 
@@ -218,13 +226,12 @@ def _is_fresh(walk: Walk, result: Aliases, owned: set[Name]) -> bool:
     return sum(len(p) for p in parts) == len(flat(result))
 
 
-def _must_be_fresh(walk: Walk, d: t.Def, result: Aliases, owned: set[Name]) -> None:
+def _must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: set[Name]) -> None:
     name = _borrowed(walk, flat(result), owned)
     if name is not None:
         raise TypeError_(
-            f"The result of `{d.source_name}` is declared fresh (`*`), but may alias"
-            f" `{shown(name)}`.",
-            _result_span(d.body),
+            f"The result of {what} is declared fresh (`*`), but may alias `{shown(name)}`.",
+            _result_span(body),
             "Return a copy, or leave the `*` out of the result's type.",
         )
     seen: set[Name] = set()
@@ -232,9 +239,9 @@ def _must_be_fresh(walk: Walk, d: t.Def, result: Aliases, owned: set[Name]) -> N
         again = seen & part
         if again:
             raise TypeError_(
-                f"Two parts of the result of `{d.source_name}` share `{shown(min(again))}`, but"
+                f"Two parts of the result of {what} share `{shown(min(again))}`, but"
                 " the result is declared fresh (`*`).",
-                _result_span(d.body),
+                _result_span(body),
                 "Return a copy of one of them.",
             )
         seen |= part
@@ -281,6 +288,13 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
         if not isinstance(arrow, Arrow):
             break
         if arrow.consumes:
+            if isinstance(e.type, Arrow) and flat(aliases):
+                raise TypeError_(
+                    "A function that consumes this argument cannot be applied to some of its"
+                    " arguments only.",
+                    e.args[i].span,
+                    "Give all arguments at once, or write a lambda.",
+                )
             others = [a for j, a in enumerate(given) if j != i]
             _consume_argument(walk, e, i, aliases, others)
         else:
@@ -289,9 +303,11 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
         arrow = arrow.result
     if isinstance(e.fn, t.Var) and walk.fresh_results.get(e.fn.name):
         unique = unique or not isinstance(e.type, Arrow)
-    if unique:
+    if unique or isinstance(e.type, PrimT):
         return NONE
     result = spread(e.type, shared)
+    if len(leaves(result)) > 1:
+        result = spread(e.type, shared | walk.nameless())
     for f in fields:
         result = with_field(result, (f,), NONE)
     return result
@@ -325,6 +341,15 @@ def _consume_argument(
                 e.args[index].span,
                 _COPY,
             )
+    seen: set[Name] = set()
+    for part in leaves(aliases):
+        if seen & part:
+            raise TypeError_(
+                f"Two parts of this consumed argument share `{shown(min(seen & part))}`.",
+                e.args[index].span,
+                _COPY,
+            )
+        seen |= part
     walk.consume(aliases, e.args[index].span)
 
 
@@ -333,9 +358,20 @@ def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
     for pat in e.params:
         walk.bind(pat, NONE, _consumes(pat), "a parameter whose type has no `*`")
     own = {v.name for pat in e.params for v in pattern_variables(pat)}
-    walk.exp(e.body)
+    result = walk.exp(e.body)
+    if _declares_fresh(e):
+        owned = {v.name for p in e.params if _consumes(p) for v in pattern_variables(p)}
+        _must_be_fresh(walk, "the lambda", e.body, result, owned)
     walk.leave(before)
     return _captured(walk, e.body, own)
+
+
+def _declares_fresh(e: t.Lambda) -> bool:
+    arrow: Type = e.type
+    for _ in e.params[:-1]:
+        assert isinstance(arrow, Arrow)
+        arrow = arrow.result
+    return isinstance(arrow, Arrow) and arrow.unique
 
 
 def _captured(walk: Walk, body: t.Exp, own: set[Name]) -> Names:
@@ -406,6 +442,7 @@ def _loop(walk: Walk, e: t.Loop) -> Aliases:
     array = walk.exp(e.form.array) if isinstance(e.form, t.ForIn) else NONE
     before = walk.inside("the loop")
     outer = walk.consumed.copy()
+    read_before, walk.observed = walk.observed, {}
     walk.bind(e.pat, NONE, consumable=True)
     if isinstance(e.form, t.ForIn):
         walk.bind(e.form.pat, flat(array), consumable=False, what="an element of the array")
@@ -418,13 +455,28 @@ def _loop(walk: Walk, e: t.Loop) -> Aliases:
     parts = _loop_parts(e.pat, init, result, eaten)
     _check_turns(walk, e, parts)
     walk.leave(before)
+    read, walk.observed = walk.observed, read_before
+    walk.observed.update(read)
     final: Names = NONE
     for part in parts:
         if part.eaten:
+            _not_read_inside(part, read)
             walk.consume(part.init, e.init.span)
         else:
             final |= flat(part.init) | {n for n in flat(part.result) if _outside(walk, n)}
     return _loop_result(e, parts, final)
+
+
+def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
+    """What a loop consumes as its initial value is not read by its body under another name."""
+    for name in flat(part.init):
+        if name in read:
+            raise TypeError_(
+                f"`{shown(name)}` is used inside the loop, which consumes it as the initial"
+                f" value of `{shown(part.name)}`.",
+                read[name],
+                _COPY,
+            )
 
 
 @dataclass(frozen=True, slots=True)

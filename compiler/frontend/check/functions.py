@@ -19,7 +19,8 @@ from compiler.frontend.check.metas import (
     resolve,
     subst,
 )
-from compiler.frontend.check.patterns import Bound, bind_pattern
+from compiler.frontend.check.operator_names import LOGIC
+from compiler.frontend.check.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.scope import Abbreviation, Recursive, Scheme
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import Resolved, resolve_result
@@ -161,9 +162,11 @@ def bind_type_params(
         else:
             name = st.fresh(param.name)
             types.append(name)
+            st.type_levels[name] = st.level
             st.scope.bind_type(param.name, Abbreviation((), TypeVar(name)))
             if param.kind == "lifted":
                 lifted.add(name)
+                st.functional.add(name)
             elif param.kind == "sizelifted" and open_types is not None:
                 open_types.add(name)
     return lifted
@@ -174,6 +177,8 @@ def define(st: State, source: Source, top: bool) -> Made:
 
     Errors: everything that can be wrong in it.
     """
+    if source.name in LOGIC or source.name[0] == "!":
+        raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
     st.level += 1
     mark, born = st.scope.mark(), len(st.born)
     st.scope.bind(source.name, Recursive(source.span))
@@ -181,7 +186,7 @@ def define(st: State, source: Source, top: bool) -> Made:
     params.lifted = bind_type_params(
         st, source.type_params, params.types, params.sizes, params.open
     )
-    _distinct(source.params)
+    _distinct(source)
     bounds = [bind_pattern(st, p, None, st.size_meta) for p in source.params]
     ret = None if source.ret is None else resolve_result(st, source.ret)
     body = st.infer(source.body, None if ret is None else ret.type)
@@ -197,6 +202,7 @@ def define(st: State, source: Source, top: bool) -> Made:
     )
     result = replace(result, type=type_, ext=(*result.ext, *ext))
     type_ = function_type(bounds, result)
+    _all_sizes_used(source, params, type_)
     _generalise(st, type_, params)
     _check_parameters(st, bounds, params, born)
     name = st.fresh(source.name)
@@ -226,15 +232,26 @@ def define(st: State, source: Source, top: bool) -> Made:
     return Made(scheme, definition, bounds)
 
 
-def _distinct(params: tuple[ast.Pat, ...]) -> None:
-    from compiler.frontend.check.patterns import pattern_names
-
-    seen: set[str] = set()
-    for param in params:
+def _distinct(source: Source) -> None:
+    seen = {p.name for p in source.type_params if p.kind == "size"}
+    for param in source.params:
         for name in pattern_names(param):
             if name in seen:
                 raise TypeError_(f"Two parameters are called `{name}`.", param.span)
             seen.add(name)
+
+
+def _all_sizes_used(source: Source, params: _Params, type_: Type) -> None:
+    """Demand that every size parameter is the size of something."""
+    used = names_in_type(type_)
+    explicit = [p for p in source.type_params if p.kind == "size"]
+    for param, name in zip(explicit, params.sizes, strict=False):
+        if name not in used:
+            raise TypeError_(
+                f"The size parameter `{param.name}` is not the size of anything in the type of"
+                f" `{source.name}`, so no call could determine it.",
+                param.span,
+            )
 
 
 def settle(st: State) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from compiler.base.errors import TypeError_
+from compiler.base.prim import int_range
+from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.metas import BOOL, PRIM_T
@@ -19,6 +23,8 @@ def literal(st: State, exp: ast.Exp) -> t.Const:
             return t.Const(st.prim_meta(NUMBER_SET, span), span, value)
         case ast.FloatLit(span=span, text=text, suffix=suffix):
             number = _float(text)
+            if math.isinf(number):
+                raise TypeError_(f"The literal `{text}` is too large for any type.", span)
             if suffix:
                 return t.Const(PRIM_T[suffix], span, number)
             return t.Const(st.prim_meta(FLOAT_SET, span), span, number)
@@ -37,6 +43,7 @@ def infer_literal(st: State, exp: ast.Exp, expected: Type | None) -> t.Exp:
     plain = type(exp) is ast.IntLit and not exp.suffix
     if plain and type(expected) is PrimT and expected.prim in NUMBER_SET:
         assert isinstance(exp, ast.IntLit)
+        check_range(exp.value, expected, exp.span)
         return t.Const(expected, exp.span, exp.value)
     return literal(st, exp)
 
@@ -45,6 +52,27 @@ def infer_string(st: State, exp: ast.StringLit, expected: Type | None) -> t.Exp:
     """A string is an array of its UTF-8 bytes."""
     data = exp.value.encode("utf-8", "surrogateescape")
     return t.StringConst(Array((SizeConst(len(data)),), PRIM_T["u8"]), exp.span, data)
+
+
+_TOO_LARGE = {"f16": 65520.0, "f32": 2.0**128, "f64": math.inf}
+"""The smallest numbers that round to infinity, or nearly so."""
+
+
+def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
+    """Demand that a literal has a value of its type.
+
+    Errors: it is too large or too small.
+    """
+    prim = type_.prim
+    if isinstance(value, bool) or prim == "bool":
+        return
+    if prim[0] == "f":
+        fits = not math.isfinite(value) or abs(value) < _TOO_LARGE[prim]
+    else:
+        low, high = int_range(prim)
+        fits = low <= value <= high
+    if not fits:
+        raise TypeError_(f"The literal `{value}` does not fit into `{prim}`.", span)
 
 
 def constant(value: int | float | bool, type_: PrimT) -> int | float | bool:

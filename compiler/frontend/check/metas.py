@@ -242,31 +242,36 @@ def _names_in_type(t: Type, found: set[Name]) -> None:
                     _names_in_type(u, found)
 
 
-def metas_in(t: Type, types: list[MetaT], sizes: list[MetaS]) -> None:
-    """Collect the unbound metavariables of `t`, in order, with repetitions."""
+def metas_in(
+    t: Type, types: list[MetaT], sizes: list[MetaS], variables: set[Name] | None = None
+) -> None:
+    """Collect the unbound metavariables of `t`, in order, with repetitions; and type variables."""
     t = resolve(t)
     match t:
+        case TypeVar(name):
+            if variables is not None:
+                variables.add(name)
         case MetaT():
             types.append(t)
             for u in (t.fields or {}).values():
-                metas_in(u, types, sizes)
+                metas_in(u, types, sizes, variables)
             for us in (t.variants or {}).values():
                 for u in us:
-                    metas_in(u, types, sizes)
+                    metas_in(u, types, sizes, variables)
         case Array(dims, elem):
             for d in dims:
                 metas_in_size(d, sizes)
-            metas_in(elem, types, sizes)
+            metas_in(elem, types, sizes, variables)
         case Record(fields):
             for _, u in fields:
-                metas_in(u, types, sizes)
+                metas_in(u, types, sizes, variables)
         case Arrow(param, result):
-            metas_in(param, types, sizes)
-            metas_in(result, types, sizes)
+            metas_in(param, types, sizes, variables)
+            metas_in(result, types, sizes, variables)
         case Sum(variants):
             for _, us in variants:
                 for u in us:
-                    metas_in(u, types, sizes)
+                    metas_in(u, types, sizes, variables)
 
 
 def metas_in_size(s: Size, found: list[MetaS]) -> None:

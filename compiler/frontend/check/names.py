@@ -41,6 +41,10 @@ def lookup(st: State, name: ast.QualName, span: Span) -> Value:
         value = st.scope.values.get(name[0])
         if value is None:
             raise unknown(st, name, span)
+        if name[0][0] == "_" and isinstance(value, Local):
+            raise TypeError_(
+                f"`{name[0]}` cannot be used: its name begins with an underscore.", span
+            )
     else:
         module = st.scope.module(name[:-1])
         if module is None:

@@ -9,15 +9,16 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.causality import check_causality
 from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
-from compiler.frontend.check.metas import ANY_SIZE
+from compiler.frontend.check.metas import ANY_SIZE, names_in_type, resolve
 from compiler.frontend.check.scope import Abbreviation, Poison, TypeParamInfo
 from compiler.frontend.check.state import Silent, State
 from compiler.frontend.check.type_exps import resolve_type
 from compiler.frontend.check.zonk import Zonk
-from compiler.frontend.types import Arrow, Size, Type
+from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 
 
 @dataclass(slots=True)
@@ -108,7 +109,11 @@ def finish(st: State, made: Made, dec: ast.ValDec) -> t.Def:
     is_entry = dec.kind == "entry" or dec.name == "main"
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
+    check_causality(definition, st.constants | st.used)
     unique = check_definition(definition, dec.ret is not None)
+    if not definition.params:
+        st.constants.add(definition.name)
+        st.constants.update(definition.ext)
     scheme = made.scheme
     type_ = zonk.type(scheme.type)
     if unique != definition.unique:
@@ -136,6 +141,8 @@ def with_unique_result(type_: Type) -> Type:
 
 
 def _type(st: State, dec: ast.TypeDec) -> None:
+    if dec.name in st.own_types:
+        raise TypeError_(f"The type `{dec.name}` is defined twice.", dec.span)
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
@@ -153,4 +160,24 @@ def _type(st: State, dec: ast.TypeDec) -> None:
         else TypeParamInfo(next(type_names), False)
         for p in dec.params
     )
+    used = names_in_type(found.type)
+    for param, source in zip(params, dec.params, strict=True):
+        if param.is_size and param.name not in used:
+            raise TypeError_(f"The size parameter `{source.name}` is not used.", source.span)
+    if dec.kind == "type" and _is_functional(found.type):
+        raise TypeError_(
+            f"The type `{dec.name}` contains a function.", dec.span, "Define it with `type^`."
+        )
+    st.own_types.add(dec.name)
     st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique, found.ext))
+
+
+def _is_functional(type_: Type) -> bool:
+    match resolve(type_):
+        case Arrow():
+            return True
+        case Record(fields):
+            return any(_is_functional(u) for _, u in fields)
+        case Sum(variants):
+            return any(_is_functional(u) for _, us in variants for u in us)
+    return False

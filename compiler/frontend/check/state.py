@@ -50,6 +50,14 @@ class State:
     """Every name bound so far with its serial number: later than a mark means inside."""
     overloaded: list[MetaT] = field(default_factory=list)
     """Unknowns that have a default or must be known by the end of the definition."""
+    type_levels: dict[Name, int] = field(default_factory=dict)
+    """The level of every type parameter in scope."""
+    functional: set[Name] = field(default_factory=set)
+    """The type parameters in scope that may stand for functions."""
+    own_types: set[str] = field(default_factory=set)
+    """The type names that the program itself has defined so far."""
+    constants: set[Name] = field(default_factory=set)
+    """The program's constants and the names of their sizes."""
     used: set[Name] = field(default_factory=set)
     """Definitions that were instantiated since this was last emptied."""
 
@@ -123,7 +131,7 @@ class State:
     def data(self, type_: Type, span: Span, what: str) -> None:
         """Demand that `type_` is no function and holds none."""
         try:
-            require_data(type_)
+            require_data(type_, functional=self.functional)
         except Mismatch:
             raise TypeError_(
                 f"{what} cannot be a function, but has type `{show(type_)}`.", span

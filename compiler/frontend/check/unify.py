@@ -7,6 +7,7 @@ Uniqueness is directed: a function that consumes is no function that only reads.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from compiler.base.names import Name
@@ -49,6 +50,8 @@ class UnifyState(Protocol):
 
     alias: dict[Name, Size]
     deferred: list[tuple[Size, Size, Span]]
+    type_levels: dict[Name, int]
+    functional: set[Name]
     span: Span
     level: int
 
@@ -213,7 +216,7 @@ def bind(st: UnifyState, meta: MetaT, t: Type) -> None:
         _merge(st, meta, t)
         return
     if type(t) is not PrimT:
-        _occurs(meta, t)
+        _occurs(st, meta, t)
     meta.ref = t
     try:
         _check_constraints(st, meta, t)
@@ -222,11 +225,15 @@ def bind(st: UnifyState, meta: MetaT, t: Type) -> None:
         raise
 
 
-def _occurs(meta: MetaT, t: Type) -> None:
+def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
     """Reject infinite types, and move the unknowns of `t` out to the level of `meta`."""
     types: list[MetaT] = []
     sizes: list[MetaS] = []
-    metas_in(t, types, sizes)
+    variables: set[Name] = set()
+    metas_in(t, types, sizes, variables)
+    for name in variables:
+        if st.type_levels.get(name, 0) > meta.level:
+            raise Mismatch(f"The type parameter `{_base(name)}` is not in scope there.")
     for other in types:
         if other is meta:
             raise Mismatch("The type would contain itself.")
@@ -285,7 +292,7 @@ def _check_constraints(st: UnifyState, meta: MetaT, t: Type) -> None:
                 raise Mismatch(f"It has no constructor `#{name}`.")
             _unify_all(st, name, us, options[name])
     if meta.data or meta.equality:
-        require_data(t, meta.equality)
+        require_data(t, meta.equality, st.functional)
 
 
 def _unify_all(st: UnifyState, name: str, want: tuple[Type, ...], got: tuple[Type, ...]) -> None:
@@ -295,30 +302,38 @@ def _unify_all(st: UnifyState, name: str, want: tuple[Type, ...], got: tuple[Typ
         unify(st, t, u)
 
 
-def require_data(t: Type, equality: bool = False) -> None:
-    """Demand that `t` holds no function; remember that for its unknowns."""
+NO_NAMES: frozenset[Name] = frozenset()
+
+
+def require_data(t: Type, equality: bool = False, functional: Collection[Name] = NO_NAMES) -> None:
+    """Demand that `t` holds no function; remember that for its unknowns.
+
+    `functional` are the type parameters that may stand for functions.
+    """
     t = resolve(t)
     match t:
         case MetaT():
             t.data = True
             t.equality = t.equality or equality
             for u in (t.fields or {}).values():
-                require_data(u, equality)
+                require_data(u, equality, functional)
         case Arrow():
             raise Mismatch(
                 "Functions cannot be compared." if equality else "A function is not allowed here."
             )
         case TypeVar(name) if equality:
             raise Mismatch(f"Values of the abstract type `{_base(name)}` cannot be compared.")
+        case TypeVar(name) if name in functional:
+            raise Mismatch(f"The type parameter `{_base(name)}` may stand for a function.")
         case Array(_, elem):
-            require_data(elem, equality)
+            require_data(elem, equality, functional)
         case Record(fields):
             for _, u in fields:
-                require_data(u, equality)
+                require_data(u, equality, functional)
         case Sum(variants):
             for _, us in variants:
                 for u in us:
-                    require_data(u, equality)
+                    require_data(u, equality, functional)
 
 
 def any_of(prims: frozenset[str] | None) -> str:

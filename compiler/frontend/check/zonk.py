@@ -13,7 +13,7 @@ from compiler.base.prim import Prim
 from compiler.frontend import typed as t
 from compiler.frontend.check.equality import equal
 from compiler.frontend.check.exhaustive import check_exhaustive
-from compiler.frontend.check.literals import constant
+from compiler.frontend.check.literals import check_range, constant
 from compiler.frontend.check.metas import MetaT, resolve, resolve_size, with_parts
 from compiler.frontend.check.size_exps import Hole, Overloaded, refresh, size_to_exp
 from compiler.frontend.types import (
@@ -153,6 +153,8 @@ def _hole(z: Zonk, e: Hole) -> t.Exp:
 def _const(z: Zonk, e: t.Const) -> t.Exp:
     type_ = z.type(e.type)
     assert isinstance(type_, PrimT)
+    if type(e.type) is not PrimT:
+        check_range(e.value, type_, e.span)
     return t.Const(type_, e.span, constant(e.value, type_))
 
 
