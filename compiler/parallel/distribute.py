@@ -133,10 +133,7 @@ def nest_body(
     if pieces.is_perfect and _continues(pieces):
         made = distribute(sc, nest, body, returns, wish, prov, pieces)
         return own_results(sc, nest, made, returns, prov)
-    if not sc.versions:
-        if sc.level == "grid":
-            made = distribute(sc, nest, body, returns, wish, prov, pieces)
-            return own_results(sc, nest, made, returns, prov)
+    if not sc.versions or not _may_cut(sc, pieces, prov):
         return outer_only(sc, nest, body, returns, wish, prov)
     spare = rename(body, sc.ctx.fresh)
 
@@ -155,8 +152,8 @@ def nest_body(
 
 def _continues(pieces: Plan) -> bool:
     """Whether the single parallel statement of a plan is a map, or makes an array."""
-    (step,) = (step for steps in pieces.parallel for step in steps)
-    return isinstance(step.stm.exp, Map | Concat | Update)
+    inner = [step for steps in pieces.parallel for step in steps]
+    return all(isinstance(step.stm.exp, Map | Concat | Update | Copy) for step in inner)
 
 
 def outer_only(
@@ -222,7 +219,6 @@ def distribute(
             out.extend(stms)
             for param, name in zip(step.stm.pat, made, strict=True):
                 sc.sources[param.name] = At(name, here)
-    _remark_pieces(sc, pieces, prov)
     found: list[Name] = []
     for position, (value, type_) in enumerate(zip(body.results, returns, strict=True)):
         if position in held:
@@ -258,18 +254,19 @@ def _group_kernel(
     return made
 
 
-def _remark_pieces(sc: Scope, pieces: Plan, prov: Prov) -> None:
+def _may_cut(sc: Scope, pieces: Plan, prov: Prov) -> bool:
+    """Whether a body may be cut into pieces, with a remark that says so."""
     parallel = sum(map(len, pieces.parallel))
     groups = sum(any(s.kind == "group" for s in g.steps) or bool(g.results) for g in pieces.groups)
     if parallel + groups < 2:
-        return
+        return True
     stored = pieces.between
     what = f"{stored or 'no'} {'value is' if stored == 1 else 'values are'}"
     because = (
         f"The body is cut into {parallel + groups} pieces that run one after another over all "
         f"elements; {what} stored in arrays between them."
     )
-    sc.ctx.settle("flatten/distribute", prov, Applied(True, because))
+    return sc.ctx.settle("flatten/distribute", prov, Applied(True, because)) is not None
 
 
 # --- single statements -----------------------------------------------------------------------
@@ -291,6 +288,9 @@ def flatten_stm(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
             return update(sc, nest, stm, stm.exp, wish)
         case Concat():
             return concat(sc, nest, stm, stm.exp, wish)
+        case Copy(array):
+            stms, name = whole(sc, nest, array, stm.pat[0].type, False, wish[0], stm.prov)
+            return own_results(sc, nest, (stms, [name]), _types(stm.pat), stm.prov)
     raise AssertionError(type(stm.exp))
 
 
@@ -373,10 +373,9 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
     sc.host.add(loop.form.index)
     returns = tuple(p.type for p in loop.params)
     pieces = plan(sc, nest, loop.body, returns)
-    if pieces is None:
-        return outer_only(
-            sc, nest, Body((stm,), _operands(stm.pat)), _types(stm.pat), wish, stm.prov
-        )
+    if pieces is None or not _may_cut(sc, pieces, stm.prov):
+        alone = Body((stm,), _operands(stm.pat))
+        return outer_only(sc, nest, alone, _types(stm.pat), wish, stm.prov)
     names = [sc.ctx.fresh(p.name) for p in params]
     made = distribute(sc, nest, loop.body, returns, names, stm.prov, pieces)
     if any(p.unique for p in params):
@@ -390,11 +389,6 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
     bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
     form = ForLoop(loop.form.index, loop.form.prim, bound)
     exp = Loop(tuple(params), tuple(inits), form, body)
-    because = (
-        "Every element of the map runs the loop equally often, so the loop goes outside and each "
-        "of its iterations runs the map's kernels."
-    )
-    sc.ctx.settle("flatten/interchange-loop", stm.prov, Applied(True, because))
     out.append(emit(sc, pat, exp, stm.prov))
     sc.owned.difference_update(views)
     return out, [p.name for p in pat]
@@ -408,15 +402,13 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
     for body in (exp.then, exp.orelse):
         pieces = plan(sc, nest, body, returns)
         names = [sc.ctx.fresh(p.name) for p in stm.pat]
-        if pieces is None:
+        if pieces is None or not _may_cut(sc, pieces, stm.prov):
             made = outer_only(sc, nest, body, returns, names, stm.prov)
         else:
             made = distribute(sc, nest, body, returns, names, stm.prov, pieces)
         views.update(at for at, own in enumerate(_are_own(sc, made)) if not own)
         bodies.append(Body(tuple(made[0]), tuple(made[1])))
     pat = out_params(sc, widths(nest), returns, wish)
-    because = "The condition is the same for every element of the map, so it is tested once."
-    sc.ctx.settle("flatten/interchange-if", stm.prov, Applied(True, because))
     out: list[Stm] = []
     cond = _guarded(sc, nest, exp.cond, Lit(False, "bool"), out, stm.prov)
     out.append(emit(sc, pat, If(cond, bodies[0], bodies[1]), stm.prov))

@@ -251,7 +251,8 @@ def interchange(sc: Scope, nest: Nest, stm: Stm) -> tuple[Stm, ...] | None:
         f"The operator works element by element, so the {what} of rows becomes a map of "
         f"{what}s over the transposed array."
     )
-    sc.ctx.settle("flatten/interchange-reduce", stm.prov, Applied(True, because))
+    if sc.ctx.settle("flatten/interchange-reduce", stm.prov, Applied(True, because)) is None:
+        return None
     out: list[Stm] = []
     if not is_identity(exp.fn):
         split = split_map(sc, stm)

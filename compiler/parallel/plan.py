@@ -22,6 +22,7 @@ from typing import Literal
 
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
+from compiler.base.remarks import Applied
 from compiler.base.spans import NOWHERE
 from compiler.ir.effects import consumed
 from compiler.ir.nodes import (
@@ -33,8 +34,10 @@ from compiler.ir.nodes import (
     Concat,
     Copy,
     DimSlice,
+    If,
     Index,
     Iota,
+    Loop,
     Operand,
     Param,
     Rearrange,
@@ -104,7 +107,7 @@ class Plan:
         """Whether one parallel statement is all there is: the nest simply goes on."""
         if any(step.kind == "group" for group in self.groups for step in group.steps):
             return False
-        return sum(map(len, self.parallel)) == 1 and not any(g.results for g in self.groups)
+        return sum(map(len, self.parallel)) <= 1 and not any(g.results for g in self.groups)
 
 
 def plan(sc: Scope, nest: Nest, body: Body, returns: tuple[Type, ...]) -> Plan | None:
@@ -269,15 +272,32 @@ class _Scheduler:
                 changes = self.roots.get(array, frozenset((array,))) & self.gone
                 if not changes:
                     self.sc.sources[stm.pat[0].name] = At(array, ())
+                if changes and self.is_regular(stm.pat[0].type):
+                    return stm, "parallel"
                 return stm, "group" if changes else "again"
             case Update():
                 return stm, self.update_kind(stm.pat[0], exp)
             case Concat(arrays):
                 types = [stm.pat[0].type, *(self.sc.types[array] for array in arrays)]
                 return stm, "parallel" if all(map(self.is_regular, types)) else "group"
-        if is_parallel(self.sc, self.nest, stm, self.known):
+        if is_parallel(self.sc, self.nest, stm, self.known) and self.may_interchange(stm):
             return stm, "parallel"
         return stm, "group"
+
+    def may_interchange(self, stm: Stm) -> bool:
+        """Whether a loop or branch around parallelism may go outside the nest."""
+        if isinstance(stm.exp, Loop):
+            rule = "flatten/interchange-loop"
+            because = (
+                "Every element of the map runs the loop equally often, so the loop goes outside "
+                "and each of its iterations runs the map's kernels."
+            )
+        elif isinstance(stm.exp, If):
+            rule = "flatten/interchange-if"
+            because = "The condition is the same for every element of the map: it is tested once."
+        else:
+            return True
+        return self.sc.ctx.settle(rule, stm.prov, Applied(True, because)) is not None
 
     def is_regular(self, type_: Type) -> bool:
         """Whether a value has the same shape at every point of the nest."""
