@@ -35,7 +35,7 @@ from compiler.frontend.check.aliases import (
     without,
 )
 from compiler.frontend.check.aliases import field as field_aliases
-from compiler.frontend.types import Arrow, PrimT, Type
+from compiler.frontend.types import Arrow, PrimT, Record, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,14 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
         for f in d.fresh_fields:
             _must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
         return d.unique
-    return _is_fresh(walk, result, owned)
+    return _may_alias(d.ret) and _is_fresh(walk, result, owned)
+
+
+def _may_alias(type_: Type) -> bool:
+    """Whether a value of this type can share memory with another."""
+    if isinstance(type_, Record):
+        return any(_may_alias(u) for _, u in type_.fields)
+    return not isinstance(type_, (PrimT, Arrow))
 
 
 def _consumes(pat: t.Pat) -> bool:

@@ -74,7 +74,7 @@ def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
         hint: Type | None = None
         if isinstance(want, Arrow):
             hint = subst(want.param, {}, renamed) if renamed else want.param
-        bound = bind_pattern(st, param, hint, st.size_meta)
+        bound = bind_pattern(st, param, hint, st.param_size)
         bounds.append(bound)
         if isinstance(want, Arrow):
             if want.name and isinstance(bound.pat, t.PVar):
@@ -187,7 +187,7 @@ def define(st: State, source: Source, top: bool) -> Made:
         st, source.type_params, params.types, params.sizes, params.open
     )
     _distinct(source)
-    bounds = [bind_pattern(st, p, None, st.size_meta) for p in source.params]
+    bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
     ret = None if source.ret is None else resolve_result(st, source.ret)
     body = st.infer(source.body, None if ret is None else ret.type)
     st.scope.leave(mark)

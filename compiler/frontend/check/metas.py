@@ -79,7 +79,8 @@ class MetaS(Size):
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Size | None = None
         self.start: Size | None = None
-        """For a size of a loop's parameter: the size it has before the loop."""
+        """For a parameter's size, which branches must not settle: the only size that a branch may
+        take it to be. For a loop's parameter, what it is before the loop; otherwise itself."""
         self.level = level
         self.span = span
         self.key = f"?{next(_SERIAL)}"

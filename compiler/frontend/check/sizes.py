@@ -173,6 +173,8 @@ def unify_size(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
 def _bind(meta: MetaS, s: Size) -> bool:
     if type(s) is MetaS:
         s.level = min(s.level, meta.level)
+        if s.start is None and meta.start is not None:
+            s.start = s if meta.start is meta else meta.start
         meta.ref = s
         return True
     if type(s) is SizeOp:

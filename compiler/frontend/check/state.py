@@ -96,6 +96,12 @@ class State:
         inside = [n for n in names_in_type(type_) if born.get(n, -1) >= mark]
         return sorted(inside, key=born.__getitem__)
 
+    def param_size(self, span: Span = NOWHERE) -> MetaS:
+        """The unknown size of a parameter."""
+        meta = MetaS(self.level, span)
+        meta.start = meta
+        return meta
+
     # --- expressions and unification -----------------------------------------------------------
 
     def infer(self, exp: ast.Exp, expected: Type | None = None) -> t.Exp:
