@@ -25,6 +25,7 @@ def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
         ("$W", str(bits)),
         ("$P", prim),
         ("$B", f"uint{bits}_t"),
+        ("$f", "" if prim == "f64" else "f"),
     )
     text = f"{head} {{ {body} }}"
     for key, value in fill:
@@ -81,6 +82,16 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "umul_hi": (
         "$T mul_hi_$P($T a, $T b)",
         "return ($T)(((unsigned __int128)a * b) >> $W);",
+    ),
+    "sinpi": (
+        "$T sinpi_$P($T x)",
+        "$T p = fmod$f(x, 2); "
+        "return fmod$f(p, 1) == 0 ? p * 0 : sin$f(p * ($T)3.141592653589793);",
+    ),
+    "cospi": (
+        "$T cospi_$P($T x)",
+        "$T p = fabs$f(fmod$f(x, 2)); "
+        "return p == ($T)0.5 || p == ($T)1.5 ? 0 : cos$f(p * ($T)3.141592653589793);",
     ),
     "to_bits": ("$B to_bits_$P($T a)", "$B r; __builtin_memcpy(&r, &a, sizeof r); return r;"),
     "from_bits": ("$T from_bits_$P($B a)", "$T r; __builtin_memcpy(&r, &a, sizeof r); return r;"),

@@ -215,7 +215,6 @@ class Scalars:
         if fun in _MATH:
             return self.math_call(_MATH[fun], at, args)
         texts = [self.atom(a) for a in args]
-        wide = "float" if at == "f16" else C_TYPE[at]
         one = "1.0" if at == "f64" else "1.0f"
         match fun:
             case "isnan":
@@ -246,10 +245,19 @@ class Scalars:
                 high = self.mul_hi(at, args[0], args[1])
                 return self.cut(at, f"{high} + {texts[2]}", 9)
         if fun in ("sinpi", "cospi", "tanpi"):
-            inner = f"{_PI[at]} * ({wide}){texts[0]}"
-            return self.named_math(fun[:-2], at, inner)
+            return self.of_pi(fun, at, self.show(args[0]))
         text, _ = self.math_call(fun[:-2], at, args)
         return self.cut(at, f"{text} / {_PI[at]}", 10)
+
+    def of_pi(self, fun: str, at: Prim, arg: str) -> tuple[str, int]:
+        """`sin(pi * x)` and the like, exact at multiples of a half."""
+        wide: Prim = "f32" if at == "f16" else at
+        end = "" if wide == "f64" else "f"
+        self.math.update(f"{name}{end}" for name in ("fmod", "fabs", "sin", "cos"))
+        if fun == "tanpi":
+            text = f"{self.call('sinpi', wide, arg)} / {self.call('cospi', wide, arg)}"
+            return self.cut(at, text, 10)
+        return self.cut(at, self.call(fun, wide, arg), _ATOM)
 
     def math_call(self, name: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
         """A function of the C library at the right width."""

@@ -117,9 +117,10 @@ def fun(name: str, prim: Prim, *args: Any) -> Any:
 
 def fbin(op: str, prim: Prim, a: float, b: float) -> float:
     """A float operator by name."""
-    kind = DTYPE[prim].type
+    kind = DTYPE[prim]
     with np.errstate(all="ignore"):
-        return float(scalar.apply_bin(op, prim, kind(a), kind(b)))
+        # Arrays, as the reference interpreter has them: NumPy's scalars differ in corners.
+        return float(scalar.apply_bin(op, prim, np.array([a], kind), np.array([b], kind))[0])
 
 
 def bits_of(prim: Prim) -> int:

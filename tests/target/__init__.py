@@ -1,0 +1,1 @@
+"""Tests of the imperative IR, the back ends and the runner."""

@@ -1,0 +1,156 @@
+"""The runner process: values, checks with their places, limits, crashes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.text import plain
+from compiler.ir import values
+from compiler.target import runner
+from tests.target.helpers import compiled, needs_cc
+
+pytestmark = needs_cc
+
+
+def code(source: str) -> str:
+    return plain(compiled(source).result("c").text)
+
+
+def test_a_failed_check_in_a_kernel_has_message_values_and_place() -> None:
+    text = code("def main (xs: []i32) (is: []i64) =\n  map (\\i -> xs[i] + 1) is")
+    good, bad = np.arange(5000), np.arange(5000)
+    bad[4321] = 7777
+    xs = np.arange(5000, dtype=np.int32)
+    assert runner.run_c(None, text, "main", [xs, good]).values[0][-1] == 5000
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [xs, bad])
+    assert "7777" in caught.value.message
+    assert "5000" in caught.value.message
+    assert caught.value.span.line == 2
+    assert runner.run_c(None, text, "main", [xs, good]).values[0][0] == 1
+
+
+def test_a_failed_assertion_of_the_host() -> None:
+    text = code("def main (n: i64) (m: i64): i64 = n / m")
+    assert runner.run_c(None, text, "main", [np.int64(-7), np.int64(2)]).values == [-4]
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [np.int64(7), np.int64(0)])
+    assert caught.value.kind == "runtime"
+    assert caught.value.span.line == 1
+
+
+def test_an_endless_loop_ends_at_the_deadline() -> None:
+    text = code("def main (x: i32): i32 = loop x while x != 1 do x * 3 - x * 2")
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [np.int32(5)], deadline_s=0.5)
+    assert caught.value.kind == "timeout"
+    assert runner.run_c(None, text, "main", [np.int32(1)]).values == [1]
+
+
+def test_memory_far_beyond_the_machine() -> None:
+    text = code("def main (n: i64): i64 = let xs = scan (+) 0 (iota n) in xs[n / 2] + xs[n / 3]")
+    for size in (1 << 45, 1 << 61, (1 << 62) + 5):
+        with pytest.raises(RuntimeError_) as caught:
+            runner.run_c(None, text, "main", [np.int64(size)])
+        assert "memory" in caught.value.message
+        assert str(size) in caught.value.message
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [np.int64(1 << 20)], memory_bytes=1 << 20)
+    assert "memory" in caught.value.message
+    assert runner.run_c(None, text, "main", [np.int64(3)]).values == [0 + 1 + 0 + 1]
+
+
+def test_a_crash_is_an_error_and_not_the_end() -> None:
+    text = code("def main (x: i32): i32 = x + 1")
+    broken = text.replace("out[0] =", "*(volatile int *)1 = 2; out[0] =")
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, broken, "main", [np.int32(1)])
+    assert "SIGSEGV" in caught.value.message
+    assert runner.run_c(None, text, "main", [np.int32(1)]).values == [2]
+
+
+@pytest.mark.parametrize(
+    ("entry", "args", "words"),
+    [
+        ("other", ["1i32", "[1i32]"], "main"),
+        ("main", ["1i32"], "2 values"),
+        ("main", ["1i32", "[1i64]"], "i32"),
+        ("main", ["1i32", "[[1i32]]"], "dimension"),
+        ("main", ["[1i32]", "[1i32]"], "scalar"),
+    ],
+)
+def test_inputs_that_do_not_fit(entry: str, args: list[str], words: str) -> None:
+    text = code("def main (x: i32) (ys: []i32): i32 = x + ys[0]")
+    with pytest.raises(UsageError) as caught:
+        runner.run_c(None, text, entry, [values.parse(a)[0] for a in args])
+    assert words in caught.value.message + caught.value.hint
+
+
+def test_shapes_must_agree() -> None:
+    text = code("def main [n] (xs: [n]i32) (ys: [n]i32): i32 = reduce (+) 0 (map2 (*) xs ys)")
+    with pytest.raises((RuntimeError_, UsageError)) as caught:
+        runner.run_c(None, text, "main", [np.arange(3, dtype="i4"), np.arange(4, dtype="i4")])
+    assert "3" in caught.value.message
+    assert "4" in caught.value.message
+
+
+def test_all_types_travel_both_ways() -> None:
+    source = (
+        "def main (a: i8) (b: u16) (c: u64) (d: f16) (e: f64) (f: bool) (xs: [][]u8) (ys: []bool) ="
+        " (f, e, d, c, b, a, map (map (+ 1)) xs, map (\\y -> !y) ys)"
+    )
+    args: list[Any] = [
+        np.int8(-5),
+        np.uint16(65000),
+        np.uint64(2**64 - 3),
+        np.float16(1.5),
+        np.float64(1e300),
+        np.bool_(True),
+        np.arange(6, dtype=np.uint8).reshape(2, 3),
+        np.array([True, False, False]),
+    ]
+    found = runner.run_c(None, code(source), "main", args).values
+    assert [str(v) for v in found[:6]] == ["True", "1e+300", "1.5", str(2**64 - 3), "65000", "-5"]
+    assert [v.dtype for v in found[:6]] == [a.dtype for a in args[5::-1]]
+    np.testing.assert_array_equal(found[6], args[6] + 1)
+    np.testing.assert_array_equal(found[7], ~args[7])
+
+
+def test_empty_arrays_keep_their_shape() -> None:
+    text = code("def main [n] [m] (xs: [n][m]i32): [m][n]i32 = transpose (map (map (+ 1)) xs)")
+    found = runner.run_c(None, text, "main", [np.zeros((0, 4), np.int32)]).values[0]
+    assert found.shape == (4, 0)
+
+
+def test_repeated_runs_start_from_the_same_inputs() -> None:
+    text = code("def main (xs: *[]i32): []i32 = loop xs for i < 3 do xs with [i] = xs[i] + 1")
+    result = runner.run_c(None, text, "main", [np.zeros(5, np.int32)], runs=4)
+    assert list(result.values[0]) == [1, 1, 1, 0, 0]
+    assert len(result.times) == 4
+
+
+def test_peak_memory_counts_inputs_results_and_what_lives_between() -> None:
+    text = code(
+        "def main (xs: []f64): f64 = let ys = scan (+) 0 xs in reduce f64.max 0 (scan (+) 0 ys)"
+    )
+    n = 1 << 20
+    result = runner.run_c(None, text, "main", [np.ones(n)], runs=3)
+    assert 2 * 8 * n <= result.peak_bytes <= 3.2 * 8 * n
+    text = code("def main (xs: []f64): []f64 = loop ys = copy xs for _i < 50i32 do map (+ 1) ys")
+    result = runner.run_c(None, text, "main", [np.ones(n)], runs=2)
+    assert result.values[0][0] == 51
+    assert result.peak_bytes <= 3.2 * 8 * n
+
+
+def test_results_do_not_depend_on_the_number_of_cores() -> None:
+    text = code("def main (xs: []f32): (f32, []f32) = (reduce (+) 0 xs, scan (+) 0 xs)")
+    xs = np.random.default_rng(3).random(1_000_000, dtype=np.float32)
+    one = runner.run_c(None, text, "main", [xs], cores=1).values
+    two = runner.run_c(None, text, "main", [xs], cores=2).values
+    assert one[0] == two[0]
+    np.testing.assert_array_equal(one[1], two[1])
+    assert abs(float(one[0]) / xs.sum(dtype=np.float64) - 1) < 1e-6
