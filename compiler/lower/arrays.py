@@ -25,9 +25,9 @@ from compiler.lower.build import (
     operand,
     show_shape,
 )
-from compiler.lower.control import Control
 from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
+from compiler.lower.loops import Loops
 from compiler.lower.measure import key_of
 
 MINUS_ONE = Lit(-1, "i64")
@@ -65,7 +65,7 @@ def _fold(op: str, lhs: SE, rhs: SE) -> SE:
     return Bin(op, "i64", lhs, rhs)
 
 
-class Arrays(Control):
+class Arrays(Loops):
     """Lowering of the array expressions that are syntax."""
 
     def array_lit(self, e: ty.ArrayLit, hint: Name) -> Value:
