@@ -6,8 +6,7 @@ steps of one thread, so that nothing can meet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.storage.machine import Machine, Place
+from compiler.storage.points import points
 from compiler.storage.trace import Frame, KernelTrace, Point
 
 
@@ -48,7 +48,7 @@ def segred(machine: Machine, stm: Stm, exp: SegRed) -> None:
     folded = sum(len(op.neutral) for op in exp.ops)
     frame = _enter(machine, stm, exp)
     outer, last = _split(machine, exp)
-    for row in product(*outer):
+    for row in points(outer):
         totals = _neutral(machine, exp.ops)
         for at in last:
             totals = _fold(machine, exp, (*row, at), totals)
@@ -68,7 +68,7 @@ def segscan(machine: Machine, stm: Stm, exp: SegScan) -> None:
     folded = sum(len(op.neutral) for op in exp.ops)
     frame = _enter(machine, stm, exp)
     outer, last = _split(machine, exp)
-    for row in product(*outer):
+    for row in points(outer):
         totals = _neutral(machine, exp.ops)
         for at in last:
             point = (*row, at)
@@ -105,13 +105,13 @@ def _targets(machine: Machine, stm: Stm) -> list[Place | None]:
     return [machine.target(p) if isinstance(p.type, Array) else None for p in stm.pat]
 
 
-def _split(machine: Machine, exp: SegOp) -> tuple[list[range], range]:
-    ranges = [range(machine.size(bound)) for _, bound in exp.space.dims]
-    return ranges[:-1], ranges[-1]
+def _split(machine: Machine, exp: SegOp) -> tuple[list[int], range]:
+    sizes = [machine.size(bound) for _, bound in exp.space.dims]
+    return sizes[:-1], range(sizes[-1])
 
 
-def _points(machine: Machine, exp: SegOp) -> product[Point]:
-    return product(*(range(machine.size(bound)) for _, bound in exp.space.dims))
+def _points(machine: Machine, exp: SegOp) -> Iterator[Point]:
+    return points([machine.size(bound) for _, bound in exp.space.dims])
 
 
 def _enter(machine: Machine, stm: Stm, exp: SegOp) -> Frame | None:

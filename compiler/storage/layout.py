@@ -7,7 +7,7 @@ at a limit, and say so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, product
+from itertools import islice
 from typing import Any
 
 from compiler.base.errors import UsageError
@@ -38,6 +38,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms
+from compiler.storage.points import points
 
 Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
@@ -145,8 +146,8 @@ def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMI
     fun, kind = _find(prog, array)
     assert kind.mem is not None
     lmad = _concrete(_definitions(fun).normal_lmad(kind.mem.lmad), values)
-    points = product(*(range(size) for size in lmad.shape))
-    pairs = [{"index": list(at), "cell": lmad.index(*at)} for at in islice(points, limit)]
+    shown = islice(points(lmad.shape), limit)
+    pairs = [{"index": list(at), "cell": lmad.index(*at)} for at in shown]
     normal = [stride * (size - 1) for size, stride in zip(lmad.shape, lmad.strides, strict=True)]
     first = lmad.offset + sum(min(0, reach) for reach in normal)
     return {
@@ -252,7 +253,7 @@ def _touched(
         return {"cell": text, "points": [], "complete": False, "because": because}
     pairs: list[Data] = []
     left = limit
-    for point in product(*(range(bound.evaluate(values)) for bound in bounds)):
+    for point in points([bound.evaluate(values) for bound in bounds]):
         if left <= 0:
             break
         here = lmad.evaluate({**values, **dict(zip(indices, point, strict=True))})
@@ -263,4 +264,4 @@ def _touched(
 
 
 def _cells(lmad: Lmad[int]) -> Iterator[int]:
-    return (lmad.index(*at) for at in product(*(range(size) for size in lmad.shape)))
+    return (lmad.index(*at) for at in points(lmad.shape))
