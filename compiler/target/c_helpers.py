@@ -85,8 +85,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "sinpi": (
         "$T sinpi_$P($T x)",
-        "$T p = fmod$f(x, 2); "
-        "return fmod$f(p, 1) == 0 ? p * 0 : sin$f(p * ($T)3.141592653589793);",
+        "$T p = fmod$f(x, 2); return fmod$f(p, 1) == 0 ? p * 0 : sin$f(p * ($T)3.141592653589793);",
     ),
     "cospi": (
         "$T cospi_$P($T x)",

@@ -31,6 +31,7 @@ from compiler.target.imp_nodes import (
     Stms,
 )
 from compiler.target.index import poly_exp, product
+from compiler.target.interior import Interior, interior
 from compiler.target.sequential import (
     copy_body,
     copy_dims,
@@ -215,14 +216,14 @@ class MapKernels(Statements):
         if not dims:
             self.body(kernel.body, traits)
             return
-        if len(dims) == 1:
-            simd = traits.straight
-            self.parallel(kernel, traits, 1, simd)
+        inside = interior(kernel.body, dims[-1][0], traits.bound) if traits.straight else None
+        if len(dims) == 1 and inside is None:
+            self.parallel(kernel, traits, 1, traits.straight)
             self.loop_over(dims[0])
             self.body(kernel.body, traits)
             self.close()
             return
-        self.pieces(kernel, traits)
+        self.pieces(kernel, traits, inside)
 
     def loop_over(self, dim: tuple[Name, SE], low: str = "0", high: str = "") -> None:
         """The head of a loop over a dimension or a part of it."""
@@ -230,7 +231,7 @@ class MapKernels(Statements):
         end = high or self.show(dim[1])
         self.open(f"for (int64_t {index} = {low}; {index} < {end}; {index}++) {{")
 
-    def pieces(self, kernel: Kernel, traits: Traits) -> None:
+    def pieces(self, kernel: Kernel, traits: Traits, inside: Interior | None) -> None:
         """Several dimensions: the last one is cut into pieces, all others are shared out."""
         *outer, last = kernel.dims
         if not traits.straight:
@@ -250,14 +251,46 @@ class MapKernels(Statements):
             low, high = f"{index}_low", f"{index}_high"
             self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {PIECE}) {{")
             self.line(f"const int64_t {high} = {end} - {low} < {PIECE} ? {end} : {low} + {PIECE};")
-        self.line("#pragma omp simd")
-        self.loop_over(last, *((low, high) if cut else ()))
-        self.body(kernel.body, traits)
-        self.close()
+        else:
+            low, high = "0", end
+        if inside is None:
+            self.simd_loop(last, low, high, kernel.body, traits)
+        else:
+            self.split_loop(kernel, traits, inside, low, high)
         if cut:
             self.close()
         for _ in outer:
             self.close()
+
+    def simd_loop(
+        self, dim: tuple[Name, SE], low: str, high: str, body: Stms, traits: Traits
+    ) -> None:
+        """Independent points in vector registers."""
+        self.line("#pragma omp simd")
+        self.loop_over(dim, low, high)
+        self.body(body, traits)
+        self.close()
+
+    def split_loop(
+        self, kernel: Kernel, traits: Traits, inside: Interior, low: str, high: str
+    ) -> None:
+        """First points, the inside without clamped indices, last points."""
+        last = kernel.dims[-1]
+        first, end = f"{c_name(last[0])}_first", f"{c_name(last[0])}_end"
+        self.line(f"int64_t {first} = {low}, {end} = {high};")
+        for edge in map(self.show, inside.lows):
+            self.line(f"if ({first} < {edge}) {first} = {edge};")
+        for edge in map(self.show, inside.highs):
+            self.line(f"if ({end} > {edge}) {end} = {edge};")
+        self.line(f"if ({first} > {high}) {first} = {high};")
+        self.line(f"if ({end} < {first}) {end} = {first};")
+        self.loop_over(last, low, first)
+        self.body(kernel.body, traits)
+        self.close()
+        self.simd_loop(last, first, end, inside.body, traits)
+        self.loop_over(last, end, high)
+        self.body(kernel.body, traits)
+        self.close()
 
 
 def _ops_assert(kernel: Kernel) -> bool:
