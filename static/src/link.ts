@@ -52,11 +52,17 @@ export class Link {
     return span ? { spans: [span], origin: "source", line: -1 } : null;
   }
 
-  /** Every place that some line of some stage comes from, each once. */
+  /**
+   * Every place that some line of some stage comes from, each once. The syntax tree has one for
+   * each word; the places that a program keeps through the compiler are those of later stages.
+   */
   places(): readonly Span[] {
     if (this.generation !== this.model.generation) {
       const found = new Map<string, Span>();
-      for (const stage of this.model.stages.values()) {
+      const present = this.model.present();
+      const later = present.filter((info) => info.kind !== "syntax");
+      for (const { id } of later.length ? later : present) {
+        const stage = this.model.stages.get(id)!;
         if (stage.stale) continue;
         for (const line of stage.lines) for (const span of line.src) found.set(keyOf(span), span);
       }

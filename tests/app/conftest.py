@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.context import EXTENSION, Parts
+from app.worker import COMMAND
 from tests.app.fake_worker import MANIFEST
 
 FAKE = Path(__file__).parent / "fake_worker.py"
@@ -43,6 +44,14 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
     for app in made:
         parts: Parts = app.extensions[EXTENSION]
         parts.jobs.close()
+
+
+@pytest.fixture
+def real_app(make_app: MakeApp) -> Flask:
+    """An application whose workers are the compiler."""
+    app = make_app(WORKER_COMMAND=COMMAND, WARM=True, COMPILE_SECONDS=60.0)
+    app.config["MANIFEST"] = None
+    return app
 
 
 @pytest.fixture

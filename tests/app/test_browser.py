@@ -4,9 +4,11 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 from werkzeug.serving import make_server
 
@@ -54,7 +56,13 @@ def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
         "-- ==\n\nentry main (xs: []i64) =\n  map (+1) xs\n"
     )
     (folder / "second.fut").write_text("-- Second\n-- Another.\n-- order: 2\n\nentry main = 1\n")
-    app = make_app(EXAMPLES=folder, FRONT_EXAMPLE="first")
+    with serving(make_app(EXAMPLES=folder, FRONT_EXAMPLE="first")) as address:
+        yield address
+
+
+@contextmanager
+def serving(app: Flask) -> Iterator[str]:
+    """Serve an application in a thread; its address."""
     server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -320,3 +328,28 @@ def test_a_server_that_is_gone_is_said_and_nothing_is_lost(page: Page) -> None:
     page.unroute("**/api/**")
     write(page, "entry main = 7\n")
     expect(pane(page)).to_contain_text("entry main = 7 -- fused")
+
+
+def test_the_whole_of_it_with_the_compiler_behind(browser: Browser, real_app: Flask) -> None:
+    real_app.test_client().get("/api/manifest")
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    page = context.new_page()
+    with serving(real_app) as address:
+        page.goto(f"{address}/examples/matrix_multiplication")
+        expect(page.locator(".memory svg").first).to_be_visible()
+        page.locator(".chip", has_text="FUNMEM").click()
+        expect(pane(page)).to_contain_text("alloc(")
+        page.get_by_label("Back end").select_option("ref")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".run-result .value")).to_contain_text("[[1.0f32, 2.0f32, 8.0f32]")
+        page.get_by_role("button", name="Check all stages").click()
+        expect(page.locator(".verdict.good")).to_contain_text("agree")
+        page.get_by_role("tab", name="Versions").click()
+        expect(page.locator(".tree .badge").first).to_have_text("runs")
+        write(page, "entry main (x: i32) = x + y\n")
+        expect(page.locator(".source .problem-text")).to_contain_text("y")
+        expect(page.locator(".chip.stopped")).to_have_text(re.compile("Types"))
+    expect.set_options(timeout=5_000)
+    context.close()

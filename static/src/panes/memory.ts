@@ -149,7 +149,8 @@ export class MemoryPane {
     if (this.sizes.dataset["for"] === signature) return;
     this.sizes.dataset["for"] = signature;
     const reload = debounce(100, () => void this.loadCells());
-    replace(this.sizes, ...array.symbols.map((name) => symbolField(name, this.values[name]!, (value) => {
+    const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
+    replace(this.sizes, ...[...array.symbols].sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
       this.values[name] = value;
       reload();
     })));
@@ -181,12 +182,13 @@ export class MemoryPane {
     const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring: this.colouring };
     const threads = threadNumbers(cells);
     const fixed = shape.slice(0, -2).map((most, k) => Math.min(this.at[k] ?? 0, most - 1));
-    const heading = (title: string, note: string) => h("h2", {}, title, h("span", { class: "quiet" }, note));
+    const figure = (title: string, note: string, picture: SVGElement) => h("figure", {},
+      h("h2", {}, title, h("span", { class: "quiet" }, note)), scrolled(title, picture));
+    const inCells = this.colouring === "thread" ? "the thread of each cell" : "the index in each cell";
     return [tools, ...this.planes(shape, fixed),
-      heading("By index", "each element, and the number of its cell"),
-      scrolled("The array by index", byIndex(grid, array.name, fixed, threads)),
-      heading("In memory", `the cells of ${array.block}, and the index of the element in each`),
-      scrolled("The block by cell", byCell(grid, array.block, threads)),
+      h("div", { class: "figures" },
+        figure("By index", "the cell of each element", byIndex(grid, array.name, fixed, threads)),
+        figure(array.block, inCells, byCell(grid, array.block, threads))),
       ...(this.colouring === "thread" ? [h("p", { class: "quiet" }, `t0, t1, …: points of the kernel, in order; ${this.by}.`)] : [])];
   }
 

@@ -27,7 +27,7 @@ export class RunPane {
   /** The last run of the current text, for permalinks. */
   last: RunRequest | null = null;
   private readonly entry = h("select", { id: "run-entry" });
-  private readonly backend = h("select", { id: "run-backend" });
+  private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
   private readonly fields = h("div", { class: "run-fields" });
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");

@@ -43,13 +43,14 @@ export class SelectionPane {
     const rows = this.model.present().map((info) => {
       const lines = this.model.stages.get(info.id)!.lines;
       const { strong, weak } = linesFor(lines, place);
+      const words = (numbers: readonly number[]) => lines[numbers.find((k) => /\w/.test(lines[k]!.text)) ?? numbers[0]!]!.text.trim();
       const first = strong[0] ?? weak[0];
       const gone = !strong.length && before > 0;
       before = strong.length;
       const what = strong.length
-        ? h("code", {}, lines[strong[0]!]!.text.trim())
+        ? h("code", {}, words(strong))
         : h("span", { class: "quiet" }, weak.length ? "a part of " : gone ? "gone" : "no line of its own",
-          weak.length ? h("code", {}, lines[weak[0]!]!.text.trim()) : null);
+          weak.length ? h("code", {}, words(weak)) : null);
       return h("tr", { class: gone ? "gone" : "" },
         h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(info.id) }, info.title)),
         h("td", { class: "amount" }, strong.length || (first === undefined ? "–" : "·")),

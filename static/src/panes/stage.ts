@@ -63,9 +63,11 @@ export class StagePane {
   }
 
   open(stage: string, compare = this.compare): void {
+    const other = stage !== this.stage;
     this.stage = stage;
     this.compare = compare === stage ? "" : compare;
     this.update();
+    if (other) this.toProgram();
     this.events.changed();
   }
 
@@ -140,6 +142,15 @@ export class StagePane {
       const text = `${sign}${source || ""}`;
       return { text, line: source, ...(kind ? { className: `diff-${kind}` } : {}) };
     });
+  }
+
+  /** Show where the user's own program begins, below what is the same for all programs. */
+  private toProgram(): void {
+    if (this.link.shown) return;
+    const first = this.shown.lines.findIndex((line) => line.src.length);
+    if (first < 0) return;
+    const at = this.view.state.doc.line(first + 1).from;
+    this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 24 }) });
   }
 
   private choices(): void {

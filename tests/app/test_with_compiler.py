@@ -1,0 +1,66 @@
+"""The server with the compiler behind it: the shapes that the page relies on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.gallery import load
+from app.paths import EXAMPLES
+
+(MATMUL,) = [e for e in load(EXAMPLES) if e.name == "matrix_multiplication"]
+
+
+@pytest.fixture
+def ask(real_app: Flask) -> Any:
+    client = real_app.test_client()
+
+    def post(op: str, **body: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = client.post(f"/api/{op}", json=body).get_json()
+        return answer
+
+    post.client = client  # type: ignore[attr-defined]
+    return post
+
+
+def test_all_operations_on_one_program(ask: Any) -> None:
+    source = MATMUL.source
+    stages = [stage["id"] for stage in ask.client.get("/api/manifest").get_json()["stages"]]
+    shown = ask("show", source=source)
+    assert list(shown["stages"]) == stages
+    for stage in shown["stages"].values():
+        assert stage["text"] == "".join(f"{line['text']}\n" for line in stage["lines"])
+        for line in stage["lines"]:
+            assert all(len(span) == 4 for span in line["src"])
+    assert {"kind", "rule", "stage", "src", "because"} <= shown["remarks"][0].keys()
+    (fun,) = ask("memory", source=source, stage="funmem")["functions"]
+    array = next(a for a in fun["arrays"] if a["name"] == fun["kernels"][0]["name"])
+    values = dict.fromkeys(array["symbols"], 3)
+    cells = ask("memory", source=source, stage="funmem", array=array["name"], values=values)
+    assert len(cells["cells"]) == 9
+    assert ask("tuning", source=source)["trees"][0]["trees"][0]["kind"] == "branch"
+    verdicts = ask("validity", source=source, input=MATMUL.input)["stages"]
+    assert all(verdict["valid"] for verdict in verdicts.values())
+    run = ask("run", source=source, backend="ref", sizes={"n": 2, "m": 2, "k": 2}, seed=1)
+    assert run["ok"]
+    assert run["output"].startswith("[[")
+
+
+def test_errors_have_places_and_kinds(ask: Any) -> None:
+    error = ask("check", source="entry main = 1 +\n\nentry other = (2")["error"]
+    assert error["kind"] == "syntax"
+    assert len(error["errors"]) == 2
+    error = ask("show", source="entry main (x: i32) = x + y")["error"]
+    assert error["kind"] == "type"
+    assert error["span"] == [1, 27, 1, 28]
+    assert ask("show", source="entry main (x: i32) = x + y")["stages"].keys() == {"ast"}
+    assert ask("run", source="entry main = 1", entry="other")["error"]["kind"] == "runtime"
+    assert ask("check", source="")["ok"]
+
+
+def test_every_stage_that_an_example_names_is_there(ask: Any) -> None:
+    stages = {stage["id"] for stage in ask.client.get("/api/manifest").get_json()["stages"]}
+    for example in load(Path(EXAMPLES)):
+        for look in example.looks:
+            assert look.stage in stages, example.name
