@@ -77,6 +77,9 @@ def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
         bound = bind_pattern(st, param, hint, st.param_size)
         bounds.append(bound)
         if isinstance(want, Arrow):
+            if want.name and isinstance(bound.pat, t.PWild):
+                pat = t.PVar(bound.pat.type, bound.pat.span, st.fresh(want.name))
+                bound = bounds[-1] = Bound(pat, bound.unique)
             if want.name and isinstance(bound.pat, t.PVar):
                 renamed[want.name] = SizeVar(bound.pat.name)
             want = resolve(want.result)
@@ -358,22 +361,30 @@ def expand(st: State, definition: t.Def) -> t.Def:
             break
         arrow = result
     final = subst(result, {}, renamed)
-    body = _applied(definition.body, tuple(args), final, arrow.ext)
+    inner, call = _renamed_ext(st, arrow.ext, final)
+    body = _applied(definition.body, tuple(args), call, inner)
+    outer, ret = _renamed_ext(st, arrow.ext, final)
     return t.Def(
         definition.name,
         definition.source_name,
         definition.type_params,
         definition.size_params,
         tuple(params),
-        final,
+        ret,
         arrow.unique,
-        (*definition.ext, *arrow.ext),
+        (*definition.ext, *outer),
         body,
         definition.is_entry,
         definition.span,
         definition.attrs,
         arrow.fresh_fields,
     )
+
+
+def _renamed_ext(st: State, ext: tuple[Name, ...], type_: Type) -> tuple[tuple[Name, ...], Type]:
+    """New names for existential sizes, and the type with them."""
+    new = {name: st.fresh(name) for name in ext}
+    return tuple(new.values()), subst(type_, {}, {n: SizeVar(m) for n, m in new.items()})
 
 
 def _applied(body: t.Exp, args: tuple[t.Exp, ...], type_: Type, ext: tuple[Name, ...]) -> t.Exp:
