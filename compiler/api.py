@@ -239,8 +239,13 @@ def memory(
     array: str,
     symbols: Mapping[str, int],
     options: Mapping[str, Any],
+    kernel: str = "",
 ) -> Json:
-    """Blocks and arrays of a memory stage; with `array` also its cells for values of symbols."""
+    """Blocks, arrays and kernels of a memory stage.
+
+    With `array` also its cells, and with `kernel` which points of it touch which cells, for values
+    of symbols.
+    """
     if stage not in MEMORY_STAGES:
         known = ", ".join(MEMORY_STAGES)
         raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
@@ -248,6 +253,8 @@ def memory(
     answer: Json = layout.describe(prog)
     if array:
         answer |= layout.cells(prog, array, symbols)
+    if kernel:
+        answer |= layout.threads(prog, kernel, symbols)
     return {"ok": True, **answer}
 
 

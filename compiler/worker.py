@@ -215,9 +215,8 @@ def _generate(source: str, request: Json, _partial: Partial) -> Json:
 
 def _memory(source: str, request: Json, _partial: Partial) -> Json:
     stage, array = _text(request, "stage", "funmem"), _text(request, "array", "")
-    return api.memory(
-        source, stage, array, _numbers(request, "values"), _object(request, "options")
-    )
+    numbers, kernel = _numbers(request, "values"), _text(request, "kernel", "")
+    return api.memory(source, stage, array, numbers, _object(request, "options"), kernel)
 
 
 def _tuning(source: str, request: Json, _partial: Partial) -> Json:
