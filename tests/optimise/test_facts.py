@@ -66,8 +66,18 @@ def test_minimum_and_maximum_are_split() -> None:
     above = Bin(
         "min", "i64", Bin("+", "i64", Var("i", "i64"), one), Bin("-", "i64", Var("n", "i64"), one)
     )
-    facts.one_of("lo", below)
-    facts.one_of("hi", above)
+    facts.defined("lo", below, 0)
+    facts.defined("hi", above, 0)
     assert facts.within(Var("lo", "i64"), Poly.var("n"))
     assert facts.within(Var("hi", "i64"), Poly.var("n"))
     assert not facts.within(Var("hi", "i64"), Poly.var("n") - 1)
+
+
+def test_a_quotient_is_bounded_by_what_was_divided() -> None:
+    facts = known()
+    half = Bin("//", "i64", Bin("+", "i64", Var("n", "i64"), Lit(1, "i64")), Lit(2, "i64"))
+    facts.defined("h", half, 0)
+    last = Poly.const(2) * (Poly.var("h") - 1)
+    assert facts.non_negative(Poly.var("n") - last - 1)
+    assert facts.non_negative(Poly.const(2) * Poly.var("h") - Poly.var("n"))
+    assert not facts.non_negative(Poly.var("n") - Poly.const(2) * Poly.var("h"))

@@ -89,6 +89,7 @@ _MERGED: dict[tuple[type, type], type] = {
     **{(kind, Map): kind for kind in (Reduce, Scan, Scatter)},
     (Reduce, Reduce): Reduce,
     (Scan, Scan): Scan,
+    (Scatter, Scatter): Scatter,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.base.names import base_of
-from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
+from compiler.ir.nodes import SE, If, Lit, Operand, Param, Scalar, Select, Stm, Var
 from compiler.optimise.dead import has_effects as has_effects
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.state import State
@@ -36,22 +36,34 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
 
 
 def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, ...]]:
-    """`let a, b = if c then (x, y) else (x, z) ==> a is x`; `b = if c then y else z`."""
-    pairs = list(zip(exp.then.results, exp.orelse.results, strict=True))
-    if not any(one == other for one, other in pairs):
-        return exp, stm.pat
+    """`let a, b = if c then (x, y) else (x, z) ==> a is x`; `b = if c then y else z`.
+
+    Two results that are equal to each other on both sides are one as well.
+    """
     kept: list[int] = []
-    for k, (one, other) in enumerate(pairs):
-        said = f"`{base_of(stm.pat[k].name)}` is the same on both sides."
-        if one == other and s.apply("simplify/branch-same", stm.prov, said):
-            s.mask = s.depends(one)
-            s.let(stm.pat[k], one, stm.prov)
+    first: dict[tuple[Operand, Operand], Param] = {}
+    mask = s.mask
+    for k, pair in enumerate(zip(exp.then.results, exp.orelse.results, strict=True)):
+        param = stm.pat[k]
+        same: Operand | None = pair[0] if pair[0] == pair[1] else None
+        said = f"`{base_of(param.name)}` is the same on both sides."
+        if same is None and pair in first:
+            same = _as_operand(first[pair])
+            said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
+        if same is not None and s.apply("simplify/branch-same", stm.prov, said):
+            s.mask = s.depends(same)
+            s.let(param, same, stm.prov)
         else:
             kept.append(k)
-    if len(kept) == len(pairs):
+            first.setdefault(pair, param)
+    s.mask = mask
+    if len(kept) == len(stm.pat):
         return exp, stm.pat
-    s.mask = s.depends(exp.cond)
     return pick(exp, kept), tuple(stm.pat[k] for k in kept)
+
+
+def _as_operand(param: Param) -> Operand:
+    return Var(param.name, param.type.prim) if isinstance(param.type, Scalar) else param.name
 
 
 def pick(exp: If, kept: list[int]) -> If:

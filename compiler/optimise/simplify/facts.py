@@ -86,19 +86,34 @@ class Facts:
         elif cond.at == "i64":
             self._learn_comparison(cond.op, cond.lhs, cond.rhs, truth, depth)
 
-    def one_of(self, name: Name, value: SE) -> None:
-        """Learn that `name` is a minimum, maximum or choice between two polynomials."""
+    def defined(self, name: Name, value: SE, depth: int) -> None:
+        """Learn what a name bound at `depth` is: a minimum, maximum, choice or quotient."""
         match value:
             case Bin("min" | "max" as kind, "i64", lhs, rhs):
                 pass
             case Select(_, lhs, rhs):
                 kind = _EITHER
+            case Bin("/" | "//" as op, "i64", lhs, Lit(by, _)) if by > 1:
+                self._quotient(name, op, lhs, int(by), depth)
+                return
             case _:
                 return
         one, other = self.poly(lhs), self.poly(rhs)
         if one is not None and other is not None:
             self._cases[name] = (kind, one, other)
             self.order.setdefault(name, len(self.order))
+
+    def _quotient(self, name: Name, op: str, number: SE, by: int, depth: int) -> None:
+        """Learn `by * name <= number < by * (name + 1)`."""
+        found = self.poly(number)
+        if found is None or not self.is_bounded(found, depth):
+            return
+        natural = self.non_negative(found, depth)
+        if op == "/" or natural:
+            self._cases[name] = ("quotient", found, Poly.const(by))
+            self.order.setdefault(name, len(self.order))
+        if natural:
+            self.bound(name, Poly.const(0), None, 0)
 
     def _learn_comparison(self, op: str, lhs: SE, rhs: SE, truth: bool, depth: int) -> None:
         op = op if truth else _OPPOSITE[op]
@@ -175,6 +190,8 @@ class Facts:
         rest = poly - factor * Poly.var(name)
         if name in self._cases:
             kind, one, other = self._cases[name]
+            if kind == "quotient":
+                return False, self._without_quotient(factor, rest, one, other, limit)
             helps = {"max": factor, "min": -factor}.get(kind)
             every = helps is None or not self._obviously(helps, limit)
             return every, [factor * one + rest, factor * other + rest]
@@ -200,6 +217,14 @@ class Facts:
                 if least is not None and least >= 0:
                     return True
         return False
+
+    def _without_quotient(
+        self, factor: Poly, rest: Poly, number: Poly, by: Poly, limit: int
+    ) -> list[Poly]:
+        """Lower bounds of `by * (factor * (number / by) + rest)`."""
+        if self._obviously(factor, limit):
+            return [factor * (number - by + 1) + by * rest]
+        return [factor * number + by * rest] if self._obviously(-factor, limit) else []
 
     def decide(self, op: str, lhs: SE, rhs: SE, limit: int = EVERYWHERE) -> bool | None:
         """The truth of an i64 comparison, if it is known."""

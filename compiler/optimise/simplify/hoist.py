@@ -20,11 +20,11 @@ from compiler.optimise.simplify.state import State
 def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     """`loop .. for i < n do (assert c; ..)` ==> `assert (n <= 0 || c); loop ..`, if c has no i.
 
-    `s.mask` is what the check depends on. Answers whether it was moved.
+    Answers whether it was moved.
     """
     if "simplify/hoist" in s.off or not arith.is_total(check.cond):
         return False
-    cond, mask, depth = check.cond, s.mask, s.depth
+    cond, mask, depth = check.cond, s.depends(check.cond), s.depth
     while depth >= max(mask.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
         trips = s.scopes[depth].trips
         if trips is None or s.depends(trips) >> depth:
@@ -40,9 +40,17 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
         return False
     s.rewrites += 1
     s.mask = mask
-    s.append(depth, (), Assert(cond, check.message), s.prov(prov))
+    s.append(depth, (), Assert(cond, _message(s, check, depth)), s.prov(prov))
     s.facts.learn(cond, True, depth)
     return True
+
+
+def _message(s: State, check: Assert, depth: int) -> tuple[str | SE, ...]:
+    """The message without values that are not known outside; they do not matter to the check."""
+    return tuple(
+        part if isinstance(part, str) or not s.depends(part) >> (depth + 1) else ".."
+        for part in check.message
+    )
 
 
 def _none(trips: Poly) -> SE:

@@ -341,7 +341,7 @@ class State:
         self.table.add(se, param.name, depth)
         self.defs[param.name] = se
         if param.type == I64:
-            self.facts.one_of(param.name, se)
+            self.facts.defined(param.name, se, depth)
 
     def emit(
         self,
