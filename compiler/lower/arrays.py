@@ -382,7 +382,7 @@ class Arrays(Loops):
                 continue
             item = self.apart(self.expect(leaf, shape), array)
             if array.name in taken or array.borrowed or is_view:
-                array = self.array(ir.Copy(array.name), array.prim, array.shape, name)
+                array = self.copied(array, name)
             taken.add(array.name)
             exp = ir.Update(array.name, full, operand(item))
             result.append(self.array(exp, array.prim, array.shape, name))
@@ -407,7 +407,7 @@ class Arrays(Loops):
         base = self.base.get(array.name, array.name)
         if self.base.get(leaf.name, leaf.name) != base:
             return leaf
-        return self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape, base_of(leaf.name))
+        return self.copied(leaf)
 
     def rows_of(self, t: Type) -> Type:
         """The type of an array's rows."""

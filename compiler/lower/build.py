@@ -14,6 +14,7 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
+from compiler.base.remarks import Remark
 from compiler.base.spans import NOWHERE, Prov
 from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
@@ -177,7 +178,14 @@ class Builder:
         if not self.careful:
             self.lent.add(self.base.get(leaf.name, leaf.name))
             return leaf
-        return self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape, hint or base_of(leaf.name))
+        return self.copied(leaf, hint)
+
+    def copied(self, array: Arr, hint: Name = "") -> Arr:
+        """A copy of an array that is overwritten while another name for it is alive."""
+        because = "Another name for this array is in use while one of the two is overwritten."
+        self.ctx.remark(Remark("note", "soa/copy", self.prov, because, "", (), self.ctx.stage))
+        hint = hint or base_of(array.name)
+        return self.array(ir.Copy(array.name), array.prim, array.shape, hint)
 
     def bound(self, se: SE, hint: str = "") -> SE:
         """`se` under a name of its own, unless it is a literal or variable."""

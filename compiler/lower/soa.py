@@ -21,208 +21,38 @@ needs once, at its start; other functions take what they need of them as leading
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from compiler.base.context import Ctx
-from compiler.base.errors import CompilerBug
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.effects import aliases, consumed
-from compiler.ir.nodes import I64, SE, Function, Operand, Param, Prog, Stm, Var
+from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.sizes import se_of
 from compiler.ir.walk import all_stms
 from compiler.lower.build import (
     TRUE,
     Arr,
-    Builder,
-    Leaf,
     Shape,
     Value,
     as_params,
     leaf_type,
     operand,
 )
+from compiler.lower.constants import Lowered
+from compiler.lower.invoke import Invoke
 from compiler.lower.leaves import leaves
-from compiler.lower.soacs import Soacs
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A function that calls can refer to.
-
-    Calls pass the constants in `needs` first, then sizes, then for each of `extra` the size of that
-    leaf of the arguments along that dimension, then the arguments' leaves.
-    """
-
-    fun: Function
-    needs: tuple[Name, ...]
-    extra: tuple[tuple[int, int], ...]
-
-
-class Soa(Soacs):
+class Soa(Invoke):
     """Lowers one definition after the other; one instance per definition."""
-
-    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], done: Builder | None) -> None:
-        super().__init__(ctx)
-        self.known = known
-        if done is not None:
-            self.used, self.funs, self.heads = done.used, done.funs, done.heads
-        self.is_entry = False
-        self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
-        self.prologue: list[Stm] = []
-        self.extra: list[tuple[int, int]] = []
-        self.unique_params: frozenset[Name] = frozenset()
-        self.param_names: set[Name] = set()
-        """Parameters, which types of results may mention."""
 
     def lower(self, e: ty.Exp, hint: Name = "") -> Value:
         """The value of `e`; statements that compute it are appended to the open block."""
         return LOWER[type(e)](self, e, hint)
-
-    def apply(self, e: ty.Apply, hint: Name) -> Value:
-        """A call of an intrinsic or of a definition."""
-        fn = e.fn
-        if not isinstance(fn, ty.Var):
-            raise CompilerBug("a call of something without a name", e.span)
-        if fn.name.startswith("intrinsics."):
-            value = self.intrinsic(e, fn, hint)
-        else:
-            value = self.call(e, fn, hint)
-        self.bind_sizes(e.ext, e.type, value)
-        return value
-
-    def call(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-        """A call; sizes go first, and results of unknown size come with their sizes.
-
-        Variables are looked up last: they may be sizes that other arguments bring.
-        """
-        target = self.known[fn.name]
-        lowered = {k: self.lower(a) for k, a in enumerate(e.args) if not isinstance(a, ty.Var)}
-        args = [
-            leaf
-            for k, a in enumerate(e.args)
-            for leaf in (lowered[k] if k in lowered else self.lower(a))
-        ]
-        sizes = tuple(se_of(self.size(s)) for s in fn.size_args)
-        self.prov = (e.span,)
-        given: list[Any] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
-        constants = [p for c in target.needs for p in self.constant_params(c)]
-        mapping: dict[Name, Poly] = {}
-        operands: list[Operand] = [_as_operand(p) for p in constants]
-        heads = target.fun.params[: len(constants)]
-        for param, actual in zip(heads, constants, strict=True):
-            mapping[param.name] = Poly.var(actual.name)
-        for param, leaf in zip(target.fun.params[len(constants) :], given, strict=True):
-            if isinstance(param.type, ir.Array):
-                shape = tuple(p.subst(mapping) for p in param.type.shape)
-                leaf = self.expect(leaf, shape)
-                if param.unique and isinstance(leaf, Arr) and leaf.borrowed:
-                    leaf = self.array(ir.Copy(leaf.name), leaf.prim, leaf.shape)
-            elif param.type == I64:
-                poly = poly_of(leaf)
-                if poly is None:
-                    leaf = self.atom(leaf, param.name and base_of(param.name))
-                    poly = poly_of(leaf)
-                if poly is not None:
-                    mapping[param.name] = poly.subst(self.facts.defined)
-            operands.append(operand(leaf))
-        return self.results(target.fun, tuple(operands), mapping, e, hint)
-
-    def results(
-        self,
-        fun: Function,
-        operands: tuple[Operand, ...],
-        mapping: dict[Name, Poly],
-        e: ty.Apply,
-        hint: Name,
-    ) -> Value:
-        """The statement of a call, with the results' shapes in the caller's names."""
-        ends = [end for _, _, end in leaves(e.type)]
-        extra = len(fun.results) - len(ends)
-        names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
-        names += self.names(hint or "r", ends)
-        pat, value = self.instance_params(fun.results, names, mapping)
-        self.facts.size(*names[:extra])
-        self.emit(pat, ir.Call(fun.name, operands))
-        shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
-        if len(shared) < 2:
-            return value[extra:]
-        return tuple(
-            replace(x, borrowed=True) if isinstance(x, Arr) and p.name in shared else x
-            for x, p in zip(value[extra:], fun.results[extra:], strict=True)
-        )
-
-    def instance_params(
-        self, params: tuple[Param, ...], names: list[Name], mapping: dict[Name, Poly]
-    ) -> tuple[tuple[Param, ...], Value]:
-        """New variables for a function's results; sizes to the left are in scope to the right."""
-        pat: list[Param] = []
-        value: list[Arr | Var] = []
-        for param, name in zip(params, names, strict=True):
-            t = param.type
-            if isinstance(t, ir.Array):
-                t = ir.Array(t.prim, tuple(p.subst(mapping) for p in t.shape))
-                value.append(Arr(name, t.prim, t.shape))
-            elif isinstance(t, ir.Scalar):
-                value.append(Var(name, t.prim))
-                if t == I64:
-                    mapping[param.name] = Poly.var(name)
-            pat.append(Param(name, t))
-        return tuple(pat), tuple(value)
-
-    # --- constants ---------------------------------------------------------------------------
-
-    def constant(self, name: Name) -> Value | None:
-        """The value of a top-level constant, or of a size that comes with one."""
-        if name in self.heads:
-            owner, at = self.heads[name]
-            return (_as_scalar(self.constant_params(owner)[at]),)
-        found = self.needs.get(name)
-        if found is None:
-            target = self.known.get(name)
-            if target is None or target.fun.params[len(self._heads(target)) :]:
-                return None
-            found = self.needs[name] = self._take(name, target)
-        params, value = found
-        extra = len(params) - self.sizes_of(name)
-        return value[len(params) - extra :]
-
-    def sizes_of(self, name: Name) -> int:
-        """How many of a constant's results are sizes of the others."""
-        fun = self.known[name].fun
-        named = {
-            n
-            for p in fun.results
-            if isinstance(p.type, ir.Array)
-            for d in p.type.shape
-            for n in d.names()
-        }
-        return sum(1 for p in fun.results if p.name in named)
-
-    def _heads(self, target: Lowered) -> list[Param]:
-        return [p for c in target.needs for p in self.known[c].fun.results]
-
-    def _take(self, name: Name, target: Lowered) -> tuple[tuple[Param, ...], Value]:
-        """Variables for a constant's results, bound in the prologue of an entry point."""
-        operands = [_as_operand(p) for c in target.needs for p in self.constant_params(c)]
-        mapping: dict[Name, Poly] = {}
-        heads = [p for c in target.needs for p in self.constant_params(c)]
-        for param, actual in zip(target.fun.params, heads, strict=True):
-            mapping[param.name] = Poly.var(actual.name)
-        names = [self.ctx.fresh(base_of(name)) for _ in target.fun.results]
-        pat, value = self.instance_params(target.fun.results, names, mapping)
-        if self.is_entry:
-            self.prologue.append(Stm(pat, ir.Call(target.fun.name, tuple(operands)), self.prov))
-        return pat, value
-
-    def constant_params(self, name: Name) -> tuple[Param, ...]:
-        """The variables that hold a constant's results here."""
-        self.constant(name)
-        return self.needs[name][0]
 
     # --- definitions -------------------------------------------------------------------------
 
@@ -329,7 +159,7 @@ class Soa(Soacs):
         aliased = self.aliased(value)
         if code.unique:
             value = tuple(
-                self.array(ir.Copy(x.name), x.prim, x.shape) if isinstance(x, Arr) and shared else x
+                self.copied(x) if isinstance(x, Arr) and shared else x
                 for x, shared in zip(value, aliased, strict=True)
             )
             aliased = [False] * len(value)
@@ -351,20 +181,6 @@ class Soa(Soacs):
             bool(names - fresh) or (isinstance(x, Arr) and x.borrowed)
             for x, names in zip(value, found, strict=True)
         ]
-
-
-def _size_of(leaf: Leaf, at: int) -> SE:
-    assert isinstance(leaf, Arr)
-    return se_of(leaf.shape[at])
-
-
-def _as_scalar(p: Param) -> Var:
-    assert isinstance(p.type, ir.Scalar)
-    return Var(p.name, p.type.prim)
-
-
-def _as_operand(p: Param) -> Operand:
-    return Var(p.name, p.type.prim) if isinstance(p.type, ir.Scalar) else p.name
 
 
 def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:

@@ -194,7 +194,7 @@ class Soacs(Arrays):
         result: list[Arr] = []
         for a in arrays_of(value):
             if a.borrowed or any(a.name == b.name for b in result):
-                a = self.array(ir.Copy(a.name), a.prim, a.shape)
+                a = self.copied(a)
             result.append(a)
         return tuple(result)
 
