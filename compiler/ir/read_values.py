@@ -185,6 +185,8 @@ class Reader:
             self.fail(f"`{found[0]}` is no integer.")
         value = int(digits, base) * (-1 if sign == "-" else 1)
         low, high = int_range(prim)
+        if prim[0] == "u" and -high <= value < 0:
+            value += high + 1
         if not low <= value <= high:
             self.fail(f"`{found[0]}` is out of the range of {prim}, {low} to {high}.", start)
         self.at = found.end()
@@ -259,7 +261,7 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
     else:
         plain = plain.replace(f"{prim}.", "").replace(prim, "")
     wide = np.float64 if prim[0] == "f" else np.uint64 if prim == "u64" else np.int64
-    if prim == "u64" and "-" in plain:
+    if prim[0] == "u" and "-" in plain:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("error")

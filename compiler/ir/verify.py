@@ -289,7 +289,9 @@ class Checker:
         taken = consumed(exp, self.funs)
         self.no_sharing(stm, taken)
         sources = aliases(stm, self.funs)
-        roots = [self.roots_of(names) for names in sources]
+        # What a branch consumes belongs to the results, also where the other branch returns it.
+        gone = self.roots_of(taken)
+        roots = [self.roots_of(names) - gone for names in sources]
         for name in taken:
             self.consume(name)
         self.bind_params(stm.pat)

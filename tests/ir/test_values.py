@@ -50,6 +50,7 @@ def test_numbers_without_type(array: Any) -> None:
     [
         ("[1,2,3] 4i32", "[1i32, 2i32, 3i32]|4i32"),
         ("-- a comment\n1.5 -- another", "1.5f64"),
+        ("-1u8 [-2u32, 1u32]", "255u8|[4294967294u32, 1u32]"),
         ("0x1F 0xffu8 0b101i8 0xfi16", "31i32|255u8|5i8|15i16"),
         ("1_000i64 1e3f32 2f32", "1000i64|1000.0f32|2.0f32"),
         ("f32.nan -f64.inf f16.inf", "f32.nan|-f64.inf|f16.inf"),

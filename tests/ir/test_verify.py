@@ -156,3 +156,21 @@ entry main (n_1: i64) : (m_2: mem(f32), r_3: [n_1]f32 @ m_2 -> 0 + {(n_1: 1)}) =
         verify(parse(text), "expanded")
     verify(parse(text.replace("alloc(n_1, f32)\n      in", "alloc(4, f32, private)\n      in")
                  .replace("t_7: mem(f32)", "t_7: mem(f32, private)")), "expanded")  # fmt: skip
+
+
+def test_what_one_branch_consumes_may_be_returned_by_the_other() -> None:
+    text = """
+entry main [n_1] (xs_2: *[n_1]i32, c_3: bool) : (r_4: *[n_1]i32) =
+  let (v_5: [n_1]i32) = reshape([n_1], xs_2)
+  let (r_6: [n_1]i32) =
+    if c_3
+    then
+      let (u_7: [n_1]i32) = xs_2 with [0] = 1i32
+      in (u_7)
+    else (v_5)
+  let (w_8: [n_1]i32) = r_6 with [0] = 2i32
+  in (w_8)
+"""
+    verify(parse(text), "soa")
+    with pytest.raises(CompilerBug, match="used after"):
+        verify(parse(text.replace("r_6 with [0]", "v_5 with [0]")), "soa")
