@@ -63,7 +63,7 @@ class Invoke(Constants):
         return self.results(target.fun, tuple(operands), mapping, e, hint)
 
     def argument(self, param: Param, leaf: Leaf, mapping: dict[Name, Poly]) -> Leaf:
-        """An argument as the parameter wants it; `mapping` gives sizes to its left, and gets this one."""
+        """An argument as the parameter wants it; `mapping` has the sizes to its left."""
         if isinstance(leaf, Arr):
             assert isinstance(param.type, ir.Array)
             fitting = self.expect(leaf, tuple(p.subst(mapping) for p in param.type.shape))
