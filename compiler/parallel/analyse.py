@@ -99,6 +99,7 @@ def has_parallelism(
     known = invariant_names(sc, stms, extra)
     found = False
     for stm in stms:
+        sc.note(stm)
         # No shortcut: every operator that is left to one thread has its remark.
         found = is_parallel(sc, nest, stm, known) or found
     return found
@@ -171,12 +172,16 @@ def _is_regular(sc: Scope, stm: Stm, what: str, width: Poly, extra: frozenset[Na
 
 
 def _depends(sc: Scope, name: Name) -> str:
+    """Why a size differs from point to point, in words."""
     made = sc.defs.get(name)
-    if made is not None and not isinstance(made, str):
-        on = sorted({base_of(n) for n in free(made)})
+    if made is not None:
+        on = sorted({base_of(n) for n in free(made) if n not in sc.host})
         if on:
             return f"`{base_of(name)}` depends on {' and '.join(f'`{n}`' for n in on[:3])}"
-    return f"`{base_of(name)}` is computed inside the map"
+    source = sc.resolve(name)
+    if source.index:
+        return f"`{base_of(name)}` is an element of `{base_of(source.array)}`"
+    return f"`{base_of(name)}` is computed inside of the map"
 
 
 def _readable(size: Poly) -> str:

@@ -19,6 +19,7 @@ from compiler.base.spans import Prov
 from compiler.ir.effects import consumed
 from compiler.ir.nodes import (
     SE,
+    SE_NODES,
     Bin,
     Body,
     Conv,
@@ -60,6 +61,8 @@ class MapLevel:
 
 Nest = tuple[MapLevel, ...]
 
+_NO_MEMORY = (Iota, Replicate, *SE_NODES)
+
 
 @dataclass(frozen=True, slots=True)
 class At:
@@ -81,7 +84,7 @@ class Scope:
     sources: dict[Name, At | Stm] = field(default_factory=dict)
     types: dict[Name, Type] = field(default_factory=dict)
     defs: dict[Name, Exp] = field(default_factory=dict)
-    """Definitions of iotas and replicates, which are read without being in memory."""
+    """Definitions of scalars, and of iotas and replicates, which need not be in memory."""
     owned: set[Name] = field(default_factory=set)
     """Arrays that flattening itself has made, or a loop's own: they may be consumed."""
     taken: set[Name] = field(default_factory=set)
@@ -117,7 +120,7 @@ class Scope:
         """Remember types, and definitions that need no memory."""
         for param in stm.pat:
             self.types[param.name] = param.type
-        if isinstance(stm.exp, Iota | Replicate):
+        if isinstance(stm.exp, _NO_MEMORY):
             self.defs[stm.pat[0].name] = stm.exp
 
     def resolve(self, name: Name) -> At:
