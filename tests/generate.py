@@ -53,9 +53,12 @@ class Generated:
 Scope = dict[str, Kind]
 
 
-def program(seed: int, statements: int = 6) -> Generated:
-    """The program of that seed; more statements make it longer."""
-    return _Writer(random.Random(seed)).program(seed, statements)
+def program(seed: int, statements: int = 6, smallest: int = 1) -> Generated:
+    """The program of that seed; more statements make it longer.
+
+    With `smallest=0` arrays may be empty, and a program may fail.
+    """
+    return _Writer(random.Random(seed), smallest).program(seed, statements)
 
 
 def shrunk(seed: int, fails: Callable[[Generated], bool], statements: int = 6) -> Generated:
@@ -70,6 +73,7 @@ def shrunk(seed: int, fails: Callable[[Generated], bool], statements: int = 6) -
 @dataclass
 class _Writer:
     rng: random.Random
+    smallest: int = 1
     lines: list[str] = field(default_factory=list)
     count: int = 0
 
@@ -99,9 +103,9 @@ class _Writer:
         return Generated(seed, source, self.inputs(seed, given))
 
     def inputs(self, seed: int, given: Scope) -> list[Value]:
-        """Values of the parameters, all of small sizes that are at least 1."""
+        """Values of the parameters, of small sizes."""
         rng = np.random.default_rng(seed)
-        sizes = {name: int(rng.integers(1, LARGEST_SIZE)) for name in ("n", "m")}
+        sizes = {name: int(rng.integers(self.smallest, LARGEST_SIZE)) for name in ("n", "m")}
         found: list[Value] = []
         for kind in given.values():
             shape = tuple(sizes[s] for s in kind.shape)
@@ -121,7 +125,7 @@ class _Writer:
     def statement(self, scope: Scope, depth: int, indent: str) -> list[str]:
         """Write a `let` and bring its names into scope."""
         form = self.rng.choice(
-            [self.let_array] * 5
+            [self.let_array] * 6
             + [self.let_scalar] * 2
             + [self.let_pairs, self.let_reduced_pair, self.let_unknown, self.let_pieces]
         )

@@ -108,6 +108,7 @@ class Machine:
         "env",
         "funs",
         "limits",
+        "literals",
         "mask",
         "prov",
         "ranks",
@@ -122,6 +123,7 @@ class Machine:
         self.widths: list[int] = []
         self.mask: Mask = None
         self.limits = limits
+        self.literals: dict[int, Data] = {}
         self.thresholds = thresholds
         self.prov: Prov = ()
         self._steps = 0
@@ -291,14 +293,23 @@ def _var(m: Machine, se: Var) -> Data:
 
 
 def _lit(m: Machine, se: Lit) -> Data:
-    return DTYPE[se.prim].type(se.value)
+    found = m.literals.get(id(se))
+    if found is None:
+        # The program holds on to its nodes, so that their ids stay theirs.
+        found = m.literals[id(se)] = DTYPE[se.prim].type(se.value)
+    return found
 
 
 def _bin(m: Machine, se: Bin) -> Data:
     a, b = m.se(se.lhs), m.se(se.rhs)
-    if se.op in DIVISIONS and se.at in INTS and np.any(m.active(b == 0)):
-        raise m.error("Division by zero.")
+    if se.op in DIVISIONS and se.at in INTS and not (b.ndim == 0 and b):
+        _check_divisor(m, b)
     return bin_function(se.op, se.at)(a, b)
+
+
+def _check_divisor(m: Machine, divisor: Data) -> None:
+    if np.any(m.active(divisor == 0)):
+        raise m.error("Division by zero.")
 
 
 def _un(m: Machine, se: Un) -> Data:
@@ -338,7 +349,10 @@ def _scalar(m: Machine, exp: SE, pat: Sequence[Param]) -> list[Data]:
 
 
 def _assert(m: Machine, exp: Assert, pat: Sequence[Param]) -> list[Data]:
-    bad = m.active(np.logical_not(m.se(exp.cond)))
+    good = m.se(exp.cond)
+    if good.ndim == 0 and good:
+        return []
+    bad = m.active(np.logical_not(good))
     if not np.any(bad):
         return []
     point = np.unravel_index(int(np.argmax(bad)), np.shape(bad))

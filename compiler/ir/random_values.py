@@ -39,7 +39,8 @@ def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
     """
     rng = np.random.default_rng(seed)
     params = [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
-    symbols = {n for p in params if isinstance(p.type, Array) for d in p.type.shape for n in d.names()}
+    shapes = [p.type.shape for p in params if isinstance(p.type, Array)]
+    symbols = {name for shape in shapes for size in shape for name in size.names()}
     symbols |= {p.name for p in fun.params[: fun.implicit]}
     known = {name: sizes.get(base_of(name), DEFAULT_SIZE) for name in sorted(symbols)}
     made: list[Value] = []
