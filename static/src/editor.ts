@@ -10,6 +10,7 @@ import type { Link } from "./link";
 import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
 import { problemMarks, showProblems } from "./problems";
+import { typesAt } from "./types_at";
 import { shared } from "./view";
 import { wrapping } from "./wrap";
 import { FUNCTIONS, KEYWORDS, PRIMS } from "./words";
@@ -79,6 +80,7 @@ export class SourceEditor {
         futhark,
         shared,
         problemMarks,
+        typesAt(this.model, this.link),
         wrapping,
         EditorView.contentAttributes.of({ "aria-label": "Source", spellcheck: "false", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => {

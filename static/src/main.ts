@@ -165,6 +165,8 @@ class Page {
     const { model } = this;
     if (!this.started) return;
     if (model.frozen || location.pathname !== "/") {
+      // From here on this text is the work in progress: what was it until now is kept.
+      if (model.frozen) remember(load<Work>("work")?.source ?? "");
       model.frozen = null;
       model.emit("frozen");
       history.replaceState(null, "", "/");

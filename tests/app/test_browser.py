@@ -176,6 +176,28 @@ def test_a_stages_line_lights_its_place_by_mouse_and_by_keyboard(page: Page) -> 
     expect(page.locator(".source .lit-place")).to_contain_text("map (+1) xs")
 
 
+def test_the_mouse_on_an_expression_shows_its_types(page: Page) -> None:
+    expect(page.locator(".memory svg").nth(1)).to_be_visible()
+    page.locator(".source .cm-line", has_text="map (+1)").hover(position={"x": 40, "y": 8})
+    expect(page.locator(".type-tip")).to_contain_text("map (+1) xs -- typed")
+
+
+def test_what_was_typed_before_opening_a_link_is_kept(page: Page, site: str) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    write(page, "-- my own work\nentry main = 5\n")
+    expect(pane(page)).to_contain_text("entry main = 5 -- fused")
+    answer = page.request.post(f"{site}/api/share", data={"source": SOURCE}).json()
+    page.goto(answer["url"])
+    expect(pane(page)).to_contain_text("map (+1)")
+    write(page, "entry main = 6\n")
+    expect(pane(page)).to_contain_text("entry main = 6 -- fused")
+    page.goto(site)
+    expect(source(page)).to_contain_text("entry main = 6")
+    earlier = page.get_by_label("Example").locator("option", has_text="my own work")
+    page.get_by_label("Example").select_option(earlier.get_attribute("value"))
+    expect(source(page)).to_contain_text("entry main = 5")
+
+
 def test_any_two_stages_as_a_difference(page: Page) -> None:
     pane(page).get_by_label("Compare with").select_option("typed")
     expect(pane(page).locator(".pane-note")).to_contain_text("lines added")
