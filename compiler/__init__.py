@@ -6,6 +6,7 @@
     lower/     typed program -> core: one version per type, no functions as values, no tuples
     optimise/  simplify, fuse
     parallel/  nested parallelism -> kernels; code versions under thresholds
+    prove/     inequalities over sizes, and whether two LMADs meet, with certificates
     storage/   every array gets a block and an index function; no allocation in kernels
     target/    IMP, C, CUDA, and the processes that run them
 

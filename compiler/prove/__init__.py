@@ -1,0 +1,13 @@
+"""Questions about sizes and places: is `p >= 0`; do two LMADs ever share a cell.
+
+    facts.py        what is assumed, and points that meet the assumptions
+    inequality.py   proves `p >= 0`: a sum of products of facts
+    constant.py     decides LMADs of numbers exactly
+    problem.py      two LMADs as one equation (difference form), and its lossless rewritings
+    disjoint.py     proves that the equation has no solution, finds one, or says what is missing
+    certificate.py  what a proof looks like
+    checker.py      accepts a proof or not; shares nothing with the search but the polynomials
+    notation.py     problems and answers as JSON
+
+The method is that of `docs/proving.md`. A success is a certificate that the checker has accepted.
+"""

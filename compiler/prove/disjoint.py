@@ -1,0 +1,401 @@
+"""Whether two LMADs ever share a cell: a proof that they do not, a point where they do, or why not.
+
+After rewriting without loss, pivot on a divisor `g` of some strides: `g*w + rest = 0`, where the
+bounds of the rest leave few values to `w`; for each of them, either the multiple cannot be that
+value, or the rest cannot make up for it. Both are smaller problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from compiler.ir.lmad import Lmad
+from compiler.ir.poly import Poly
+from compiler.prove import checker, constant
+from compiler.prove.certificate import (
+    Absurd,
+    Apart,
+    Case,
+    Dim,
+    Flip,
+    Join,
+    Pivot,
+    Proof,
+    Relax,
+    Signs,
+    Split,
+    Sum,
+    Tidy,
+)
+from compiler.prove.divide import divide, exact, pivots
+from compiler.prove.facts import Facts, Point
+from compiler.prove.inequality import Prover
+from compiler.prove.problem import Problem, difference, flipped, joined, tidy
+
+NODES = 160
+"""Problems looked at for one pair before the search is given up."""
+DEPTH = 7
+WIDEST = 4
+"""How many values a pivot's multiple may have."""
+SMALL_SEARCH = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Disjoint:
+    """No cell is shared; `proof` has been accepted by the checker."""
+
+    problem: Problem
+    facts: Facts
+    proof: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Both hold `cell` at this point, at these indices."""
+
+    point: Point
+    cell: int
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither was found; `missing >= 0` could not be proved, if there is one such."""
+
+    reason: str
+    missing: Poly | None
+
+
+Verdict = Disjoint | Overlap | Unknown
+SignOf = Callable[[Poly], "tuple[int, Sum] | None"]
+
+
+def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
+    """The verdict for two LMADs under assumptions."""
+    problem, known = difference(first, second, facts)
+    found = _overlap(first, second, known)
+    if found is not None:
+        return found
+    search = _Search()
+    proof = search.solve(problem, Prover(known), 0)
+    if proof is not None:
+        if checker.accepts(proof, problem.offset, problem.dims, known.bounds):
+            return Disjoint(problem, known, proof)
+        return Unknown("The proof that was found is not accepted by the checker.", None)
+    missing = search.missing
+    if missing is not None:
+        return Unknown(f"Could not prove {missing} >= 0.", missing)
+    if not known.points:
+        return Unknown("No values were found that meet the assumptions.", None)
+    return Unknown("No way to tell the two sets apart was found.", None)
+
+
+def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:
+    """A shared cell at one of the facts' points."""
+    for point in facts.points:
+        full = facts.complete(point)
+        if not (first.names() | second.names()) <= full.keys():
+            return None
+        left, right = first.evaluate(full), second.evaluate(full)
+        try:
+            met = constant.meet(
+                (left.offset, [(d.size, d.stride) for d in left.dims]),
+                (right.offset, [(d.size, d.stride) for d in right.dims]),
+            )
+        except constant.TooHard:
+            continue
+        if met is not None:
+            return Overlap(full, met[0], tuple(met[1]), tuple(met[2]))
+    return None
+
+
+class _Search:
+    """The search for a proof of one pair."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.missing: Poly | None = None
+
+    def solve(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """A proof that the equation has no solution, or None."""
+        self.nodes += 1
+        if self.nodes > NODES or depth > DEPTH:
+            return None
+        if not prover.facts.points:
+            absurd = prover.nonnegative(Poly.const(-1)) or _absurd(prover)
+            if absurd is not None:
+                return Absurd(absurd)
+        return self._rewritten(tidy(problem), prover, depth)
+
+    def _rewritten(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """Flip and join as long as possible, then tell apart, then pivot. The result is tidied."""
+        steps: list[Callable[[Proof], Proof]] = [Tidy]
+        signs: dict[Poly, tuple[int, Sum] | None] = {}
+
+        def sign(stride: Poly) -> tuple[int, Sum] | None:
+            if stride not in signs:
+                signs[stride] = _sign(stride, prover)
+            return signs[stride]
+
+        changed = True
+        while changed:
+            changed = False
+            for k, dim in enumerate(problem.dims):
+                found = sign(dim.stride)
+                if found is not None and found[0] < 0:
+                    dims = list(problem.dims)
+                    dims[k] = flipped(dim)
+                    problem = Problem(problem.offset, tuple(dims))
+                    steps.append(partial(Flip, k))
+                    changed = True
+            step = self._join(problem, prover)
+            if step is not None:
+                problem = tidy(joined(problem, *step[:3]))
+                steps += [partial(Join, *step), Tidy]
+                changed = True
+        core = self._core(problem, prover, sign, depth)
+        if core is None:
+            return None
+        for step_of in reversed(steps):
+            core = step_of(core)
+        return core
+
+    def _join(self, problem: Problem, prover: Prover) -> tuple[int, int, Poly, Sum, Sum] | None:
+        for outer, far in enumerate(problem.dims):
+            for inner, near in enumerate(problem.dims):
+                if outer == inner or len(near.stride.terms) > len(far.stride.terms) + 2:
+                    continue
+                factor = exact(far.stride, near.stride)
+                if factor is None or not factor.terms:
+                    continue
+                covers = prover.nonnegative(near.high - near.low + 1 - factor)
+                if covers is None:
+                    continue
+                positive = prover.nonnegative(factor)
+                if positive is not None:
+                    return outer, inner, factor, positive, covers
+        return None
+
+    def _core(self, problem: Problem, prover: Prover, sign: SignOf, depth: int) -> Proof | None:
+        signs = [sign(d.stride) for d in problem.dims]
+        if all(s is not None for s in signs):
+            known = Signs(tuple(s for s in signs if s is not None))
+            low, high = extremes(problem.dims, known)
+            above = prover.nonnegative(problem.offset + low - 1)
+            if above is not None:
+                return Apart(1, known, above)
+            below = prover.nonnegative(-(problem.offset + high) - 1)
+            if below is not None:
+                return Apart(-1, known, below)
+            if prover.missing is not None and depth == 0:
+                self.missing = prover.missing
+        if not problem.dims:
+            return self._split(problem, prover, depth)
+        for divisor in pivots(problem):
+            proof = self._pivot(problem, divisor, prover, sign, depth)
+            if proof is not None:
+                return proof
+        return self._relax(problem, prover, depth) or self._split(problem, prover, depth)
+
+    def _pivot(
+        self, problem: Problem, divisor: Poly, prover: Prover, sign: SignOf, depth: int
+    ) -> Proof | None:
+        positive = prover.nonnegative(divisor - 1)
+        if positive is None:
+            return None
+        quotients = [exact(d.stride, divisor) for d in problem.dims]
+        members = tuple(k for k, q in enumerate(quotients) if q is not None)
+        others = [d for d, q in zip(problem.dims, quotients, strict=True) if q is None]
+        found = [sign(d.stride) for d in others]
+        if any(s is None for s in found):
+            return None
+        signs = Signs(tuple(s for s in found if s is not None))
+        low, high = extremes(others, signs)
+        quotient, remainder = divide(problem.offset, divisor)
+        for shift in (0, 1, -1):
+            ends = self._range(divisor, remainder - divisor * shift, low, high, prover)
+            if ends is not None:
+                proof = self._cases(
+                    problem, divisor, positive, members, quotient + shift,
+                    remainder - divisor * shift, signs, ends, prover, depth,
+                )  # fmt: skip
+                if proof is not None:
+                    return proof
+                break
+        return None
+
+    def _range(
+        self, divisor: Poly, remainder: Poly, low: Poly, high: Poly, prover: Prover
+    ) -> tuple[int, int, Sum, Sum] | None:
+        """The values that `w` can have: `divisor*w + remainder + rest = 0`."""
+        last = None
+        for value in (0, -1, 1, -2, 2, 3):
+            # w <= value, since w = value + 1 already makes the sum positive
+            above = prover.nonnegative(divisor * (value + 1) + remainder + low - 1)
+            if above is not None and (last is None or value < last[0]):
+                last = (value, above)
+                if value <= 0:
+                    lower = prover.nonnegative(divisor * value + remainder + low - 1)
+                    if lower is None:
+                        break
+        if last is None:
+            return None
+        first = None
+        for value in (0, 1, -1, 2, -2, -3):
+            below = prover.nonnegative(-(divisor * (value - 1)) - remainder - high - 1)
+            if below is not None and (first is None or value > first[0]):
+                first = (value, below)
+                if value >= 0:
+                    upper = prover.nonnegative(-(divisor * value) - remainder - high - 1)
+                    if upper is None:
+                        break
+        if first is None or last[0] - first[0] >= WIDEST:
+            return None
+        return first[0], last[0], first[1], last[1]
+
+    def _cases(
+        self,
+        problem: Problem,
+        divisor: Poly,
+        positive: Sum,
+        members: tuple[int, ...],
+        quotient: Poly,
+        remainder: Poly,
+        signs: Signs,
+        ends: tuple[int, int, Sum, Sum],
+        prover: Prover,
+        depth: int,
+    ) -> Proof | None:
+        first, last, from_below, from_above = ends
+        inside = [divided(problem.dims[k], divisor) for k in members]
+        outside = [d for k, d in enumerate(problem.dims) if k not in members]
+        cases: list[Case] = []
+        for value in range(first, last + 1):
+            case = self._case(
+                value, quotient, inside, divisor * value + remainder, outside, signs, prover, depth
+            )
+            if case is None:
+                return None
+            cases.append(case)
+        return Pivot(
+            divisor, positive, members, quotient, remainder, signs, first, last, from_below,
+            from_above, tuple(cases),
+        )  # fmt: skip
+
+    def _case(
+        self,
+        value: int,
+        quotient: Poly,
+        inside: list[Dim],
+        left_over: Poly,
+        outside: list[Dim],
+        outside_signs: Signs,
+        prover: Prover,
+        depth: int,
+    ) -> Case | None:
+        rest_facts = lent(left_over, outside, outside_signs)
+        multiple = Problem(quotient - value, tuple(inside))
+        proof = self.solve(multiple, _extended(prover, rest_facts), depth + 1)
+        if proof is not None:
+            return Case(value, True, outside_signs, proof)
+        found = [_sign(d.stride, prover) for d in inside]
+        known = Signs(tuple(s for s in found if s is not None))
+        if len(known.signs) < len(inside):
+            known = Signs(())
+            facts: tuple[Poly, ...] = ()
+        else:
+            facts = lent(quotient - value, inside, known)
+        proof = self.solve(Problem(left_over, tuple(outside)), _extended(prover, facts), depth + 1)
+        return None if proof is None else Case(value, False, known, proof)
+
+    def _relax(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """A stride that is nearly a multiple of another: count the two parts independently."""
+        for k, dim in enumerate(problem.dims):
+            for other in problem.dims:
+                if other.stride == dim.stride or not other.stride.names():
+                    continue
+                quotient, remainder = divide(dim.stride, other.stride)
+                if not quotient.terms or not remainder.terms:
+                    continue
+                first, second = dim.stride - remainder, remainder
+                dims = list(problem.dims)
+                dims[k : k + 1] = [Dim(first, dim.low, dim.high), Dim(second, dim.low, dim.high)]
+                relaxed = Problem(problem.offset, tuple(dims))
+                proof = self.solve(relaxed, prover, depth + 2)
+                if proof is not None:
+                    return Relax(k, first, second, proof)
+        return None
+
+    def _split(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """Two cases by the sign of something that the offset is made of."""
+        if depth > 3:
+            return None
+        for term in _split_terms(problem, prover):
+            yes = self.solve(problem, _extended(prover, (term,)), depth + 2)
+            if yes is None:
+                continue
+            no = self.solve(problem, _extended(prover, (-term - 1,)), depth + 2)
+            if no is not None:
+                return Split(term, yes, no)
+        return None
+
+
+def extremes(dims: list[Dim] | tuple[Dim, ...], signs: Signs) -> tuple[Poly, Poly]:
+    """The smallest and the largest value of a sum of dimensions."""
+    low, high = Poly.const(0), Poly.const(0)
+    for dim, (sign, _) in zip(dims, signs.signs, strict=True):
+        ends = dim.stride * dim.low, dim.stride * dim.high
+        low, high = low + ends[sign < 0], high + ends[sign > 0]
+    return low, high
+
+
+def lent(offset: Poly, dims: list[Dim], signs: Signs) -> tuple[Poly, ...]:
+    """What follows from `offset + sum of dims = 0` being solvable: the range holds 0."""
+    low, high = extremes(dims, signs)
+    return -(offset + low), offset + high
+
+
+def divided(dim: Dim, divisor: Poly) -> Dim:
+    """The dimension with its stride divided."""
+    quotient = exact(dim.stride, divisor)
+    assert quotient is not None
+    return Dim(quotient, dim.low, dim.high)
+
+
+def _extended(prover: Prover, facts: tuple[Poly, ...]) -> Prover:
+    more = prover.facts.with_bounds(*facts)
+    return prover if more is prover.facts else Prover(more)
+
+
+def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
+    up = prover.nonnegative(stride)
+    if up is not None:
+        return 1, up
+    down = prover.nonnegative(-stride)
+    return None if down is None else (-1, down)
+
+
+def _absurd(prover: Prover) -> Sum | None:
+    """A fact whose opposite can be proved strictly from the others."""
+    for fact in prover.facts.bounds[-3:]:
+        others = Facts(tuple(b for b in prover.facts.bounds if b != fact), prover.facts.equalities)
+        against = Prover(others).nonnegative(-fact - 1)
+        if against is not None:
+            terms = (*against.terms, (against.scale, (fact,)))
+            return Sum(Poly.const(-1), against.scale, terms)
+    return None
+
+
+def _split_terms(problem: Problem, prover: Prover) -> list[Poly]:
+    """Differences of names that are not ordered yet, from the offset."""
+    found = []
+    names = sorted(problem.offset.names())
+    for i, left in enumerate(names):
+        for right in names[i + 1 :]:
+            term = Poly.var(left) - Poly.var(right)
+            if prover.nonnegative(term) is None and prover.nonnegative(-term - 1) is None:
+                found.append(term)
+    return found[:4]

@@ -1,0 +1,138 @@
+"""What is assumed: polynomials that are not negative, and equalities used as substitutions.
+
+A set of facts carries points that meet all of them. Most questions that a prover is asked are
+false, and a point that refutes one costs microseconds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from compiler.base.names import Name
+from compiler.ir.poly import Poly
+
+POINTS = 24
+TRIES = 60
+_STEPS = (0, 0, 0, 1, 1, 2, 3, 5, 9)
+
+Point = dict[Name, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`bounds` are all >= 0, in terms of names that no equality defines.
+
+    `points` meet all bounds; names that occur in no bound have a value there too if they were
+    listed. Few points, or none, may mean that the facts contradict each other.
+    """
+
+    bounds: tuple[Poly, ...]
+    equalities: Mapping[Name, Poly] = field(default_factory=dict)
+    points: tuple[Point, ...] = ()
+
+    @staticmethod
+    def of(
+        bounds: Iterable[Poly],
+        equalities: Mapping[Name, Poly] | None = None,
+        names: Iterable[Name] = (),
+    ) -> Facts:
+        """Facts with fresh points over all names in them and in `names`."""
+        solved = _solved(equalities or {})
+        normal = tuple(dict.fromkeys(b.subst(solved) for b in bounds))
+        normal = tuple(b for b in normal if b.constant is None or b.constant < 0)
+        free = {n for b in normal for n in b.names()} | {n for n in names if n not in solved}
+        for poly in solved.values():
+            free |= poly.names()
+        return Facts(normal, solved, _points(normal, sorted(free)))
+
+    def normal(self, poly: Poly) -> Poly:
+        """`poly` with the equalities substituted."""
+        return poly.subst(self.equalities) if self.equalities else poly
+
+    def with_bounds(self, *more: Poly) -> Facts:
+        """These facts and more; the points are those that still fit."""
+        new = tuple(
+            b for b in more if b not in self.bounds and (b.constant is None or b.constant < 0)
+        )
+        if not new:
+            return self
+        fitting = tuple(p for p in self.points if all(b.evaluate(p) >= 0 for b in new))
+        return Facts((*self.bounds, *new), self.equalities, fitting)
+
+    def refutes(self, poly: Poly) -> bool:
+        """Whether `poly >= 0` is false at one of the points."""
+        return any(poly.evaluate(point) < 0 for point in self.points)
+
+    def complete(self, point: Point) -> Point:
+        """A point with the values of the names that equalities define."""
+        return {**point, **{name: poly.evaluate(point) for name, poly in self.equalities.items()}}
+
+
+def _solved(equalities: Mapping[Name, Poly]) -> dict[Name, Poly]:
+    """Equalities whose right sides mention no name that one of them defines."""
+    solved = dict(equalities)
+    for _ in range(len(solved)):
+        again = {name: poly.subst(solved) for name, poly in solved.items()}
+        if again == solved:
+            break
+        solved = again
+    return {name: poly for name, poly in solved.items() if name not in poly.names()}
+
+
+def _points(bounds: tuple[Poly, ...], names: list[Name]) -> tuple[Point, ...]:
+    rng = random.Random(7)
+    found: dict[tuple[int, ...], Point] = {}
+    order = sorted(names, key=lambda name: sum(name in b.names() for b in bounds))
+    touching = {name: [b for b in bounds if name in b.names()] for name in names}
+    for attempt in range(TRIES * 4):
+        if len(found) >= POINTS:
+            break
+        if attempt:
+            rng.shuffle(order)
+        point = _point(order, touching, rng)
+        if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
+            found[tuple(point[n] for n in names)] = point
+        if attempt >= TRIES and not found:
+            break
+    return tuple(found.values())
+
+
+def _point(
+    order: list[Name], touching: Mapping[Name, list[Poly]], rng: random.Random
+) -> Point | None:
+    """Values one by one, each within the bounds that are linear in it and otherwise known."""
+    point: Point = {}
+    for name in order:
+        low: int | None = None
+        high: int | None = None
+        for bound in touching[name]:
+            if bound.degree(name) != 1:
+                continue
+            slope_poly = bound.coefficient(name)
+            rest_poly = bound - slope_poly * Poly.var(name)
+            if not (slope_poly.names() | rest_poly.names()) <= point.keys():
+                continue
+            slope, rest = slope_poly.evaluate(point), rest_poly.evaluate(point)
+            if slope > 0:
+                edge = -(rest // slope)
+                low = edge if low is None else max(low, edge)
+            elif slope < 0:
+                edge = rest // -slope
+                high = edge if high is None else min(high, edge)
+            elif rest < 0:
+                return None
+        step = rng.choice(_STEPS)
+        if low is not None:
+            value = low + step if high is None else min(low + step, high)
+            if high is not None and value < low:
+                return None
+            if high is not None and step == 9:
+                value = high
+        elif high is not None:
+            value = high - step
+        else:
+            value = rng.randint(-4, 12)
+        point[name] = value
+    return point

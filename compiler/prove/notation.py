@@ -1,0 +1,145 @@
+"""Problems as JSON: polynomials as text, assumptions by kind (`docs/proving.md` has the notation).
+
+Floor division `a // b` stands for a name of its own, `d`, with the facts `0 <= a - b*d <= b - 1`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.base.errors import UsageError
+from compiler.base.names import Name
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.poly import Poly
+from compiler.prove.facts import Facts
+
+_KEYS = (
+    "nonnegative",
+    "equalities",
+    "upper_bounds_exclusive",
+    "lower_bounds_exclusive",
+    "other",
+)
+
+
+class Reader:
+    """Reads polynomials; what they need beside them gathers in `bounds`."""
+
+    def __init__(self) -> None:
+        self.bounds: list[Poly] = []
+        self.names: set[Name] = set()
+        self.quotients: dict[tuple[Poly, Poly], Name] = {}
+
+    def poly(self, text: object) -> Poly:
+        """The polynomial that a text (or a number) denotes. Raises UsageError."""
+        if isinstance(text, int) and not isinstance(text, bool):
+            return Poly.const(text)
+        if not isinstance(text, str):
+            raise UsageError(f"A polynomial is text or a whole number, not {text!r}.")
+        try:
+            tree = ast.parse(text.strip(), mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise UsageError(f"`{text}` is not a polynomial.") from None
+        return self._of(tree.body, text)
+
+    def _of(self, node: ast.expr, text: str) -> Poly:
+        match node:
+            case ast.Constant(value=int(value)) if not isinstance(value, bool):
+                return Poly.const(value)
+            case ast.Name(id=name):
+                self.names.add(name)
+                return Poly.var(name)
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return -self._of(inner, text)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return self._binary(self._of(left, text), operator, self._of(right, text), text)
+        raise UsageError(
+            f"`{text}` is not a polynomial.",
+            hint="Polynomials are made of whole numbers, names, + - * // and parentheses.",
+        )
+
+    def _binary(self, left: Poly, operator: ast.operator, right: Poly, text: str) -> Poly:
+        match operator:
+            case ast.Add():
+                return left + right
+            case ast.Sub():
+                return left - right
+            case ast.Mult():
+                return left * right
+            case ast.Pow() if right.constant is not None and 0 <= right.constant <= 16:
+                return left**right.constant
+            case ast.FloorDiv():
+                return self._quotient(left, right)
+        raise UsageError(f"`{text}` has an operator that polynomials do not have.")
+
+    def _quotient(self, dividend: Poly, divisor: Poly) -> Poly:
+        if divisor.constant == 0:
+            raise UsageError("Division by zero.")
+        key = dividend, divisor
+        if key not in self.quotients:
+            name = f"quotient_{len(self.quotients)}"
+            self.quotients[key] = name
+            self.names.add(name)
+            rest = dividend - divisor * Poly.var(name)
+            self.bounds += [Poly.var(name), divisor - 1, rest, divisor - 1 - rest]
+        return Poly.var(self.quotients[key])
+
+    def lmad(self, data: object) -> Lmad[Poly]:
+        """`{"offset": .., "dims": [[size, stride], ..]}`."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("dims"), list):
+            raise UsageError('An LMAD is {"offset": .., "dims": [[size, stride], ..]}.')
+        dims = []
+        for pair in data["dims"]:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise UsageError("A dimension of an LMAD is [size, stride].")
+            dims.append(Dim(self.poly(pair[0]), self.poly(pair[1])))
+        return Lmad(self.poly(data.get("offset", 0)), tuple(dims))
+
+
+def facts_of(reader: Reader, assumptions: Mapping[str, Any]) -> Facts:
+    """Assumptions as facts, with everything that the reader has gathered."""
+    for key in assumptions:
+        if key not in _KEYS:
+            known = ", ".join(_KEYS)
+            raise UsageError(f"There is no kind of assumption `{key}`.", hint=f"There are {known}.")
+    bounds: list[Poly] = [reader.poly(name) for name in assumptions.get("nonnegative", ())]
+    equalities: dict[Name, Poly] = {}
+    for text in assumptions.get("equalities", ()):
+        left, _, right = str(text).partition("=")
+        name = reader.poly(left).as_name
+        if name is None or not right:
+            raise UsageError(f"`{text}` is not of the form `name = polynomial`.")
+        equalities[name] = reader.poly(right)
+    for name, limit in assumptions.get("upper_bounds_exclusive", {}).items():
+        bounds.append(reader.poly(limit) - reader.poly(name) - 1)
+    for name, limit in assumptions.get("lower_bounds_exclusive", {}).items():
+        bounds.append(reader.poly(name) - reader.poly(limit) - 1)
+    for text in assumptions.get("other", ()):
+        bounds += _relation(reader, str(text), equalities)
+    return Facts.of([*bounds, *reader.bounds], equalities, reader.names)
+
+
+def _relation(reader: Reader, text: str, equalities: dict[Name, Poly]) -> list[Poly]:
+    for operator in ("<=", ">=", "==", "<", ">"):
+        left, found, right = text.partition(operator)
+        if not found:
+            continue
+        difference = reader.poly(right) - reader.poly(left)
+        match operator:
+            case "<=":
+                return [difference]
+            case ">=":
+                return [-difference]
+            case "<":
+                return [difference - 1]
+            case ">":
+                return [-difference - 1]
+            case _:
+                name = reader.poly(left).as_name
+                if name is not None and name not in equalities:
+                    equalities[name] = reader.poly(right)
+                    return []
+                return [difference, -difference]
+    raise UsageError(f"`{text}` is no relation.", hint="Use <, <=, ==, >= or >.")
