@@ -51,6 +51,8 @@ def lookup(st: State, name: ast.QualName, span: Span) -> Value:
             path = ".".join(name[:-1])
             hint = did_you_mean(path, st.scope.modules)
             raise TypeError_(f"Unknown module `{path}`.", span, hint)
+        if module.wrong:
+            raise Silent("", span)
         value = in_module(module, name[-1])
         if value is None:
             known = [*module.values, *(member_names(module.prim) if module.prim else [])]

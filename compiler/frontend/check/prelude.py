@@ -52,6 +52,7 @@ class Prelude:
 
     values: dict[str, Value] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)
+    module_types: dict[str, object] = field(default_factory=dict)
     defs: dict[Name, t.Def] = field(default_factory=dict)
     uses: dict[Name, tuple[Name, ...]] = field(default_factory=dict)
 
@@ -60,6 +61,7 @@ class Prelude:
         scope = Scope()
         scope.values = dict(self.values)
         scope.modules = dict(self.modules)
+        scope.module_types = dict(self.module_types)
         return scope
 
     def reachable(self, roots: set[Name]) -> list[t.Def]:
@@ -131,7 +133,7 @@ def build() -> Prelude:
     """
     prelude = Prelude()
     st = State(Ctx(names=PreludeNames()), table=TABLE)
-    modules: dict[Prim, Module] = {p: Module(prim=p) for p in PRIMS}
+    modules: dict[Prim, Module] = {p: _prim_module(p) for p in PRIMS}
     for prim, module in modules.items():
         st.scope.bind_module(prim, module)
     st.scope.bind_module("intrinsics", _intrinsics(st))
@@ -142,7 +144,16 @@ def build() -> Prelude:
     for prim in NUMBERS:
         _check_members(prelude, out, prim, modules)
     prelude.modules = {p: modules[p] for p in PRIMS}
+    _check_file(prelude, out, "modules/types")
+    prelude.module_types = dict(st.scope.module_types)
     return prelude
+
+
+def _prim_module(prim: Prim) -> Module:
+    types = {"t": Abbreviation((), PRIM_T[prim])}
+    if prim in FLOATS:
+        types["int_t"] = Abbreviation((), PRIM_T[BITS_OF[prim]])
+    return Module(prim=prim, types=types)
 
 
 def _check_file(prelude: Prelude, out: Checked, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A program's declarations, in order: definitions, type abbreviations, modules."""
+"""A program's declarations, in order: definitions, types, modules."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check import modules
+from compiler.frontend.check.builtins import member_names
 from compiler.frontend.check.causality import check_causality
 from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
 from compiler.frontend.check.metas import ANY_SIZE, names_in_type, resolve
-from compiler.frontend.check.scope import Abbreviation, Poison, TypeParamInfo
+from compiler.frontend.check.scope import Abbreviation, Builtin, Module, Poison, TypeParamInfo
 from compiler.frontend.check.state import Silent, State
 from compiler.frontend.check.type_exps import resolve_type
 from compiler.frontend.check.zonk import Zonk
@@ -29,6 +31,10 @@ class Checked:
     defs: list[t.Def] = field(default_factory=list)
     entries: list[t.EntryPoint] = field(default_factory=list)
     errors: list[CompileError] = field(default_factory=list)
+    depth: int = 0
+    """The modules around the declarations that are being checked."""
+    local: set[tuple[str, str]] = field(default_factory=set)
+    """Kind and name of what is declared `local` in the current module."""
 
 
 def check_decs(out: Checked, decs: tuple[ast.Dec, ...]) -> None:
@@ -50,28 +56,54 @@ def _dec(out: Checked, dec: ast.Dec) -> None:
         case ast.TypeDec():
             _type(out.st, dec)
         case ast.LocalDec(dec=inner):
+            mark = out.st.scope.mark()
             _dec(out, inner)
+            out.local.update(_names_since(out.st, mark))
         case ast.ImportDec(path=path, span=span):
             raise Limitation(f'`import "{path}"` is not built yet.', span, "Paste the definitions.")
-        case ast.OpenDec(mod=ast.MName(name=name)):
-            _open(out.st, name, dec.span)
-        case _:
-            raise Limitation(
-                "Modules are not built yet.", dec.span, "Use definitions and records instead."
-            )
+        case ast.OpenDec(mod=mod):
+            open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
+        case ast.ModDec(name=name):
+            out.st.scope.bind_module(name, modules.declare(out.st, dec, _Body(out)))
+        case ast.ModTypeDec(name=name, type=type_):
+            scope = out.st.scope
+            scope.bind_module_type(name, modules.ModuleType(type_, scope.copy()))
 
 
-def _open(st: State, name: ast.QualName, span: Span) -> None:
-    from compiler.frontend.check.builtins import member_names
-    from compiler.frontend.check.scope import Builtin, did_you_mean
-
-    module = st.scope.module(name)
-    if module is None:
-        text = ".".join(name)
-        raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))
+def open_module(st: State, module: Module) -> None:
+    """Bind all names of a module, built-in members included."""
     for member in member_names(module.prim) if module.prim else ():
         st.scope.bind(member, Builtin(module.prim, member))
     st.scope.open(module)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """Checks a module's body."""
+
+    out: Checked
+
+    def __call__(self, decs: tuple[ast.Dec, ...]) -> Module:
+        out = self.out
+        scope = out.st.scope
+        mark = scope.mark()
+        depth, own, local = out.depth, out.st.own_types, out.local
+        out.depth, out.st.own_types, out.local = depth + 1, set(), set()
+        before = len(out.errors)
+        check_decs(out, decs)
+        module = scope.since(mark)
+        for kind, name in out.local:
+            getattr(module, kind).pop(name, None)
+        out.depth, out.st.own_types, out.local = depth, own, local
+        scope.leave(mark)
+        module.wrong = len(out.errors) > before
+        return module
+
+
+def _names_since(st: State, mark: int) -> set[tuple[str, str]]:
+    new = st.scope.since(mark)
+    kinds = ("values", "types", "modules", "module_types")
+    return {(kind, name) for kind in kinds for name in getattr(new, kind)}
 
 
 def _poison(st: State, dec: ast.Dec) -> None:
@@ -83,6 +115,8 @@ def _poison(st: State, dec: ast.Dec) -> None:
         dec = dec.dec
     if isinstance(dec, ast.ValDec):
         st.scope.bind(dec.name, Poison(dec.span))
+    elif isinstance(dec, ast.ModDec):
+        st.scope.bind_module(dec.name, Module(wrong=True))
 
 
 def _value(out: Checked, dec: ast.ValDec) -> None:
@@ -91,22 +125,22 @@ def _value(out: Checked, dec: ast.ValDec) -> None:
     try:
         source = Source(dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body)
         made = define(st, source, top=True)
-        definition = finish(st, made, dec)
+        definition = finish(st, made, dec, out.depth == 0)
     except CompileError:
         st.scope.leave(mark)
         raise
-    if dec.kind == "entry" or dec.name == "main":
+    if definition.is_entry:
         out.entries.append(entry_point(dec, made, definition))
     out.defs.append(definition)
     scheme = made.scheme
     st.scope.bind(dec.name, scheme)
 
 
-def finish(st: State, made: Made, dec: ast.ValDec) -> t.Def:
+def finish(st: State, made: Made, dec: ast.ValDec, top: bool) -> t.Def:
     """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
     zonk = Zonk(st.ctx)
     definition = expand(st, zonk.definition(made.definition))
-    is_entry = dec.kind == "entry" or dec.name == "main"
+    is_entry = top and (dec.kind == "entry" or dec.name == "main")
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used)

@@ -93,20 +93,42 @@ class Module:
     values: dict[str, Value] = field(default_factory=dict)
     types: dict[str, Abbreviation] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)
+    module_types: dict[str, object] = field(default_factory=dict)
     prim: str = ""
     """The primitive type whose built-in module this is."""
+    wrong: bool = False
+    """Its definition has an error, which is reported there."""
 
 
 class Scope:
     """The names in scope. `mark`/`leave` bracket a block."""
 
-    __slots__ = ("_trail", "modules", "types", "values")
+    __slots__ = ("_trail", "module_types", "modules", "types", "values")
 
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self.types: dict[str, Abbreviation] = {}
         self.modules: dict[str, Module] = {}
+        self.module_types: dict[str, object] = {}
         self._trail: list[tuple[str, str, object]] = []
+
+    def copy(self) -> Scope:
+        """A scope with the same names, which changes on its own."""
+        new = Scope()
+        new.values = dict(self.values)
+        new.types = dict(self.types)
+        new.modules = dict(self.modules)
+        new.module_types = dict(self.module_types)
+        return new
+
+    def since(self, mark: int) -> Module:
+        """The names bound since `mark`, as a module."""
+        module = Module()
+        for kind, name, _ in self._trail[mark:]:
+            table: dict[str, object] = getattr(self, kind)
+            names: dict[str, object] = getattr(module, kind)
+            names[name] = table[name]
+        return module
 
     def mark(self) -> int:
         """The state to come back to."""
@@ -138,6 +160,11 @@ class Scope:
         self._trail.append(("modules", name, self.modules.get(name)))
         self.modules[name] = module
 
+    def bind_module_type(self, name: str, module_type: object) -> None:
+        """Bind a module type."""
+        self._trail.append(("module_types", name, self.module_types.get(name)))
+        self.module_types[name] = module_type
+
     def open(self, module: Module) -> None:
         """Bind all names of a module."""
         for name, value in module.values.items():
@@ -146,6 +173,8 @@ class Scope:
             self.bind_type(name, abbreviation)
         for name, inner in module.modules.items():
             self.bind_module(name, inner)
+        for name, module_type in module.module_types.items():
+            self.bind_module_type(name, module_type)
 
     def module(self, path: ast.QualName) -> Module | None:
         """The module `a.b.c`."""

@@ -1,0 +1,305 @@
+"""Modules: bodies, functors, module types and ascription.
+
+A module is a table of names; nothing of it is left in the typed program. A functor keeps its syntax
+and the scope where it was written, and its body is checked anew for every application, with the
+argument's types in place of the parameter's. Ascription drops the names that the module type does
+not mention and checks the types of those that it does. Types stay transparent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.base.errors import Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend.check.builtins import member
+from compiler.frontend.check.functions import bind_type_params
+from compiler.frontend.check.metas import resolve, subst
+from compiler.frontend.check.names import in_module, instantiate
+from compiler.frontend.check.scope import (
+    Builtin,
+    Module,
+    Scheme,
+    Scope,
+    Value,
+    did_you_mean,
+)
+from compiler.frontend.check.state import Silent, State, show
+from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.check.unify import Mismatch, unify
+from compiler.frontend.types import Size, Type
+
+CheckDecs = Callable[[tuple[ast.Dec, ...]], Module]
+"""Checks the declarations of a module's body in a scope of their own; the names they bind."""
+
+
+@dataclass(slots=True)
+class ModuleType:
+    """A named module type: its syntax and the scope where it was written."""
+
+    exp: ast.ModTypeExp
+    scope: Scope
+
+
+@dataclass(slots=True)
+class Functor(Module):
+    """A module with parameters. `Module`'s own fields are empty."""
+
+    param: ast.ModParam | None = None
+    rest: tuple[ast.ModParam, ...] = ()
+    type: ast.ModTypeExp | None = None
+    body: ast.ModExp | None = None
+    scope: Scope | None = None
+
+
+def evaluate(st: State, exp: ast.ModExp, check_decs: CheckDecs) -> Module:
+    """The module that an expression stands for.
+
+    Errors: unknown names, arguments that do not match, wrong definitions inside.
+    """
+    match exp:
+        case ast.MName(name=name):
+            return find(st, name, exp.span)
+        case ast.MBody(decs=decs):
+            return check_decs(decs)
+        case ast.MAscript(mod=mod, type=type_):
+            return ascribe(st, evaluate(st, mod, check_decs), type_)
+        case ast.MApply(fn=fn, arg=arg):
+            functor = evaluate(st, fn, check_decs)
+            return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
+        case ast.MLambda(param=param, type=type_, body=body):
+            return Functor(param=param, type=type_, body=body, scope=st.scope.copy())
+        case ast.MImport(path=path):
+            raise Limitation(f'`import "{path}"` is not built yet.', exp.span)
+    raise TypeError_("This is not a module.", exp.span)
+
+
+def find(st: State, name: ast.QualName, span: Span) -> Module:
+    """A module by name.
+
+    Errors: unknown modules, with near misses; modules that are wrong themselves.
+    """
+    module = st.scope.module(name)
+    if module is None:
+        text = ".".join(name)
+        raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))
+    if module.wrong:
+        raise Silent("", span)
+    return module
+
+
+def declare(st: State, dec: ast.ModDec, check_decs: CheckDecs) -> Module:
+    """`module name params: mty = m`."""
+    if dec.params:
+        first, *rest = dec.params
+        return Functor(
+            param=first, rest=tuple(rest), type=dec.type, body=dec.body, scope=st.scope.copy()
+        )
+    module = evaluate(st, dec.body, check_decs)
+    return module if dec.type is None else ascribe(st, module, dec.type)
+
+
+def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
+    """A functor's body, checked with `arg` for its parameter.
+
+    Errors: no functor, or an argument that does not match the parameter's module type.
+    """
+    if not isinstance(functor, Functor) or functor.param is None or functor.scope is None:
+        raise TypeError_("Only modules with parameters can be applied.", span)
+    outer = st.scope
+    st.scope = functor.scope.copy()
+    try:
+        given = ascribe(st, arg, functor.param.type, span)
+        st.scope.bind_module(functor.param.name, given)
+        if functor.rest:
+            first, *rest = functor.rest
+            return Functor(
+                param=first,
+                rest=tuple(rest),
+                type=functor.type,
+                body=functor.body,
+                scope=st.scope.copy(),
+            )
+        assert functor.body is not None
+        module = evaluate(st, functor.body, check_decs)
+        return module if functor.type is None else ascribe(st, module, functor.type)
+    finally:
+        st.scope = outer
+
+
+# --- ascription ----------------------------------------------------------------------------------
+
+
+def ascribe(st: State, module: Module, exp: ast.ModTypeExp, span: Span | None = None) -> Module:
+    """`module` seen through a module type. `span` is where it was given, if elsewhere.
+
+    Errors: something that the module type demands is missing or has another type.
+    """
+    if module.wrong:
+        raise Silent("", exp.span)
+    seen = Module()
+    outer = st.scope
+    mark = outer.mark()
+    try:
+        result = _match(_Ascription(st, module, seen, span), exp)
+    finally:
+        st.scope = outer
+        outer.leave(mark)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Ascription:
+    st: State
+    module: Module
+    seen: Module
+    span: Span | None
+
+
+def _match(a: _Ascription, exp: ast.ModTypeExp) -> Module:
+    st = a.st
+    match exp:
+        case ast.MTName(name=name):
+            found = _module_type(st, name, exp.span)
+            outer = st.scope
+            st.scope = found.scope.copy()
+            for type_name, abbreviation in a.seen.types.items():
+                st.scope.bind_type(type_name, abbreviation)
+            result = _match(a, found.exp)
+            st.scope = outer
+            for type_name, abbreviation in a.seen.types.items():
+                st.scope.bind_type(type_name, abbreviation)
+            return result
+        case ast.MTSig(specs=specs):
+            for spec in specs:
+                _spec(a, spec)
+            return a.seen
+        case ast.MTWith(base=base, name=name, type=type_, params=params):
+            _same_type(a, name, type_, params)
+            return _match(a, base)
+        case ast.MTArrow():
+            return a.module
+    raise TypeError_("This is not a module type.", exp.span)
+
+
+def _module_type(st: State, name: ast.QualName, span: Span) -> ModuleType:
+    table = st.scope.module_types
+    if len(name) > 1:
+        table = find(st, name[:-1], span).module_types
+    found = table.get(name[-1])
+    if not isinstance(found, ModuleType):
+        text = ".".join(name)
+        hint = did_you_mean(text, table)
+        raise TypeError_(f"Unknown module type `{text}`.", span, hint)
+    return found
+
+
+def _spec(a: _Ascription, spec: ast.Spec) -> None:
+    st = a.st
+    match spec:
+        case ast.TypeSpec(name=name):
+            found = a.module.types.get(name)
+            if found is None:
+                raise _missing(a, f"type `{name}`", spec.span)
+            a.seen.types[name] = found
+            st.scope.bind_type(name, found)
+            if spec.type is not None and not spec.params:
+                _same_type(a, (name,), spec.type, ())
+        case ast.ValSpec(name=name):
+            value = in_module(a.module, name)
+            if value is None:
+                raise _missing(a, f"value `{name}`", spec.span)
+            _check_value(a, value, spec)
+            a.seen.values[name] = value
+        case ast.ModSpec(name=name, type=type_):
+            inner = a.module.modules.get(name)
+            if inner is None:
+                raise _missing(a, f"module `{name}`", spec.span)
+            seen = ascribe(st, inner, type_, a.span)
+            a.seen.modules[name] = seen
+            st.scope.bind_module(name, seen)
+        case ast.IncludeSpec(type=type_):
+            _match(a, type_)
+
+
+def _missing(a: _Ascription, what: str, span: Span) -> TypeError_:
+    return TypeError_(f"The module has no {what}, which its module type asks for.", a.span or span)
+
+
+def _same_type(
+    a: _Ascription,
+    name: ast.QualName,
+    type_: ast.TypeExp,
+    params: tuple[ast.TypeParam, ...],
+) -> None:
+    """Demand that the module's type is the one that the module type fixes."""
+    module: Module | None = a.module
+    for part in name[:-1]:
+        module = module.modules.get(part) if module is not None else None
+    found = module.types.get(name[-1]) if module is not None else None
+    if found is None:
+        raise _missing(a, f"type `{'.'.join(name)}`", type_.span)
+    if params or found.params:
+        return
+    wanted = resolve_type(a.st, type_, a.st.size_meta).type
+    if not _equal(a.st, wanted, found.type):
+        text = ".".join(name)
+        raise TypeError_(
+            f"The type `{text}` must be `{show(wanted)}` here, but it is `{show(found.type)}`.",
+            a.span or type_.span,
+        )
+
+
+def _equal(st: State, a: Type, b: Type) -> bool:
+    try:
+        unify(st, a, b)
+    except Mismatch:
+        return False
+    return True
+
+
+def _check_value(a: _Ascription, value: Value, spec: ast.ValSpec) -> None:
+    """Demand that a value is as general as its specification."""
+    st = a.st
+    if not isinstance(value, (Scheme, Builtin)):
+        return
+    st.level += 1
+    mark = st.scope.mark()
+    types: list[Name] = []
+    sizes: list[Name] = []
+    bind_type_params(st, spec.type_params, types, sizes)
+
+    def anonymous(span: Span) -> Size:
+        return st.rigid("n", span)
+
+    wanted = resolve_type(st, spec.type, anonymous).type
+    st.scope.leave(mark)
+    actual = _instance(st, value, spec.span)
+    st.level -= 1
+    if not _equal(st, wanted, actual):
+        raise TypeError_(
+            f"The module's `{spec.name}` has type `{show(_type_of(value))}`, but its module type"
+            f" says `{show(wanted)}`.",
+            a.span or spec.span,
+        )
+
+
+def _instance(st: State, value: Scheme | Builtin, span: Span) -> Type:
+    if isinstance(value, Scheme):
+        used = value.name in st.used
+        type_ = instantiate(st, value, span).type
+        if not used:
+            st.used.discard(value.name)
+        return type_
+    return _type_of(value)
+
+
+def _type_of(value: Scheme | Builtin) -> Type:
+    if isinstance(value, Scheme):
+        return value.type
+    found = member(value.prim, value.member)
+    assert found is not None
+    return resolve(subst(found.type, {}, {}))
