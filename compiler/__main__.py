@@ -1,4 +1,4 @@
-"""The command line: `stridescope check | show | run | worker | serve`.
+"""The command line: `stridescope check | show | run | prove | worker | serve`.
 
 Exit status: 0 for success, 1 for an error in the program or its input, 2 for wrong usage, 3 for an
 internal error.
@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         worker.serve(sys.stdin.buffer, sys.stdout)
         return OK
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "prove": _prove,
         "check": _check,
         "show": _show,
         "run": _run,
@@ -118,6 +119,23 @@ def _run(args: argparse.Namespace) -> int:
     return OK
 
 
+def _prove(args: argparse.Namespace) -> int:
+    try:
+        problem = json.loads(_source(args.file))
+    except json.JSONDecodeError as error:
+        raise UsageError(f"The problem is not JSON: {error}") from None
+    if not isinstance(problem, dict):
+        raise UsageError('A problem is {"assumptions": .., "a": .., "b": ..}.')
+    answer = api.prove(problem.get("assumptions") or {}, problem.get("a"), problem.get("b"))
+    if args.json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return OK
+    print(answer["verdict"] + (f": {answer['reason']}" if answer["reason"] else ""))
+    for line in answer["text"]:
+        print(line)
+    return OK
+
+
 def _serve(args: argparse.Namespace) -> int:
     """The server is a program of its own, so that the compiler does not import it."""
     command = [sys.executable, "-m", "app", "--host", args.host, "--port", str(args.port)]
@@ -193,6 +211,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--binary", action="store_true", help="print results in the binary format")
     run.add_argument("--time", action="store_true", help="print the run time to standard error")
     run.add_argument("--deadline", type=float, default=600.0, metavar="SECONDS")
+
+    prove = commands.add_parser("prove", help="whether two LMADs share a cell")
+    prove.add_argument("file", help="a problem as JSON, or - for standard input")
+    prove.add_argument("--json", action="store_true", help="answer as the worker would")
 
     commands.add_parser("worker", help="answer JSON requests on standard input, line by line")
 

@@ -24,6 +24,9 @@ from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
+from compiler.prove.disjoint import disjoint
+from compiler.prove.notation import Reader, facts_of
+from compiler.prove.show import verdict_json
 from compiler.storage import layout, validity
 from compiler.target import imp_interp, runner
 
@@ -282,3 +285,13 @@ def check_validity(source: str, entry: str, data: str, options: Mapping[str, Any
             found = interpreter(prog, entry, args)
             verdicts[stage.id] = validity.compare(found, expected)
     return {"ok": True, "stages": verdicts}
+
+
+def prove(assumptions: Json, first: Any, second: Any) -> Json:
+    """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
+    start = time.perf_counter()
+    reader = Reader()
+    a, b = reader.lmad(first), reader.lmad(second)
+    verdict = disjoint(a, b, facts_of(reader, assumptions))
+    answer = verdict_json(verdict)
+    return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}

@@ -93,7 +93,7 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
         if operation not in _OPERATIONS:
             known = ", ".join(_OPERATIONS)
             raise UsageError(f"There is no operation `{operation}`.", hint=f"There are {known}.")
-        if operation != "manifest":
+        if operation not in ("manifest", "prove"):
             source = _source(request)
         return _OPERATIONS[operation](source, request, partial)
     except CompileError as error:
@@ -228,6 +228,10 @@ def _validity(source: str, request: Json, _partial: Partial) -> Json:
     return api.check_validity(source, entry, data, _object(request, "options"))
 
 
+def _prove(_source: str, request: Json, _partial: Partial) -> Json:
+    return api.prove(_object(request, "assumptions"), request.get("a"), request.get("b"))
+
+
 _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "manifest": _manifest,
     "check": _check,
@@ -237,4 +241,5 @@ _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "memory": _memory,
     "tuning": _tuning,
     "validity": _validity,
+    "prove": _prove,
 }

@@ -1,0 +1,184 @@
+"""Verdicts and proofs as plain data and as text: what the page draws and the command line prints.
+
+A step has `rule` (its kind), `says` (a sentence), `offset` and `dims` (the problem that it leaves:
+stride, low, high as text), `needs` (inequalities, each with the facts that it is made of) and
+`parts` (the steps below it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from compiler.ir.poly import Poly
+from compiler.prove.certificate import (
+    Absurd,
+    Apart,
+    Case,
+    Dim,
+    Flip,
+    Join,
+    Pivot,
+    Proof,
+    Relax,
+    Signs,
+    Split,
+    Sum,
+    Tidy,
+)
+from compiler.prove.disjoint import Disjoint, Overlap, Verdict, divided, extremes
+from compiler.prove.problem import Problem, flipped, joined, tidy
+
+Json = dict[str, Any]
+
+
+def verdict_json(verdict: Verdict) -> Json:
+    """The answer of the operation `prove`, but for the time."""
+    answer: Json = {
+        "verdict": type(verdict).__name__.lower(),
+        "checked": isinstance(verdict, Disjoint),
+        "witness": None,
+        "reason": "",
+        "missing": None,
+        "steps": [],
+        "text": [],
+    }
+    match verdict:
+        case Disjoint(problem, facts, proof):
+            answer["facts"] = [f"{bound} >= 0" for bound in facts.bounds]
+            answer["steps"] = [step_json(proof, problem)]
+            answer["text"] = list(_lines(answer["steps"], ""))
+        case Overlap(point, cell, first, second):
+            answer["checked"] = True
+            answer["witness"] = {
+                "values": {name: point[name] for name in sorted(point)},
+                "cell": cell,
+                "a": list(first),
+                "b": list(second),
+            }
+            values = ", ".join(f"{name} = {point[name]}" for name in sorted(point))
+            answer["reason"] = f"Both hold cell {cell}" + (f" for {values}." if values else ".")
+        case unknown:
+            answer["reason"] = unknown.reason
+            answer["missing"] = None if unknown.missing is None else f"{unknown.missing} >= 0"
+    return answer
+
+
+def step_json(proof: Proof, problem: Problem) -> Json:
+    """One step with the problem that it is about, and the steps below it."""
+    match proof:
+        case Absurd(because):
+            return _step("absurd", problem, "The assumptions contradict each other.", [because])
+        case Apart(side, signs, because):
+            low, high = extremes(problem.dims, signs)
+            end = problem.offset + (low if side == 1 else high)
+            says = (
+                f"The smallest value of the sum is {end}, which is positive."
+                if side == 1
+                else f"The largest value of the sum is {end}, which is negative."
+            )
+            return _step("apart", problem, says, [because, *_signs(signs)])
+        case Tidy(rest):
+            after = tidy(problem)
+            if after == problem:
+                return step_json(rest, problem)
+            says = "Dimensions of equal stride are added, fixed ones go into the offset."
+            return _step("tidy", problem, says, [], [step_json(rest, after)])
+        case Flip(k, rest):
+            dims = list(problem.dims)
+            dims[k] = flipped(dims[k])
+            after = Problem(problem.offset, tuple(dims))
+            says = f"The dimension of stride {problem.dims[k].stride} is turned round."
+            return _step("flip", problem, says, [], [step_json(rest, after)])
+        case Join(outer, inner, factor, positive, covers, rest):
+            far, near = problem.dims[outer].stride, problem.dims[inner].stride
+            says = f"The strides {far} and {near} make one dimension without gaps."
+            after = joined(problem, outer, inner, factor)
+            return _step("join", problem, says, [positive, covers], [step_json(rest, after)])
+        case Pivot():
+            return _pivot(proof, problem)
+        case Split(term, yes, no):
+            says = f"Either {term} >= 0 or {term} <= -1."
+            return _step("split", problem, says, [], [step_json(p, problem) for p in (yes, no)])
+        case Relax(k, first, second, rest):
+            dim = problem.dims[k]
+            dims = list(problem.dims)
+            dims[k : k + 1] = [Dim(stride, dim.low, dim.high) for stride in (first, second)]
+            says = f"Stride {dim.stride} is counted as {first} and {second} independently."
+            after = Problem(problem.offset, tuple(dims))
+            return _step("relax", problem, says, [], [step_json(rest, after)])
+    raise AssertionError(proof)
+
+
+def _pivot(proof: Pivot, problem: Problem) -> Json:
+    inside = tuple(divided(problem.dims[k], proof.divisor) for k in proof.members)
+    outside = tuple(d for k, d in enumerate(problem.dims) if k not in proof.members)
+    says = f"Divided by {proof.divisor}, the multiple w can only be "
+    if proof.first > proof.last:
+        says = f"Divided by {proof.divisor}, no multiple is left: what remains cannot be made up."
+    elif proof.first == proof.last:
+        says += f"{proof.first}."
+    else:
+        says += f"{proof.first} to {proof.last}."
+    parts = [_case(case, proof, inside, outside) for case in proof.cases]
+    needs = [proof.positive, proof.from_below, proof.from_above, *_signs(proof.signs)]
+    return _step("pivot", problem, says, needs, parts)
+
+
+def _case(case: Case, proof: Pivot, inside: tuple[Dim, ...], outside: tuple[Dim, ...]) -> Json:
+    if case.members:
+        below = Problem(proof.quotient - case.value, inside)
+        says = f"w = {case.value}: the multiple itself cannot be {case.value}."
+    else:
+        below = Problem(proof.divisor * case.value + proof.remainder, outside)
+        says = f"w = {case.value}: what is left cannot make up for it."
+    return _step("case", below, says, _signs(case.signs), [step_json(case.rest, below)])
+
+
+def _signs(signs: Signs) -> list[Sum]:
+    return [shown for _, shown in signs.signs]
+
+
+def _step(
+    rule: str, problem: Problem, says: str, needs: Sequence[Sum], parts: Sequence[Json] = ()
+) -> Json:
+    shown = {need.claim: need for need in needs if need.claim.constant is None}
+    return {
+        "rule": rule,
+        "says": says,
+        "offset": str(problem.offset),
+        "dims": [[str(d.stride), str(d.low), str(d.high)] for d in problem.dims],
+        "needs": [_need(need) for need in shown.values()],
+        "parts": list(parts),
+    }
+
+
+def _need(need: Sum) -> Json:
+    products = [
+        {"coefficient": c, "factors": [str(f) for f in factors]} for c, factors in need.terms
+    ]
+    return {"claim": f"{need.claim} >= 0", "scale": need.scale, "sum": products, "text": _sum(need)}
+
+
+def _sum(need: Sum) -> str:
+    """The identity, such as `2*n - 1 = 2*(n - 1) + 1`."""
+    terms = []
+    for coefficient, factors in need.terms:
+        shown = [str(f) if _is_atom(f) else f"({f})" for f in factors]
+        if coefficient != 1 or not shown:
+            shown.insert(0, str(coefficient))
+        terms.append("*".join(shown))
+    left = str(need.claim) if need.scale == 1 else f"{need.scale}*({need.claim})"
+    return f"{left} = {' + '.join(terms) or '0'}"
+
+
+def _is_atom(poly: Poly) -> bool:
+    return poly.as_name is not None
+
+
+def _lines(steps: Sequence[Json], indent: str) -> Iterator[str]:
+    for step in steps:
+        yield f"{indent}{step['says']}"
+        for need in step["needs"]:
+            yield f"{indent}  since {need['text']}"
+        yield from _lines(step["parts"], indent + "  ")
