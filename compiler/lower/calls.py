@@ -219,15 +219,22 @@ class Calls(Naming):
             self.fresh_sizes(code.ext, fr)
         if has_function(t):
             result = self.static(code.body, fr, out)
-            found: dict[Name, Size] = {}
-            match_sizes(set(ext), t, self.type(code.body.type, fr), found)
-            for name, size in found.items():
-                out.append(((), PVar(I64, span, name), size_exp(size, span)))
+            if ext:
+                self.settle_sizes(ext, t, self.type(code.body.type, fr), span, out)
         else:
             body = self.ev(code.body, fr)
             result = self.name_sizes(body, t, span, ext)
         self.site = site
         return result
+
+    def settle_sizes(
+        self, ext: tuple[Name, ...], t: Type, have: Type, span: Span, out: list[Binding]
+    ) -> None:
+        """Bind the sizes `ext` of a functional value's type `t` to what its body's type has."""
+        found: dict[Name, Size] = {}
+        match_sizes(set(ext), t, have, found)
+        for name, size in found.items():
+            out.append(((), PVar(I64, span, name), size_exp(size, span)))
 
     def name_sizes(self, body: Exp, t: Type, span: Span, ext: tuple[Name, ...]) -> Exp:
         """`body`, with the sizes of its type `t` that only its value tells bound to `ext`."""

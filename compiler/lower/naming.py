@@ -37,7 +37,7 @@ from compiler.frontend.types import (
     TypeVar,
 )
 from compiler.lower.measure import key_of
-from compiler.lower.static import I64, Frame, Rec, Value
+from compiler.lower.static import I64, Frame, Rec, Value, has_function
 
 Binding = tuple[tuple[Name, ...], Pat, Exp]
 
@@ -120,6 +120,17 @@ class Naming:
         if isinstance(t, Sum):
             return Sum(tuple((c, tuple(self.type(p, fr) for p in ps)) for c, ps in t.variants))
         return t
+
+    def is_functional(self, t: Type, fr: Frame) -> bool:
+        """Whether `t`, as the frame has it, holds a function."""
+        if isinstance(t, PrimT | Array):
+            return False
+        if isinstance(t, Record):
+            return any(self.is_functional(ft, fr) for _, ft in t.fields)
+        if isinstance(t, TypeVar):
+            value = fr.lookup(t.name)
+            return isinstance(value, Type) and has_function(value)
+        return has_function(t)
 
     def size(self, s: Size, fr: Frame) -> Size:
         """A size in residual names."""

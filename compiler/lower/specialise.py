@@ -48,12 +48,14 @@ from compiler.frontend.typed import (
     Var,
     While,
 )
-from compiler.frontend.types import UNIT, PrimT, Record, Size, SizeVar
+from compiler.frontend.types import UNIT, Arrow, PrimT, Record, Size, SizeVar
 from compiler.lower.calls import Calls
 from compiler.lower.naming import Binding, size_exp, wrap
-from compiler.lower.static import Frame, Fun, Rec, Value, has_function, match_sizes
+from compiler.lower.static import Frame, Fun, Rec, Value, match_sizes
 
 HINT = "Apply the functions inside the branches instead, so that each branch gives data."
+FUNCTION = Arrow(UNIT, UNIT)
+"""Stands for a functional type whose details nobody asks for."""
 
 
 class Specialiser(Calls):
@@ -74,7 +76,9 @@ class Specialiser(Calls):
                 args = self._args(e, fr, out)
                 fun = self.static(fn, fr, out)
                 ext = self.fresh_sizes(names, fr)
-                return self.call(fun, args, self.type(e.type, fr), self.place(e.span), ext, out)
+                plain = not ext and self.is_functional(e.type, fr)
+                t = FUNCTION if plain else self.type(e.type, fr)
+                return self.call(fun, args, t, self.place(e.span), ext, out)
             case Let(sizes=sizes, pat=pat, rhs=rhs, body=body):
                 self._let(sizes, pat, rhs, fr, out)
                 return self.static(body, fr, out)
@@ -94,7 +98,7 @@ class Specialiser(Calls):
                 return self.static(inner, fr, out)
             case Attr(exp=inner):
                 return self.static(inner, fr, out)
-        if has_function(self.type(e.type, fr)):
+        if self.is_functional(e.type, fr):
             raise Limitation(
                 "A function cannot be the result of this kind of expression.",
                 self.place(e.span),
@@ -113,7 +117,7 @@ class Specialiser(Calls):
 
     def _either(self, e: Exp, fr: Frame, out: list[Binding]) -> Value:
         """A function's value, or data bound to a name if it is more than that."""
-        if has_function(self.type(e.type, fr)):
+        if self.is_functional(e.type, fr):
             return self.static(e, fr, out)
         return self.trivial(self.ev(e, fr), out)
 
@@ -142,7 +146,7 @@ class Specialiser(Calls):
         """The arguments; before the function, whose instance may mention sizes that they bring."""
         result: list[Value] = []
         for arg in e.args:
-            if has_function(self.type(arg.type, fr)):
+            if self.is_functional(arg.type, fr):
                 result.append(self.static(arg, fr, out))
             else:
                 result.append(self.ev(arg, fr))
@@ -189,12 +193,12 @@ class Specialiser(Calls):
         self, sizes: tuple[Name, ...], pat: Pat, rhs: Exp, fr: Frame, out: list[Binding]
     ) -> None:
         """Bind `pat` to `rhs`; a nest of bindings in `rhs` comes before it."""
-        given = self.type(rhs.type, fr)
-        if has_function(given):
+        if self.is_functional(rhs.type, fr):
             functional = self.static(rhs, fr, out)
-            found: dict[Name, Size] = {}
-            match_sizes(set(sizes), pat.type, given, found)
-            fr.names.update(found)
+            if sizes:
+                found: dict[Name, Size] = {}
+                match_sizes(set(sizes), pat.type, self.type(rhs.type, fr), found)
+                fr.names.update(found)
             self.bind(pat, functional, fr, out)
             return
         value = self.ev(rhs, fr)
@@ -226,7 +230,7 @@ class Specialiser(Calls):
         return Match(self.type(e.type, fr), self.place(e.span), exp, cases, ext)
 
     def _loop(self, e: Loop, fr: Frame) -> Exp:
-        if has_function(self.type(e.pat.type, fr)):
+        if self.is_functional(e.pat.type, fr):
             raise Limitation("A loop cannot carry a function.", self.place(e.span), HINT)
         init = self.ev(e.init, fr)
         span = self.place(e.span)
@@ -272,7 +276,7 @@ class Specialiser(Calls):
 
     def _project(self, e: Project, fr: Frame) -> Exp:
         t = self.type(e.type, fr)
-        if has_function(self.type(e.exp.type, fr)):
+        if self.is_functional(e.exp.type, fr):
             out: list[Binding] = []
             value = self._field(self.static(e.exp, fr, out), e.field)
             return wrap(out, self.residual(value, t, self.place(e.span)))
