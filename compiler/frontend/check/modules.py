@@ -214,6 +214,7 @@ def _spec(a: _Ascription, spec: ast.Spec) -> None:
                 raise _missing(a, f"value `{name}`", spec.span)
             _check_value(a, value, spec)
             a.seen.values[name] = value
+            st.scope.bind(name, value)
         case ast.ModSpec(name=name, type=type_):
             inner = a.module.modules.get(name)
             if inner is None:

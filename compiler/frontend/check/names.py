@@ -103,16 +103,28 @@ def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:
 
 
 def is_projection(st: State, name: ast.QualName) -> bool:
-    """Whether `a.b` is field `b` of a variable `a`; modules come first."""
-    return len(name) > 1 and name[0] in st.scope.values and st.scope.module(name[:-1]) is None
+    """Whether `a.b` is a field of a variable; what is in a module comes first."""
+    return len(name) > 1 and st.scope.module(name[:-1]) is None and variable_part(st, name) > 0
+
+
+def variable_part(st: State, name: ast.QualName) -> int:
+    """How many of the parts of `m.a.b` name a variable; the rest are fields. 0: none does."""
+    if name[0] in st.scope.values:
+        return 1
+    for count in range(len(name) - 1, 1, -1):
+        module = st.scope.module(name[: count - 1])
+        if module is not None and in_module(module, name[count - 1]) is not None:
+            return count
+    return 0
 
 
 def projection(st: State, exp: ast.Var) -> t.Exp:
-    """`a.b.c`, where `a` is a variable."""
+    """`m.a.b.c`, where `m.a` is a variable."""
     from compiler.frontend.check.records import project
 
-    record = use(st, lookup(st, exp.name[:1], exp.span), exp.span)
-    for field in exp.name[1:]:
+    count = variable_part(st, exp.name)
+    record = use(st, lookup(st, exp.name[:count], exp.span), exp.span)
+    for field in exp.name[count:]:
         record = project(st, record, field, exp.span)
     return record
 

@@ -239,9 +239,19 @@ def _apply(
         else:
             types[param.name] = _type(ctx, arg)
     for ext in abbreviation.ext:
-        sizes[ext] = ctx.anon(exp.span)
+        sizes[ext] = _exists_anew(ctx, ext, exp.span)
     result = subst(abbreviation.type, types, sizes)
     return _fill(ctx, result, exp.span)
+
+
+def _exists_anew(ctx: _Context, ext: Name, span: Span) -> Size:
+    """A size that an abbreviation leaves open, at a use; in an abbreviation it stays open."""
+    size = ctx.anon(span)
+    if size is not ANY_SIZE:
+        return size
+    name = ctx.st.fresh(ext)
+    ctx.ext.append(name)
+    return SizeVar(name)
 
 
 def _count(params: tuple[TypeParamInfo, ...]) -> str:

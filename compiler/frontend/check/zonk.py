@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.base.context import Ctx
+from compiler.base.errors import TypeError_
+from compiler.base.names import base_of
 from compiler.base.prim import Prim
 from compiler.frontend import typed as t
 from compiler.frontend.check.equality import equal
 from compiler.frontend.check.exhaustive import check_exhaustive
 from compiler.frontend.check.literals import check_range, constant
-from compiler.frontend.check.metas import MetaT, resolve, resolve_size, with_parts
+from compiler.frontend.check.metas import MetaS, MetaT, resolve, resolve_size, with_parts
 from compiler.frontend.check.size_exps import Hole, Overloaded, refresh, size_to_exp
 from compiler.frontend.types import (
     UNIT,
@@ -96,6 +98,19 @@ class Zonk:
             return SizeExp(filled.key, self.exp(filled.exp))
         return SizeConst(0)
 
+    def known_size(self, size: Size, e: t.Var) -> Size:
+        """The final size of an instance.
+
+        Errors: nothing determines it.
+        """
+        if isinstance(resolve_size(size), MetaS):
+            raise TypeError_(
+                f"Nothing determines a size that this use of `{base_of(e.name)}` depends on.",
+                e.span,
+                "Write the type of the array whose size it is.",
+            )
+        return self.size(size)
+
     # --- patterns ------------------------------------------------------------------------------
 
     def pat(self, pat: t.Pat) -> t.Pat:
@@ -164,7 +179,7 @@ def _string(z: Zonk, e: t.StringConst) -> t.Exp:
 
 def _var(z: Zonk, e: t.Var) -> t.Exp:
     types = tuple([z.type(u) for u in e.type_args]) if e.type_args else ()
-    sizes = tuple([z.size(s) for s in e.size_args]) if e.size_args else ()
+    sizes = tuple([z.known_size(s, e) for s in e.size_args]) if e.size_args else ()
     return t.Var(z.type(e.type), e.span, e.name, types, sizes)
 
 
