@@ -1,16 +1,18 @@
-"""IMP as text, by indentation; `imp_parser.py` reads it back.
+"""IMP as text; `imp_parser.py` reads it back.
 
-entry main (n_1: i64, xs_mem_2: mem(f32)) -> (s_9: f32)
-  sizes n_1
-  takes xs_3: [n_1]f32 in xs_mem_2
-  gives s_9: f32
-  var s_4: f32
-  reduce sum_5 @grid (i_6 < n_1)
-    let x_7: f32 = xs_mem_2[i_6]
-    fold (x_7) into (s_4)
-      op (a_10: f32, b_11: f32) neutral (0.0f32) comm
-        in (a_10 + b_11)
-  return (s_4)
+entry main (n_1: i64, xs_mem_2: mem(f32)) -> (s_9: f32) {
+sizes n_1
+takes xs_3: [n_1]f32 in xs_mem_2
+gives s_9: f32
+var s_4: f32
+reduce sum_5 @grid (i_6 < n_1) {
+let x_7: f32 = xs_mem_2[i_6]
+fold (x_7) into (s_4) op (a_10: f32, b_11: f32) neutral (0.0f32) comm {
+in (a_10 + b_11)
+}
+}
+return (s_4)
+}
 """
 
 from __future__ import annotations
@@ -88,7 +90,8 @@ class _Out:
 
 def _function(out: _Out, fun: ImpFun) -> None:
     out.src, out.node = fun.prov, -1
-    out.line(0, f"entry {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)}")
+    head = f"entry {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{"
+    out.line(0, head)
     if fun.implicit:
         names = ", ".join(name_text(p.name) for p in fun.params[: fun.implicit])
         out.line(2, f"sizes {names}")
@@ -98,6 +101,7 @@ def _function(out: _Out, fun: ImpFun) -> None:
         out.line(2, f"gives {_external(given)}")
     _stms(out, 2, fun.body)
     out.line(2, f"return {show_operands(fun.values)}")
+    out.line(0, "}")
 
 
 def _formals(formals: Iterable[Formal]) -> str:
@@ -120,7 +124,7 @@ def _stms(out: _Out, indent: int, stms: Stms) -> None:
 
 
 def _cell(block: str, at: object) -> str:
-    return f"{name_text(block)}[{show_se(at)}]"  # type: ignore[arg-type]
+    return f"{name_text(block)}[{show_se(at, suffix=False)}]"  # type: ignore[arg-type]
 
 
 def _define(out: _Out, indent: int, s: Define) -> None:
@@ -138,7 +142,7 @@ def _assign(out: _Out, indent: int, s: Assign) -> None:
 
 def _alloc(out: _Out, indent: int, s: Alloc) -> None:
     kind = show_type(Mem(s.prim, s.space))
-    out.line(indent, f"let {name_text(s.name)}: {kind} = alloc({show_se(s.count)})")
+    out.line(indent, f"let {name_text(s.name)}: {kind} = alloc({show_se(s.count, suffix=False)})")
 
 
 def _free(out: _Out, indent: int, s: Free) -> None:
@@ -160,21 +164,24 @@ def _copy(out: _Out, indent: int, s: Copy) -> None:
 
 
 def _if(out: _Out, indent: int, s: If) -> None:
-    out.line(indent, f"if {show_se(s.cond)}")
+    out.line(indent, f"if {show_se(s.cond)} {{")
     _stms(out, indent + 2, s.then)
     if s.orelse:
-        out.line(indent, "else")
+        out.line(indent, "} else {")
         _stms(out, indent + 2, s.orelse)
+    out.line(indent, "}")
 
 
 def _for(out: _Out, indent: int, s: For) -> None:
-    out.line(indent, f"for {name_text(s.index)}: {s.prim} < {show_se(s.bound)}")
+    out.line(indent, f"for {name_text(s.index)}: {s.prim} < {show_se(s.bound)} {{")
     _stms(out, indent + 2, s.body)
+    out.line(indent, "}")
 
 
 def _while(out: _Out, indent: int, s: While) -> None:
-    out.line(indent, f"while {name_text(s.cond)}")
+    out.line(indent, f"while {name_text(s.cond)} {{")
     _stms(out, indent + 2, s.body)
+    out.line(indent, "}")
 
 
 def _assert(out: _Out, indent: int, s: Assert) -> None:
@@ -183,10 +190,10 @@ def _assert(out: _Out, indent: int, s: Assert) -> None:
 
 
 def _kernel(out: _Out, indent: int, s: Kernel) -> None:
-    dims = ", ".join(f"{name_text(i)} < {show_se(bound)}" for i, bound in s.dims)
+    dims = ", ".join(f"{name_text(i)} < {show_se(bound, suffix=False)}" for i, bound in s.dims)
     per_block = " per_block" if s.per_block else ""
     word = _WORDS[type(s.work)]
-    out.line(indent, f"{word} {name_text(s.name)} @{s.level} ({dims}){per_block}")
+    out.line(indent, f"{word} {name_text(s.name)} @{s.level} ({dims}){per_block} {{")
     _stms(out, indent + 2, s.body)
     match s.work:
         case ReduceWork(folds) | ScanWork(folds):
@@ -195,35 +202,34 @@ def _kernel(out: _Out, indent: int, s: Kernel) -> None:
         case HistWork(hists):
             for bins in hists:
                 _bins(out, indent + 2, bins)
+    out.line(indent, "}")
 
 
 def _fold(out: _Out, indent: int, fold: Fold) -> None:
     into = ", ".join(
         _cell(i.block, i.at) if isinstance(i, Cell) else name_text(i) for i in fold.into
     )
-    out.line(indent, f"fold {show_operands(fold.inputs)} into ({into})")
-    _combine(out, indent + 2, fold.op)
+    _combine(out, indent, f"fold {show_operands(fold.inputs)} into ({into})", fold.op)
 
 
 def _bins(out: _Out, indent: int, bins: Bins) -> None:
     at = ", ".join(
         f"{show_se(i)} < {show_se(n)}" for i, n in zip(bins.bins, bins.shape, strict=True)
     )
-    out.line(indent, f"bins ({at}) get {show_operands(bins.values)}")
-    for block, lmad in bins.dests:
-        out.line(indent + 2, f"in {name_text(block)} -> {show_lmad(lmad)}")
-    _combine(out, indent + 2, bins.op)
+    dests = ", ".join(f"{name_text(block)} -> {show_lmad(lmad)}" for block, lmad in bins.dests)
+    _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(bins.values)}", bins.op)
 
 
-def _combine(out: _Out, indent: int, op: Combine) -> None:
+def _combine(out: _Out, indent: int, head: str, op: Combine) -> None:
     names = (*op.lhs, *op.rhs)
     params = ", ".join(
         f"{name_text(n)}: {p}" for n, p in zip(names, op.prims + op.prims, strict=True)
     )
     comm = " comm" if op.commutative else ""
-    out.line(indent, f"op ({params}) neutral {show_operands(op.neutral)}{comm}")
+    out.line(indent, f"{head} op ({params}) neutral {show_operands(op.neutral)}{comm} {{")
     _stms(out, indent + 2, op.body)
     out.line(indent + 2, f"in {show_operands(op.results)}")
+    out.line(indent, "}")
 
 
 _PRINT: dict[type[Stm], Callable[[_Out, int, Any], None]] = {
