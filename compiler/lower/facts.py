@@ -8,6 +8,7 @@ nothing is believed, because their arithmetic may wrap around.
 from __future__ import annotations
 
 from compiler.base.names import Name
+from compiler.base.prim import INTS
 from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
@@ -26,7 +27,7 @@ class Facts:
         self.upper: dict[Name, Poly] = {}
         """Integer names that count from 0 up to, not including, this."""
         self.sizes: frozenset[Name] = frozenset()
-        """i64 names that are not negative."""
+        """Integer names that are not negative."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
         self.least: list[Poly] = []
@@ -111,10 +112,11 @@ class Facts:
 
     def poly(self, se: SE) -> Poly | None:
         """An integer expression as a polynomial of names, i64 or of known range."""
-        if isinstance(se, Var) and se.name in self.upper:
-            return Poly.var(se.name)
-        if isinstance(se, Conv) and isinstance(se.arg, Var) and se.arg.name in self.upper:
-            return Poly.var(se.arg.name)
+        inner = se.arg if isinstance(se, Conv) and se.dst == "i64" else se
+        if isinstance(inner, Var) and self._is_ranged(inner.name):
+            return Poly.var(inner.name)
+        if isinstance(inner, Lit) and inner.prim in INTS:
+            return Poly.const(int(inner.value))
         poly = poly_of(se)
         return None if poly is None else poly.subst(self.defined)
 

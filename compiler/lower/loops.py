@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
@@ -40,13 +39,22 @@ class Carried:
     starts: list[Poly]
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A loop's bound, a size that its index stays below if one is known, and the array's leaves."""
+
+    bound: SE
+    limit: Poly | None
+    rows: Value
+
+
 class Loops(Branches):
     """Lowering of `loop`."""
 
     def loop(self, e: ty.Loop, hint: Name) -> Value:
         """A loop in any of its forms."""
         init = self.lower(e.init, self.pat_hint(e.pat))
-        bound, rows = self.loop_head(e)
+        head = self.loop_head(e)
         self.prov = (e.span,)
         carried = self.carried(e, init)
         init = self.fit(init, carried, carried.starts)
@@ -57,7 +65,7 @@ class Loops(Branches):
         self.bind_heads(carried, carried.heads.values())
         self.bind_pat(e.pat, values)
         outer = self.open()
-        form = self.loop_form(e, bound, rows, cond_name)
+        form = self.loop_form(e, head, cond_name)
         result = self.lower(e.body)
         self.prov = (e.span,)
         ends = self.ends(e, carried, result)
@@ -156,41 +164,48 @@ class Loops(Branches):
         self.bind_sizes(e.ext, e.type, value)
         return value
 
-    def loop_head(self, e: ty.Loop) -> tuple[SE, Value]:
-        """What a loop's form evaluates once: the bound, and the array to walk over."""
+    def loop_head(self, e: ty.Loop) -> Head:
+        """What a loop's form evaluates once."""
         if isinstance(e.form, ty.For):
-            return self.atom(self.se(e.form.bound), "bound"), ()
+            bound = self.se(e.form.bound)
+            return Head(self.atom(bound, "bound"), self.index_limit(bound), ())
         if isinstance(e.form, ty.ForIn):
             rows = self.lower(e.form.array)
             first = rows[0]
             assert isinstance(first, Arr)
-            return se_of(first.shape[0]), rows
-        return ZERO, ()
+            return Head(se_of(first.shape[0]), first.shape[0], rows)
+        return Head(ZERO, None, ())
 
-    def loop_form(
-        self, e: ty.Loop, bound: SE, rows: Value, cond_name: Name
-    ) -> ir.ForLoop | ir.WhileLoop:
+    def index_limit(self, bound: SE) -> Poly | None:
+        """What an index that counts up to `bound` is less than.
+
+        A size cut to fewer bits is no larger than it was.
+        """
+        if isinstance(bound, Lit):
+            return Poly.const(int(bound.value))
+        if isinstance(bound, Conv) and bound.src == "i64" and self.facts.is_low(bound.arg):
+            bound = bound.arg
+        poly = poly_of(bound)
+        return None if poly is None else poly.subst(self.facts.defined)
+
+    def loop_form(self, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLoop | ir.WhileLoop:
         """The IR form; binds what each iteration starts with."""
         match e.form:
             case ty.For(name, prim, _):
                 index = self.name(name)
                 self.env[name] = (Var(index, prim),)
-                limit = poly_of(bound) if prim == "i64" else None
-                if limit is None and isinstance(bound, Lit):
-                    limit = Poly.const(int(bound.value))
-                if limit is None:
-                    wide = Conv(prim, "i64", bound)
-                    limit = Poly.var(self.named[0][wide]) if wide in self.named[0] else None
-                if limit is not None:
-                    self.facts.index(index, limit.subst(self.facts.defined))
-                return ir.ForLoop(index, prim, bound)
+                if head.limit is not None:
+                    self.facts.index(index, head.limit)
+                self.facts.size(index)
+                return ir.ForLoop(index, prim, head.bound)
             case ty.ForIn(pat, _):
                 index = self.ctx.fresh("i")
                 at = Var(index, "i64")
-                self.facts.index(index, _poly(bound))
-                row = tuple(self.row(x, at) for x in rows if isinstance(x, Arr))
+                if head.limit is not None:
+                    self.facts.index(index, head.limit)
+                row = tuple(self.row(x, at) for x in head.rows if isinstance(x, Arr))
                 self.bind_pat(pat, row if leaves(pat.type) else ())
-                return ir.ForLoop(index, "i64", bound)
+                return ir.ForLoop(index, "i64", head.bound)
         return ir.WhileLoop(cond_name)
 
     def row(self, array: Arr, at: SE) -> SE | Arr:
@@ -200,10 +215,3 @@ class Loops(Branches):
         rest = tuple(ir.DimSlice(ZERO, n, ONE) for n in array.shape[1:])
         exp = ir.Slice(array.name, (ir.DimFix(at), *rest))
         return self.view(exp, array, array.shape[1:], f"{base_of(array.name)}_row")
-
-
-def _poly(se: SE) -> Poly:
-    poly = poly_of(se)
-    if poly is None:
-        raise CompilerBug("a size that is no polynomial")
-    return poly
