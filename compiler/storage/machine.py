@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import DTYPE, INTS, Prim
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import scalar
-from compiler.ir.interp import Limits
+from compiler.ir.interp import DIVISIONS, Limits
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
@@ -264,6 +264,13 @@ class Machine:
             self.write_cell(target.block, target.lmad.offset, self.number(value), meeting)
 
 
+def _divisor(value: Any) -> Any:
+    """A divisor, which programs check not to be zero."""
+    if value == 0:
+        raise RuntimeError_("Division by zero.")
+    return value
+
+
 StepOf = Callable[[Machine, Stm, Any], None]
 """Runs one statement."""
 
@@ -279,6 +286,8 @@ def compile_se(se: SE) -> Step:
         case Bin(op, at, lhs, rhs):
             left, right = compile_se(lhs), compile_se(rhs)
             combine = scalar.bin_function(op, at)
+            if op in DIVISIONS and at in INTS:
+                return lambda env: combine(left(env), _divisor(right(env)))
             return lambda env: combine(left(env), right(env))
         case Un(op, at, arg):
             inner = compile_se(arg)
