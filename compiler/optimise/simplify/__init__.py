@@ -40,7 +40,7 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, rigid: set[Name]) -> Function:
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, rigid, uses.single if number else set())
+        state = State(ctx, rigid, uses, nest=number > 0)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new

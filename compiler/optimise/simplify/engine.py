@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.remarks import Outcome
 from compiler.ir.nodes import (
     SE,
@@ -179,11 +179,14 @@ def _array_op(s: State, stm: Stm) -> None:
     if shared and "simplify/cse" not in s.off:
         found = s.table.find(exp)
         if found is not None and found not in s.rigid and s.spend():
+            s.counts[found] = s.counts.get(found, 0) + 1
             s.alias(param, found if type(param.type) is Array else _var(found, param))
             return
     safe = _safety(s, exp) if shared else None
     depth = s.emit(pat, exp, stm.prov, safe, stm)
     s.defs[param.name] = exp
+    if type(exp) in _FRESH:
+        s.fresh[param.name] = depth
     if shared:
         s.table.add(exp, param.name, depth)
 
@@ -192,6 +195,7 @@ def _var(name: Name, param: Param) -> Var:
     return Var(name, param.type.prim)
 
 
+_FRESH = frozenset((Update, Copy, Concat, Iota, Replicate, ArrayLit))
 _OWNERS = frozenset((Update, Scratch, Alloc))
 _RULES: dict[type, tuple[tuple[str, index.Rule], ...]] = {
     Index: (
@@ -226,6 +230,11 @@ def _apply_array_rules(s: State, stm: Stm, exp: Exp) -> New | None:
     rules = _RULES.get(kind)
     if rules is None:
         return None
+    if kind is Index and exp.array in s.formulas:  # type: ignore[union-attr]
+        formula = soac.element(s.formulas[exp.array], exp.at[0])  # type: ignore[union-attr,arg-type]
+        name = base_of(exp.array)  # type: ignore[union-attr]
+        said = f"`{name}` is a short formula: computed here, not read."
+        return formula if s.apply("simplify/index-known", stm.prov, said) else None
     array = s.defs.get(exp.array)  # type: ignore[union-attr]
     if array is None:
         return None
@@ -432,14 +441,20 @@ def _soac(s: State, stm: Stm) -> None:
     shared = not any(p.name in s.rigid for p in pat)
     if shared and "simplify/cse" not in s.off:
         found = s.table.find_soac(new)
-        if found is not None and s.apply(
-            "simplify/cse", stm.prov, soac.computed_before(stm, found)
+        if (
+            found is not None
+            and s.rigid.isdisjoint(found)
+            and s.apply("simplify/cse", stm.prov, soac.computed_before(stm, found))
         ):
             for param, name in zip(pat, found, strict=True):
+                s.counts[name] = s.counts.get(name, 0) + 1
                 s.alias(param, name if type(param.type) is Array else _var(name, param))
             return
     safe = _when(s, clean, stm) if not isinstance(exp, (Scatter, Hist)) else None
     depth = s.emit(typed, new, stm.prov, safe, stm)
+    for param in pat:
+        s.fresh[param.name] = depth
+    soac.learn_formulas(s, new, pat, depth)
     if shared:
         s.table.add_soac(new, tuple(p.name for p in pat), depth)
     if extra:

@@ -286,10 +286,16 @@ def _same(array: Name) -> Applied[New]:
 
 
 def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
-    """`copy xs ==> xs`, where neither is overwritten; `copy (replicate n x) ==> replicate n x`."""
+    """`copy xs ==> xs`, where neither is overwritten; `copy (replicate n x) ==> replicate n x`.
+
+    Also where this is the only use of `xs`, which was made in the same body.
+    """
     array = exp.array
     if array not in s.rigid and result not in s.rigid:
         return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
+    if s.fresh.get(array) == s.depth and s.counts.get(array) == 1:
+        s.rigid.add(array)
+        return Applied(Same(array), f"`{base_of(array)}` is not needed any more: it is the copy.")
     made = s.defs.get(array)
     if isinstance(made, Iota) or (isinstance(made, Replicate) and not isinstance(made.value, str)):
         return Applied(made, f"`{base_of(array)}` is made again instead of being copied.")

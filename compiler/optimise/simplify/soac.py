@@ -9,6 +9,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import merge_prov
 from compiler.ir.nodes import (
+    I64,
     SE,
     Bin,
     Body,
@@ -30,48 +31,139 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
+from compiler.ir.walk import map_se
 from compiler.optimise.dead import has_effects
-from compiler.optimise.simplify.state import State, refold
+from compiler.optimise.simplify import arith
+from compiler.optimise.simplify.state import Formula, State, refold
+
+_MAX_FORMULA = 6
+"""Operations that are rather computed again than read."""
 
 
 def inputs(s: State, stm: Stm, exp: Soac, width: Poly) -> tuple[Soac, Callable[[], None]]:
     """The operator without inputs whose elements are known, and what is known of the others.
 
-    map f (replicate n x) ==> the parameter is x;  an array that comes in twice comes in once;
-    map f (iota n) (iota n) with different starts or steps: one is computed from the other.
+    `map f (replicate n x)`: the parameter is x. An array that comes in twice comes in once. Of two
+    `iota` with different starts or steps one is computed from the other, and so is an array that
+    is a short formula of the index.
     """
-    kept: list[int] = []
-    seen: dict[Name, Param] = {}
-    index: Param | None = None
-    ranges: list[tuple[Name, Iota]] = []
-    for k, (param, array) in enumerate(zip(exp.fn.params, exp.arrays, strict=True)):
+    inputs = _Inputs(s, stm)
+    for param, array in zip(exp.fn.params, exp.arrays, strict=True):
         name = s.subst.get(array, array)
         assert isinstance(name, str)
-        value = _known_element(s, name, param, seen, index)
-        if value is not None and s.apply("simplify/soac-input", stm.prov, _said(name, value)):
-            s.alias(param, value)
-            continue
-        kept.append(k)
-        seen[name] = param
-        made = s.defs.get(name)
-        if isinstance(made, Iota):
-            ranges.append((param.name, made))
-            if index is None and made.start == Lit(0, "i64") and made.step == Lit(1, "i64"):
-                index = param
-    if len(kept) < len(exp.arrays):
-        params = tuple(exp.fn.params[k] for k in kept)
-        fn = Lambda(params, exp.fn.body, exp.fn.returns)
-        exp = replace(exp, fn=fn, arrays=tuple(exp.arrays[k] for k in kept))
-
-    if index is not None:
-        exp = _reads_by_index(s, stm, exp, index, width)
+        inputs.add(param, name)
+    if inputs.changed:
+        body = exp.fn.body
+        if inputs.stms:
+            body = Body((*inputs.stms, *body.stms), body.results)
+        fn = Lambda(tuple(inputs.params), body, exp.fn.returns)
+        exp = replace(exp, fn=fn, arrays=tuple(inputs.arrays))
+    if inputs.index is not None:
+        exp = _reads_by_index(s, stm, exp, inputs.index, width)
 
     def learn() -> None:
         s.at_least_one(width)
-        for name, iota in ranges:
+        for name, iota in inputs.ranges:
             _learn_range(s, name, iota, width)
 
     return exp, learn
+
+
+class _Inputs:
+    """The inputs of an operator under construction; `index` is the one that counts from 0."""
+
+    __slots__ = ("arrays", "changed", "index", "params", "ranges", "s", "stm", "stms")
+
+    def __init__(self, s: State, stm: Stm) -> None:
+        self.s = s
+        self.stm = stm
+        self.params: list[Param] = []
+        self.arrays: list[Name] = []
+        self.stms: list[Stm] = []
+        self.index: Param | None = None
+        self.ranges: list[tuple[Name, Iota]] = []
+        self.changed = False
+
+    def add(self, param: Param, array: Name) -> None:
+        """One input, or what is known in its place."""
+        value = self._known(param, array)
+        if value is not None and self._apply(_said(array, value)):
+            self.s.alias(param, value)
+            self.changed = True
+        elif not self._by_formula(param, array):
+            self._keep(param, array)
+
+    def _apply(self, said: str) -> bool:
+        return self.s.apply("simplify/soac-input", self.stm.prov, said)
+
+    def _keep(self, param: Param, array: Name) -> None:
+        self.params.append(param)
+        self.arrays.append(array)
+        made = self.s.defs.get(array)
+        if isinstance(made, Iota):
+            self.ranges.append((param.name, made))
+            if self.index is None and counts_from_zero(made):
+                self.index = param
+
+    def _known(self, param: Param, array: Name) -> Operand | None:
+        """The value of every element, or the input that brings it in already."""
+        s = self.s
+        if array in self.arrays:
+            first = self.params[self.arrays.index(array)]
+            prim = _prim(first)
+            return first.name if prim is None else Var(first.name, prim)
+        made = s.defs.get(array)
+        if isinstance(made, Replicate) and len(made.shape) == 1:
+            if not isinstance(made.value, str):
+                return made.value
+            rigid = made.value in s.rigid or param.name in s.rigid
+            return None if rigid else made.value
+        if isinstance(made, Iota) and self.index is not None:
+            at: SE = refold(Conv("i64", made.prim, Var(self.index.name, "i64")))
+            at = refold(Bin("*", made.prim, at, made.step))
+            return refold(Bin("+", made.prim, at, made.start))
+        return None
+
+    def _by_formula(self, param: Param, array: Name) -> bool:
+        """Compute the element from the index; fusion does it where this is the only reader."""
+        s = self.s
+        formula = s.formulas.get(array)
+        if formula is None or (s.counts.get(array) == 1 and formula.depth == s.depth):
+            return False
+        if not self._apply(f"`{base_of(array)}` is a short formula: computed here, not read."):
+            return False
+        if self.index is None:
+            self._keep(Param(s.ctx.fresh("i"), I64), formula.iota)
+        assert self.index is not None
+        at = Var(self.index.name, "i64")
+        self.stms.append(Stm((param,), element(formula, at), self.stm.prov))
+        self.changed = True
+        return True
+
+
+def counts_from_zero(made: Iota) -> bool:
+    """Whether it is 0, 1, 2, .. at i64."""
+    return made.start == Lit(0, "i64") and made.step == Lit(1, "i64")
+
+
+def element(formula: Formula, at: SE) -> SE:
+    """The element at a place of an array that is a formula."""
+    return map_se(formula.value, lambda var: at if var.name == formula.index else var)
+
+
+def learn_formulas(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> None:
+    """Remember which results of a map over `iota` are short formulas of the index."""
+    if not isinstance(exp, Map) or exp.fn.body.stms or len(exp.arrays) != 1:
+        return
+    made = s.defs.get(exp.arrays[0])
+    if not isinstance(made, Iota) or not counts_from_zero(made):
+        return
+    for param, value in zip(pat, exp.fn.body.results, strict=True):
+        if isinstance(value, str) or param.name in s.rigid:
+            continue
+        if arith.size(value) <= _MAX_FORMULA and arith.is_total(value):
+            index = exp.fn.params[0].name
+            s.formulas[param.name] = Formula(index, value, exp.arrays[0], depth)
 
 
 def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) -> Soac:
@@ -118,25 +210,6 @@ def _said(array: Name, value: Operand) -> str:
     return f"What `{base_of(array)}` would bring in {what}."
 
 
-def _known_element(
-    s: State, array: Name, param: Param, seen: dict[Name, Param], index: Param | None
-) -> Operand | None:
-    if array in seen:
-        first = seen[array]
-        prim = _prim(first)
-        return first.name if prim is None else Var(first.name, prim)
-    made = s.defs.get(array)
-    if isinstance(made, Replicate) and len(made.shape) == 1:
-        if not isinstance(made.value, str):
-            return made.value
-        return made.value if made.value not in s.rigid and param.name not in s.rigid else None
-    if isinstance(made, Iota) and index is not None:
-        at: SE = refold(Conv("i64", made.prim, Var(index.name, "i64")))
-        at = refold(Bin("*", made.prim, at, made.step))
-        return refold(Bin("+", made.prim, at, made.start))
-    return None
-
-
 def _prim(param: Param) -> Prim | None:
     return param.type.prim if isinstance(param.type, Scalar) else None
 
@@ -160,6 +233,7 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
     if not isinstance(exp, Map) or not pat:
         return exp, pat, []
     plan = [_plan(s, exp, k, param) for k, param in enumerate(pat)]
+    _find_twins(s, exp, pat, plan)
     if all(p is None for p in plan) or (None not in plan and has_effects(exp)):
         return exp, pat, []
     if None in plan:
@@ -171,7 +245,7 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
         if new is None or not s.apply("simplify/soac-output", stm.prov, _why(pat[k], new)):
             kept.append(k)
         elif isinstance(new, str):
-            s.alias(pat[k], new)
+            s.alias(pat[k], s.name(new))
         else:
             extra.append(Stm((pat[k],), new, stm.prov))
     if len(kept) == len(pat):
@@ -179,6 +253,17 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
     body = Body(exp.fn.body.stms, tuple(exp.fn.body.results[k] for k in kept))
     fn = Lambda(exp.fn.params, body, tuple(exp.fn.returns[k] for k in kept))
     return Map(exp.width, fn, exp.arrays), tuple(pat[k] for k in kept), extra
+
+
+def _find_twins(s: State, exp: Map, pat: tuple[Param, ...], plan: list[Exp | Name | None]) -> None:
+    """Results that are equal to an earlier one are that one."""
+    first: dict[Operand, Name] = {}
+    for k, (param, value) in enumerate(zip(pat, exp.fn.body.results, strict=True)):
+        if plan[k] is not None or param.name in s.rigid:
+            continue
+        if value in first:
+            plan[k] = first[value]
+        first.setdefault(value, param.name)
 
 
 def _why(param: Param, new: Exp | Name) -> str:

@@ -38,6 +38,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.optimise.cse import Table
+from compiler.optimise.dead import Uses
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.facts import Facts
 
@@ -65,14 +66,27 @@ class Scope:
     outer_pulled: list[Prov] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Element i of an array is `value` where `index` is i; `iota` are the numbers i."""
+
+    index: Name
+    value: SE
+    iota: Name
+    depth: int
+
+
 class State:
     """The simplifier's working memory for one function."""
 
     __slots__ = (
         "bits",
+        "counts",
         "ctx",
         "defs",
         "facts",
+        "formulas",
+        "fresh",
         "mask",
         "moved",
         "off",
@@ -87,12 +101,15 @@ class State:
         "types",
     )
 
-    def __init__(self, ctx: Ctx, rigid: set[Name], single: set[Name]) -> None:
-        """`rigid`: arrays that are consumed or must be fresh; `single`: scalars used once."""
+    def __init__(self, ctx: Ctx, rigid: set[Name], uses: Uses, *, nest: bool) -> None:
+        """`rigid`: arrays that are consumed or must be fresh; `nest`: put single uses in place."""
         self.ctx = ctx
         self.off = ctx.options.disabled
         self.rigid = rigid
-        self.single = single
+        self.single = uses.single if nest else set()
+        self.counts = uses.counts
+        self.fresh: dict[Name, int] = {}
+        self.formulas: dict[Name, Formula] = {}
         self.subst: dict[Name, Operand] = {}
         self.polys: dict[Name, Poly] = {}
         self.bits: dict[Name, int] = {}
