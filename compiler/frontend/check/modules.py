@@ -28,7 +28,7 @@ from compiler.frontend.check.scope import (
     did_you_mean,
 )
 from compiler.frontend.check.state import Silent, State, show
-from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.check.type_exps import opened, resolve_type
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import Size, Type
 
@@ -246,7 +246,7 @@ def _same_type(
     if params or found.params:
         return
     wanted = resolve_type(a.st, type_, a.st.size_meta).type
-    if not _equal(a.st, wanted, found.type):
+    if not _equal(a.st, wanted, opened(a.st, found, type_.span)):
         text = ".".join(name)
         raise TypeError_(
             f"The type `{text}` must be `{show(wanted)}` here, but it is `{show(found.type)}`.",

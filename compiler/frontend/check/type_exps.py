@@ -244,6 +244,12 @@ def _apply(
     return _fill(ctx, result, exp.span)
 
 
+def opened(st: State, abbreviation: Abbreviation, span: Span) -> Type:
+    """What an abbreviation stands for, with any size for those that it leaves open."""
+    open_sizes: dict[Name, Size] = {name: st.size_meta(span) for name in abbreviation.ext}
+    return _fill(_Context(st, st.size_meta), subst(abbreviation.type, {}, open_sizes), span)
+
+
 def _exists_anew(ctx: _Context, ext: Name, span: Span) -> Size:
     """A size that an abbreviation leaves open, at a use; in an abbreviation it stays open."""
     size = ctx.anon(span)
