@@ -10,7 +10,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from compiler.answers import entry_json, lines_json, remark_json
 from compiler.base.context import Options
@@ -36,6 +39,7 @@ TARGETS = ("c", "cuda")
 OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "thresholds")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 MEMORY_STAGES = ("funmem", "expanded")
+CHARACTERS_PER_ELEMENT = 12
 REMEMBERED = 16
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
 
@@ -127,23 +131,50 @@ def show(
     return {"ok": True, "stages": shown, "remarks": remarks}
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Inputs as text in Futhark's notation, or random ones from sizes and a seed."""
+
+    text: str = ""
+    sizes: Mapping[str, int] | None = None
+    seed: int = 1
+
+    def values(self, fun: Function) -> list[values.Value]:
+        """The values for an entry point, numbers without a type in the types of its parameters."""
+        if self.sizes is not None:
+            return random_values.inputs(fun, self.sizes, self.seed).values
+        return values.parse(self.text, prims(fun))
+
+
 def run(
     source: str,
     entry: str,
-    data: str,
+    given: Inputs,
     backend: str,
     stage: str,
     options: Mapping[str, Any],
     seconds: float = 60.0,
+    longest: int | None = None,
 ) -> Json:
-    """Run an entry point on values in Futhark's text notation."""
+    """Run an entry point; results as text, cut after about `longest` characters each if given."""
     work = compilation(source, options)
-    args = values.parse(data, prims(entry_function(work, entry)))
+    args = given.values(entry_function(work, entry))
     start = time.perf_counter()
     outcome = run_values(source, entry, args, backend, stage, options, seconds)
-    outcome["output"] = "\n".join(values.show(v) for v in outcome.pop("values"))
+    results = outcome.pop("values")
+    outcome["results"] = [values.type_text(value) for value in results]
+    outcome["output"] = "\n".join(_shown(value, longest) for value in results)
     outcome["total_ms"] = round((time.perf_counter() - start) * 1000, 3)
     return {"ok": True, **outcome}
+
+
+def _shown(value: values.Value, longest: int | None) -> str:
+    """A value as text; of a long array only the beginning, ended by `..`."""
+    few = None if longest is None else max(1, longest // CHARACTERS_PER_ELEMENT)
+    if few is None or value.size <= few:
+        return values.show(value)
+    beginning = np.asarray(value).reshape(-1)[:few]
+    return f"{values.show(beginning)[:-1]}, ..] (the first {few} of {value.size} elements)"
 
 
 def run_values(
@@ -267,11 +298,11 @@ def tuning_tree(source: str, options: Mapping[str, Any]) -> Json:
     return {"ok": True, "trees": tuning.tree(prog)}
 
 
-def check_validity(source: str, entry: str, data: str, options: Mapping[str, Any]) -> Json:
+def check_validity(source: str, entry: str, given: Inputs, options: Mapping[str, Any]) -> Json:
     """Do all stages agree on this input? One verdict per stage that can be run."""
     work = compilation(source, options)
     entry = entry_named(work, entry)
-    args = values.parse(data, prims(entry_function(work, entry)))
+    args = given.values(entry_function(work, entry))
     expected = interp.run(work.result("soa").prog, entry, args)
     verdicts: Json = {}
     for stage in STAGES:

@@ -173,6 +173,12 @@ def _numbers(request: Json, name: str) -> dict[str, int]:
     return value
 
 
+def _inputs(request: Json) -> api.Inputs:
+    if "sizes" in request and "input" not in request:
+        return api.Inputs("", _numbers(request, "sizes"), int(request.get("seed", 1)))
+    return api.Inputs(_text(request, "input", ""))
+
+
 Partial = Callable[[Json], None] | None
 
 
@@ -198,11 +204,12 @@ def _run(source: str, request: Json, _partial: Partial) -> Json:
     return api.run(
         source,
         _text(request, "entry", ""),
-        _text(request, "input", ""),
+        _inputs(request),
         _text(request, "backend", "c"),
         request.get("stage") or "",
         _object(request, "options"),
         float(request.get("deadline", 60.0)),
+        request.get("longest"),
     )
 
 
@@ -224,8 +231,8 @@ def _tuning(source: str, request: Json, _partial: Partial) -> Json:
 
 
 def _validity(source: str, request: Json, _partial: Partial) -> Json:
-    entry, data = _text(request, "entry", ""), _text(request, "input", "")
-    return api.check_validity(source, entry, data, _object(request, "options"))
+    entry, options = _text(request, "entry", ""), _object(request, "options")
+    return api.check_validity(source, entry, _inputs(request), options)
 
 
 def _prove(_source: str, request: Json, _partial: Partial) -> Json:

@@ -78,7 +78,7 @@ def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> N
 def test_memory_is_valid(path: Path, case: Case) -> None:
     source = path.read_text("utf-8")
     assert isinstance(case.input, str)
-    answer = api.check_validity(source, case.entry, case.input, {})
+    answer = api.check_validity(source, case.entry, api.Inputs(case.input), {})
     verdicts = answer["stages"]
     assert set(verdicts) >= {"flat", "funmem", "expanded", "imp"}
     for stage, verdict in verdicts.items():
