@@ -50,6 +50,7 @@ from compiler.ir.nodes import (
     Un,
     Update,
     Var,
+    WhileLoop,
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
@@ -141,6 +142,7 @@ class Maker:
         if self.budget > 0 and depth > 0:
             kinds += [self.map, self.map, self.fold, self.fold, self.loop, self.branch]
             kinds += [self.update, self.scatter, self.concat, self.hist, self.vector_fold]
+            kinds += [self.rows_scatter, self.while_loop]
         self.budget -= 1
         self.pick.choice(kinds)(sc, depth)
 
@@ -279,6 +281,8 @@ class Maker:
         array, (width, size) = self.pick.choice(matrices)
         row = Array("i64", (size,))
         neutral = self.let(sc, "ne", row, Replicate((size,), lit(0)))
+        if self.pick.random() < 0.3:  # a neutral element that does not look like a replicate
+            neutral = self.let(sc, "ne", row, Copy(neutral))
         a, b = Param(self.name("a"), row), Param(self.name("b"), row)
         x, y, c = Param(self.name("x"), I64), Param(self.name("y"), I64), Param(self.name("c"), row)
         added = Bin("+", "i64", Var(x.name, "i64"), Var(y.name, "i64"))
@@ -413,6 +417,43 @@ class Maker:
         self.consume(sc, array)
         exp = Scatter(width, (Dest(array, 1),), fn, tuple(arrays))
         self.let(sc, "sc", Array("i64", size), exp)
+
+    def rows_scatter(self, sc: Scope, depth: int) -> None:
+        """Rows of a matrix to other places of a copy of it, backwards."""
+        matrices = [(a, s) for a, s in sc.arrays.items() if len(s) == 2]
+        if not matrices:
+            return
+        array, (width, size) = self.pick.choice(matrices)
+        kind, row = Array("i64", (width, size)), Array("i64", (size,))
+        dest = self.let(sc, "c", kind, Copy(array))
+        places = self.let(sc, "io", Array("i64", (width,)), Iota(width, ZERO, ONE, "i64"))
+        p, q = Param(self.name("p"), I64), Param(self.name("q"), row)
+        inner = sc.inside()
+        inner.fresh = set()
+        del inner.arrays[dest]
+        self.know(inner, p.name, I64)
+        self.know(inner, q.name, row, (q.name,))
+        self.fill(inner, depth - 1, 2)
+        value = self.result(inner, (size,))
+        at = Bin("-", "i64", se_of(width), Var(p.name, "i64"))
+        fn = Lambda((p, q), Body(tuple(inner.stms), (at, value)), (I64, row))
+        self.consume(sc, dest)
+        self.let(sc, "sc", kind, Scatter(width, (Dest(dest, 1),), fn, (places, array)))
+
+    def while_loop(self, sc: Scope, depth: int) -> None:
+        inner = sc.inside()
+        go, value = Param(self.name("g"), Scalar("bool")), Param(self.name("l"), I64)
+        inner.scalars.append(value.name)
+        self.fill(inner, depth - 1, 2)
+        more = Bin("<", "i64", Var(value.name, "i64"), lit(4))
+        step = Bin("+", "i64", Var(value.name, "i64"), lit(1))
+        after = Bin("max", "i64", step, Bin("min", "i64", self.se(inner, 1), lit(9)))
+        body = Body(tuple(inner.stms), (more, after))
+        pat = (Param(self.name("g"), Scalar("bool")), Param(self.name("q"), I64))
+        start = Bin("max", "i64", self.se(sc, 1), lit(-1))
+        exp = Loop((go, value), (Lit(True, "bool"), start), WhileLoop(go.name), body)
+        sc.stms.append(Stm(pat, exp))
+        self.know(sc, pat[1].name, I64)
 
     def hist(self, sc: Scope, depth: int) -> None:
         array = self.own(sc, 1)
