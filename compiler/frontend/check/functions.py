@@ -180,7 +180,7 @@ def define(st: State, source: Source, top: bool) -> Made:
 
     Errors: everything that can be wrong in it.
     """
-    if source.name in LOGIC or source.name[0] == "!":
+    if source.name in LOGIC or source.name == "!":
         raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
     st.level += 1
     mark, born = st.scope.mark(), len(st.born)

@@ -48,6 +48,8 @@ def lookup(st: State, name: ast.QualName, span: Span) -> Value:
     else:
         module = st.scope.module(name[:-1])
         if module is None:
+            if name[0] == "intrinsics":
+                raise unknown(st, name, span)
             path = ".".join(name[:-1])
             hint = did_you_mean(path, st.scope.modules)
             raise TypeError_(f"Unknown module `{path}`.", span, hint)
@@ -86,6 +88,8 @@ _NOT_BUILT = frozenset(
 def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
     """The error for a name that is not in scope."""
     text = ".".join(name)
+    if name[0] == "intrinsics":
+        return Limitation("Programs cannot use the compiler's intrinsics.", span)
     if text in _NOT_BUILT:
         return Limitation(f"`{text}` is not built yet.", span)
     return TypeError_(f"Unknown name `{text}`.", span, did_you_mean(name[-1], st.scope.values))
