@@ -111,9 +111,9 @@ class Calls(Naming):
         key = (e.name, tuple(type_key(t) for t in types), types)
         known = self.instances.get(key)
         if known is None:
-            known = Instance(self._constant(code, types), (), ())
+            known = self._constant(code, types)
             self.instances[key] = known
-        return Var(self.type(e.type, fr), self.place(e.span), known.name)
+        return Var(known.type, self.place(e.span), known.name)
 
     def sized_constant(self, e: Var, fr: Frame) -> Exp:
         """A definition with size parameters only: its body, put in place."""
@@ -126,7 +126,7 @@ class Calls(Naming):
         self.instantiate(Fun(code, None, types, sizes), inner)
         return self.ev(code.body, inner)
 
-    def _constant(self, code: Def, types: tuple[Type, ...]) -> Name:
+    def _constant(self, code: Def, types: tuple[Type, ...]) -> Instance:
         inner, site = Frame(), self.site
         self.site = None
         self.instantiate(Fun(code, None, types), inner)
@@ -139,7 +139,7 @@ class Calls(Naming):
             Def(name, code.source_name, (), (), (), ret, code.unique, ext, body, False, code.span)
         )
         self.site = site
-        return name
+        return Instance(name, (), (), ret)
 
     def instantiate(self, fun: Fun, fr: Frame) -> None:
         """Bind the type and size parameters of `fun`'s code."""
@@ -328,7 +328,7 @@ class Calls(Naming):
             )
         )
         self.site, self.owner = site, owner
-        return Instance(name, outer, (fun, args))
+        return Instance(name, outer, (fun, args), ret)
 
     def _erase(self, t: Type, sizes: list[Name], barrier: Barrier) -> Type:
         """`t` with a new size parameter for each size; arrows are brought through the barrier."""

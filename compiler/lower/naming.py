@@ -50,6 +50,8 @@ class Instance:
     brought: tuple[Exp, ...]
     keep: tuple[object, ...]
     """What the key's identities refer to."""
+    type: Type
+    """Of the result."""
 
 
 class Naming:
