@@ -144,7 +144,7 @@ class Jobs:
         began = time.perf_counter()
         last: Answer = {}
         stages: dict[str, Any] = {}
-        for last in self._answers(op, request):
+        for last in self._guarded(op, request):
             if name == "show":
                 fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
                 stages.update(fresh)
@@ -156,24 +156,6 @@ class Jobs:
         if outcome not in ("busy", "timeout", "internal"):
             self._keep(key, whole)
 
-    def _answers(self, op: Op, request: Answer) -> Iterator[Answer]:
-        """The worker's answers; a run with sizes instead of an input gets generated values."""
-        sizes, seed = request.pop("sizes", None), request.pop("seed", None)
-        if op.runs and sizes is not None and "input" not in request:
-            wanted: Answer = {k: request[k] for k in ("source", "entry", "options") if k in request}
-            wanted |= {"op": "generate", "sizes": sizes, "seed": 1 if seed is None else seed}
-            made: Answer = {}
-            for made in self._guarded(op, wanted):
-                if "queued" in made:
-                    yield made
-            if not made.get("ok"):
-                yield made
-                return
-            request["input"] = made["input"]
-        elif sizes is not None:
-            request |= {"sizes": sizes} if seed is None else {"sizes": sizes, "seed": seed}
-        yield from self._guarded(op, request)
-
     def _guarded(self, op: Op, request: Answer) -> Iterator[Answer]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
@@ -182,6 +164,7 @@ class Jobs:
             # A back end compiles first, and stops the program by itself at the deadline.
             own = 0.0 if request.get("backend") == "ref" else seconds
             seconds = float(self._config["RUN_SECONDS"]) + own
+            request = {**request, "longest": int(self._config["OUTPUT_LIMIT"])}
         what = "run" if op.runs else "compile"
         try:
             for answer in pool.stream(request, seconds):
