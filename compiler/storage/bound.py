@@ -13,7 +13,7 @@ from compiler.ir.nodes import (
     SE_NODES,
     Bin,
     Body,
-    Exp,
+    Conv,
     KernelBody,
     Lambda,
     Lit,
@@ -24,6 +24,7 @@ from compiler.ir.nodes import (
     SegRed,
     SegScan,
     SegSpace,
+    Select,
     Stm,
     Var,
 )
@@ -102,9 +103,10 @@ class Bounds:
         if exact is not None:
             return count.subst({name: exact})
         if _rises(count, name):
-            for limit in _limits(stm.exp):
-                if not self.inner(limit):
-                    return count.subst({name: limit})
+            limits = _limits(stm.exp) if isinstance(stm.exp, SE_NODES) else []
+            limits.sort(key=lambda limit: len(self.inner(limit)))
+            if limits:
+                return count.subst({name: limits[0]})
         return None
 
     def _maximum(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
@@ -181,8 +183,43 @@ def _rises(count: Poly, name: Name) -> bool | None:
     return signs.pop() if len(signs) == 1 else None
 
 
-def _limits(exp: Exp) -> list[Poly]:
-    """Polynomials that an expression never exceeds."""
-    if isinstance(exp, Bin) and exp.op == "min":
-        return [poly for side in (exp.lhs, exp.rhs) if (poly := poly_of(side)) is not None]
+def _limits(se: SE) -> list[Poly]:
+    """Polynomials that an expression never exceeds, unless both are negative.
+
+    A size below 0 needs as little memory as 0, so bounds of what is positive will do.
+    """
+    exact = poly_of(se)
+    if exact is not None:
+        return [exact]
+    match se:
+        case Bin("min", "i64", lhs, rhs):
+            return _limits(lhs) + _limits(rhs)
+        case Bin("max", "i64", lhs, rhs) | Select(_, lhs, rhs):
+            return [c for a in _limits(lhs) for b in _limits(rhs) for c in _larger(a, b)]
+        case Bin("%", "i64", _, rhs):
+            return [limit - 1 for limit in _limits(rhs)]
+        case Bin("&", "i64", _, Lit(value, _)) if value >= 0:
+            return [Poly.const(int(value))]
+        case Bin("/" | "//", "i64", lhs, Lit(value, _)) if value >= 1:
+            return _limits(lhs)
+        case Conv("bool", "i64", _):
+            return [Poly.const(1)]
     return []
+
+
+def _larger(a: Poly, b: Poly) -> list[Poly]:
+    """A polynomial that is at least as large as both, if there is an obvious one.
+
+    It is the other one if one is at most 0, and the sum if both are sums of sizes.
+    """
+    first, second = a.constant, b.constant
+    if first is not None and second is not None:
+        return [Poly.const(max(first, second))]
+    if first is not None and first <= 0:
+        return [b]
+    if second is not None and second <= 0:
+        return [a]
+    if a == b:
+        return [a]
+    coefficients = (*a.terms.values(), *b.terms.values())
+    return [a + b] if all(coeff > 0 for coeff in coefficients) else []

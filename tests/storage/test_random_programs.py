@@ -1,0 +1,40 @@
+"""Random nests of parallel operators are valid when they have memory, and after expansion."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.base.errors import Limitation
+from compiler.ir.interp import Limits
+from compiler.ir.verify import verify
+from compiler.storage import validity
+from compiler.storage.allocate import allocate
+from compiler.storage.expand import expand
+from tests.parallel.random_nests import program
+from tests.parallel.test_random_nests import arguments
+from tests.parallel.versions import flat, versions
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1 << 32),
+    sizes=st.sampled_from([(1, 1), (3, 2), (1, 4), (2, 3)]),
+    target=st.sampled_from(["c", "cuda"]),
+)
+def test_memory_keeps_the_values(seed: int, sizes: tuple[int, int], target: str) -> None:
+    before, ctx = flat(program(seed), target)
+    funmem = allocate(before, ctx)
+    verify(funmem, "funmem")
+    try:
+        expanded = expand(funmem, ctx)
+    except Limitation as refusal:
+        assert "inside" in refusal.message
+        expanded = funmem
+    else:
+        verify(expanded, "expanded")
+    for thresholds in versions(before)[:2]:
+        for prog in (funmem, expanded):
+            args = arguments(seed, *sizes)
+            outcome = validity.check(prog, "main", args, Limits(60), thresholds)
+            assert outcome.verdict == "valid", outcome.because
