@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, Type, row_of
 from compiler.ir import nodes as ir
@@ -37,10 +38,15 @@ Position = SE | tuple[SE | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Checked positions in an array: its first dimensions, and the text for messages."""
+    """Positions in an array, for its first dimensions.
+
+    `full` says when they are inside, `needed` what of it is not shown already; `text` is what a
+    failure says.
+    """
 
     dims: tuple[ir.DimIndex, ...]
-    checks: tuple[SE, ...]
+    full: SE
+    needed: SE
     text: Message
 
 
@@ -178,22 +184,23 @@ class Arrays(Loops):
     def place(self, dims: list[Position], shape: tuple[Poly, ...]) -> Place:
         """Positions in an array of that shape, with what must hold for them."""
         found: list[ir.DimIndex] = []
-        checks: list[SE] = []
+        full: SE = TRUE
+        needed: SE = TRUE
         text: list[str | SE] = ["Index ["]
         for k, dim in enumerate(dims):
             if k:
                 text.append(", ")
             if not isinstance(dim, tuple):
                 found.append(DimFix(dim))
-                checks.append(self.in_bounds(dim, shape[k]))
+                whole, part = self.in_bounds(dim, shape[k])
                 text.append(dim)
             else:
-                piece, ok, words = self.slice_dim(dim, shape[k])
+                piece, whole, part, words = self.slice_dim(dim, shape[k])
                 found.append(piece)
-                checks.append(ok)
                 text.extend(words)
+            full, needed = both(full, whole), both(needed, part)
         text += ["] out of bounds for array of shape ", *show_shape(shape), "."]
-        return Place(tuple(found), tuple(checks), tuple(text))
+        return Place(tuple(found), full, needed, tuple(text))
 
     def position(self, at: SE) -> SE:
         """An index as i64, simple enough to be mentioned several times."""
@@ -207,17 +214,17 @@ class Arrays(Loops):
             return self.atom(at, "i")
         return at
 
-    def in_bounds(self, at: SE, size: Poly) -> SE:
-        """`0 <= at < size`, or as much of it as is not plain already."""
+    def in_bounds(self, at: SE, size: Poly) -> tuple[SE, SE]:
+        """`0 <= at < size`, and as much of it as is not plain already."""
+        low, high = Bin("<=", "i64", ZERO, at), Bin("<", "i64", at, se_of(size))
+        full = both(low, high)
         if self.facts.is_inside(at, size):
-            return TRUE
-        return both(
-            TRUE if self.facts.is_low(at) else Bin("<=", "i64", ZERO, at),
-            TRUE if self.facts.is_high(at, size) else Bin("<", "i64", at, se_of(size)),
-        )
+            return full, TRUE
+        needed_low = TRUE if self.facts.is_low(at) else low
+        return full, both(needed_low, TRUE if self.facts.is_high(at, size) else high)
 
-    def slice_dim(self, dim: tuple[SE | None, ...], size: Poly) -> tuple[DimSlice, SE, Message]:
-        """One `start:stop:step`: the slice, when it is valid, and how it reads."""
+    def slice_dim(self, dim: tuple[SE | None, ...], size: Poly) -> tuple[DimSlice, SE, SE, Message]:
+        """One `start:stop:step`: the slice, when it is valid, what of that is open, its text."""
         start, stop, given = dim
         step: SE = ONE if given is None else self.atom(given, "step")
         length = se_of(size)
@@ -232,40 +239,41 @@ class Arrays(Loops):
         words: Message = (start, ":", stop)
         if given is not None:
             words = (*words, ":", step)
-        if step == ONE:
-            return self.unit_slice(start, stop, size, words)
         if step == MINUS_ONE and dim[:2] == (None, None):
-            return DimSlice(start, size, step), TRUE, words
-        return self.strided_slice(start, stop, step, size, words)
+            return DimSlice(start, size, step), TRUE, TRUE, words
+        if step == ONE:
+            return (*self.unit_slice(start, stop, size), words)
+        piece, ok = self.strided_slice(start, stop, step, size)
+        return piece, ok, ok, words
 
     def simple(self, se: SE, hint: str) -> SE:
         """`se` itself if it is a polynomial, else a name for it."""
         return se if poly_of(se) is not None else self.atom(se, hint)
 
-    def unit_slice(
-        self, start: SE, stop: SE, size: Poly, words: Message
-    ) -> tuple[DimSlice, SE, Message]:
+    def unit_slice(self, start: SE, stop: SE, size: Poly) -> tuple[DimSlice, SE, SE]:
         """`start:stop`; valid if empty, or ordered and inside."""
         first, last = self.poly(start), self.poly(stop)
-        count = last - first
-        inside: SE = TRUE
-        if not self.facts.is_nonneg(first):
-            inside = both(inside, Bin("<=", "i64", ZERO, start))
-        if not self.facts.is_nonneg(count):
-            inside = both(inside, Bin("<=", "i64", start, stop))
-        if not self.facts.is_nonneg(size - last):
-            inside = both(inside, Bin("<=", "i64", stop, se_of(size)))
-        ok = either(Bin("==", "i64", start, stop), inside) if inside != TRUE else inside
-        return DimSlice(start, count, ONE), ok, words
+        conditions = (
+            (first, Bin("<=", "i64", ZERO, start)),
+            (last - first, Bin("<=", "i64", start, stop)),
+            (size - last, Bin("<=", "i64", stop, se_of(size))),
+        )
+        full: SE = TRUE
+        needed: SE = TRUE
+        for poly, cond in conditions:
+            full = both(full, cond)
+            if not self.facts.is_nonneg(poly):
+                needed = both(needed, cond)
+        empty = Bin("==", "i64", start, stop)
+        needed = needed if needed == TRUE else either(empty, needed)
+        return DimSlice(start, last - first, ONE), either(empty, full), needed
 
-    def strided_slice(
-        self, start: SE, stop: SE, step: SE, size: Poly, words: Message
-    ) -> tuple[DimSlice, SE, Message]:
+    def strided_slice(self, start: SE, stop: SE, step: SE, size: Poly) -> tuple[DimSlice, SE]:
         """`start:stop:step`; valid if empty, or the first and last element are inside."""
         length = se_of(size)
         distance = sub(stop, start)
         if isinstance(step, Lit) and step.value == 0:
-            return DimSlice(start, Poly.const(0), step), FALSE, words
+            return DimSlice(start, Poly.const(0), step), FALSE
         if step == MINUS_ONE:
             count = self.poly(sub(start, stop))
         else:
@@ -290,13 +298,17 @@ class Arrays(Loops):
         ok = either(Bin("==", "i64", se_of(count), ZERO), fits)
         if not isinstance(step, Lit):
             ok = both(Bin("!=", "i64", step, ZERO), ok)
-        return DimSlice(start, count, step), ok, words
+        return DimSlice(start, count, step), ok
 
     def check_place(self, place: Place, shape: tuple[Poly, ...]) -> None:
         """Assert that the positions are inside; plain variables are indices from here on."""
-        cond: SE = TRUE
-        for check in place.checks:
-            cond = both(cond, check)
+        cond = place.full
+        if place.needed != cond:
+            said = "the index lies within the array: it needs no check"
+            if place.needed != TRUE:
+                said = "only a part of the check is needed"
+            outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
+            cond = self.ctx.settle("soa/bounds", self.prov, outcome) or cond
         self.check(cond, place.text)
         for dim, size in zip(place.dims, shape, strict=False):
             if isinstance(dim, DimFix):

@@ -136,6 +136,8 @@ class Facts:
 
     def is_nonneg(self, poly: Poly) -> bool:
         """Whether `poly` is shown to be at least 0, by ranges and one fact."""
+        if any(abs(coeff) > SMALL for coeff in poly.terms.values()):
+            return False
         if self._by_range(poly):
             return True
         if not self.least or not self._is_tame(poly):
