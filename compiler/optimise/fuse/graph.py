@@ -8,7 +8,6 @@ meet across statements that have nothing to do with them.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable
 
 from compiler.base.names import Name
@@ -33,17 +32,22 @@ from compiler.optimise.consumption import Classes
 from compiler.optimise.simplify.arith import is_total
 
 _SCALARS = frozenset(SE_NODES)
+_STEP = 1.0 / 1024
 _CAN_FAIL = frozenset((Index, Slice, Iota, Replicate, Update, Call, Assert))
 
 
 class Node:
-    """A statement, what it needs (`before`) and what needs it (`after`)."""
+    """A statement, what it needs (`before`) and what needs it (`after`).
 
-    __slots__ = ("after", "at", "before", "reads", "stm")
+    `at` is its place in the text, `rank` grows along every edge.
+    """
+
+    __slots__ = ("after", "at", "before", "rank", "reads", "stm")
 
     def __init__(self, stm: Stm, at: int) -> None:
         self.stm = stm
         self.at = at
+        self.rank = float(at)
         self.reads: set[Name] = walk.free(stm)
         self.before: set[Node] = set()
         self.after: set[Node] = set()
@@ -92,20 +96,23 @@ class Graph:
 
     def path(self, source: Node, target: Node) -> Node | None:
         """A statement between the two, directly before `target`, if one depends on `source`."""
-        below = self._below(source)
+        if source.rank >= target.rank:
+            return None
+        below = self._below(source, target.rank)
         for node in target.before:
             if node is not source and node in below:
                 return node
         return None
 
-    def _below(self, source: Node) -> set[Node]:
+    def _below(self, source: Node, rank: float) -> set[Node]:
+        """What depends on `source`, among the nodes up to that rank."""
         found: set[Node] = set()
-        todo = list(source.after)
+        todo = [node for node in source.after if node.rank < rank]
         while todo:
             node = todo.pop()
             if node not in found:
                 found.add(node)
-                todo.extend(node.after)
+                todo.extend(user for user in node.after if user.rank < rank)
         return found
 
     def merge(self, first: Node, second: Node, stm: Stm) -> Node:
@@ -125,6 +132,8 @@ class Graph:
         for param in stm.pat:
             self.definer[param.name] = merged
         self.nodes[first.at] = self.nodes[second.at] = merged
+        merged.rank = max(first.rank, second.rank)
+        _push_down(merged)
         return merged
 
     def live(self) -> list[Node]:
@@ -133,19 +142,18 @@ class Graph:
 
     def stms(self) -> tuple[Stm, ...]:
         """The statements in an order that respects all edges, close to the original one."""
-        nodes = self.live()
-        waiting = {node: len(node.before) for node in nodes}
-        ready = [(node.at, id(node), node) for node in nodes if not node.before]
-        heapq.heapify(ready)
-        ordered: list[Stm] = []
-        while ready:
-            _, _, node = heapq.heappop(ready)
-            ordered.append(node.stm)
-            for user in node.after:
-                waiting[user] -= 1
-                if not waiting[user]:
-                    heapq.heappush(ready, (user.at, id(user), user))
-        return tuple(ordered)
+        return tuple(n.stm for n in sorted(self.live(), key=lambda n: (n.rank, n.at)))
+
+
+def _push_down(moved: Node) -> None:
+    """Give what depends on a moved node a higher rank than it has."""
+    todo = [moved]
+    while todo:
+        node = todo.pop()
+        for user in node.after:
+            if user.rank <= node.rank:
+                user.rank = node.rank + _STEP
+                todo.append(user)
 
 
 def _edge(before: Node, after: Node) -> None:

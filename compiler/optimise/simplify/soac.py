@@ -99,6 +99,8 @@ class _Inputs:
     def _keep(self, param: Param, array: Name) -> None:
         self.params.append(param)
         self.arrays.append(array)
+        # Others may be computed from it before it is brought into scope.
+        self.s.bits[param.name] = 1 << (self.s.depth + 1)
         made = self.s.defs.get(array)
         if isinstance(made, Iota):
             self.ranges.append((param.name, made))
