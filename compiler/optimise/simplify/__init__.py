@@ -18,7 +18,7 @@ from compiler.ir.nodes import Function, Prog
 from compiler.optimise.consumption import rigid_arrays
 from compiler.optimise.dead import remove_dead
 from compiler.optimise.inline import inline
-from compiler.optimise.simplify.engine import simplify_function
+from compiler.optimise.simplify.engine import HANDLERS, simplify_function
 from compiler.optimise.simplify.state import State
 
 _MAX_ROUNDS = 4
@@ -40,7 +40,7 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, rigid: set[Name]) -> Function:
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, rigid, uses, nest=number > 0)
+        state = State(ctx, rigid, uses, HANDLERS, nest=number > 0)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new

@@ -37,7 +37,8 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.optimise.simplify import arith
-from compiler.optimise.simplify.state import State, refold
+from compiler.optimise.simplify.scalars import refold
+from compiler.optimise.simplify.state import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,8 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.walk import map_se
 from compiler.optimise.dead import has_effects
 from compiler.optimise.simplify import arith
-from compiler.optimise.simplify.state import Formula, State, refold
+from compiler.optimise.simplify.scalars import refold
+from compiler.optimise.simplify.state import Formula, State
 
 _MAX_FORMULA = 6
 """Operations that are rather computed again than read."""

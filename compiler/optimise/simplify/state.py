@@ -10,7 +10,7 @@ stand is the highest bit of the union over its names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -36,17 +36,15 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.ir.sizes import poly_of, prim_of
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.facts import Facts
+from compiler.optimise.simplify.scalars import MAX_NESTED, RULES
 
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
 _COMPARE = frozenset(COMPARE_OPS)
-_LOGIC = frozenset(("&&", "||"))
-_MAX_NESTED = 14
-"""Operations that one expression may have after a single use was put in place."""
 _MAX_TERMS = 8
 
 
@@ -64,6 +62,10 @@ class Scope:
     """Nothing in it can fail, whatever surrounds it: the whole may be computed elsewhere."""
     outer_mask: int = 0
     outer_pulled: list[Prov] = field(default_factory=list)
+
+
+Handlers = Mapping[type, Callable[["State", Stm], None]]
+"""What to do with a statement, by the class of its expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class State:
         "facts",
         "formulas",
         "fresh",
+        "handlers",
         "mask",
         "moved",
         "off",
@@ -101,8 +104,11 @@ class State:
         "types",
     )
 
-    def __init__(self, ctx: Ctx, rigid: set[Name], uses: Uses, *, nest: bool) -> None:
+    def __init__(
+        self, ctx: Ctx, rigid: set[Name], uses: Uses, handlers: Handlers, *, nest: bool
+    ) -> None:
         """`rigid`: arrays that are consumed or must be fresh; `nest`: put single uses in place."""
+        self.handlers = handlers
         self.ctx = ctx
         self.off = ctx.options.disabled
         self.rigid = rigid
@@ -294,7 +300,7 @@ class State:
 
     def se(self, se: SE) -> SE:
         """A scalar expression with substitutions made and folded."""
-        return _SE[type(se)](self, se)
+        return RULES[type(se)](self, se)
 
     def known(self, cond: SE) -> SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""
@@ -343,7 +349,7 @@ class State:
         poly = poly_of(se) if param.type == I64 else None
         if poly is not None and len(poly.terms) <= _MAX_TERMS:
             self.polys[param.name] = poly
-        if param.name in self.single and arith.size(se) <= _MAX_NESTED and self.spend():
+        if param.name in self.single and arith.size(se) <= MAX_NESTED and self.spend():
             self.subst[param.name] = se
             self.bits[param.name] = self.mask
             self.moved[param.name] = self.prov(prov)
@@ -405,181 +411,3 @@ class State:
         what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
         said = f"The value is the same every time: it is computed once, before the {what}."
         return depth if self.apply("simplify/hoist", prov, said) else here
-
-
-# --- one function per class of scalar expression ---------------------------------------------
-
-
-def _lit(s: State, se: SE) -> SE:
-    return se
-
-
-def _var(s: State, se: Var) -> SE:
-    name = se.name
-    s.mask |= s.bits.get(name, 0)
-    found = s.subst.get(name)
-    if found is None:
-        return se
-    if name in s.moved:
-        s.pulled.append(s.moved[name])
-    if type(found) is str:
-        return Var(found, se.prim)
-    return found  # type: ignore[return-value]
-
-
-def _bin(s: State, se: Bin) -> SE:
-    lhs, rhs = s.se(se.lhs), s.se(se.rhs)
-    op, at = se.op, se.at
-    new = arith.fold_bin(op, at, lhs, rhs)
-    if new is not None:
-        if new != se and s.spend():
-            return refold(new)
-        return se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
-    result = se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
-    if op in _COMPARE or op in _LOGIC:
-        decided = s.known(result)
-        return decided if decided is not None and s.spend() else result
-    if at == "i64":
-        return _i64(s, result)
-    return result
-
-
-def _i64(s: State, se: Bin) -> SE:
-    """Sums and products of names as a polynomial where that is shorter; x % n for 0 <= x < n."""
-    op = se.op
-    if op in ("+", "-", "*"):
-        if type(se.lhs) is not Bin and type(se.rhs) is not Bin:
-            return se
-        before = arith.size(se)
-        if before > _MAX_NESTED:
-            return se
-        poly = poly_of(se)
-        if poly is None or len(poly.terms) >= before + 1:
-            return se
-        new = _shortest(poly)
-        return new if arith.size(new) < before and s.spend() else se
-    if op in ("/", "%", "//", "%%"):
-        divided = division(s, se)
-        return divided if divided is not None and s.spend() else se
-    if op in ("min", "max"):
-        below = s.facts.decide("<=", se.lhs, se.rhs)
-        if below is not None and s.spend():
-            return se.lhs if below == (op == "min") else se.rhs
-    return se
-
-
-def division(s: State, se: Bin) -> SE | None:
-    """`(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
-    number, by = s.facts.poly(se.lhs), s.facts.poly(se.rhs)
-    if number is None or by is None or not s.facts.is_bounded(number):
-        return None
-    quotient, rest = split(number, by)
-    if quotient.terms and not (s.facts.is_bounded(by) and s.facts.non_negative(quotient)):
-        return None
-    if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
-        return None
-    return _shortest(quotient if se.op in ("/", "//") else rest)
-
-
-def _shortest(poly: Poly) -> SE:
-    """A polynomial as an expression that begins with a positive term if there is one."""
-    positive = {mono: coeff for mono, coeff in poly.terms.items() if coeff > 0 and mono}
-    if not positive or len(positive) == len(poly.terms):
-        return se_of(poly)
-    result = se_of(Poly(positive))
-    for mono, coeff in sorted(poly.terms.items(), reverse=True):
-        if mono not in positive:
-            term = se_of(Poly({mono: abs(coeff)}))
-            result = Bin("-" if coeff < 0 else "+", "i64", result, term)
-    return result
-
-
-def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:
-    """`number` as `quotient * by + rest`, taking the monomials that `by`, one monomial, divides."""
-    zero = Poly.const(0)
-    if len(by.terms) != 1:
-        return zero, number
-    ((divisor, factor),) = by.terms.items()
-    powers = dict(divisor)
-    quotient, rest = zero, zero
-    for mono, coeff in number.terms.items():
-        have = dict(mono)
-        if coeff % factor == 0 and all(have.get(n, 0) >= p for n, p in powers.items()):
-            left = tuple((n, p - powers.get(n, 0)) for n, p in mono if p > powers.get(n, 0))
-            quotient = quotient + Poly({left: coeff // factor})
-        else:
-            rest = rest + Poly({mono: coeff})
-    return quotient, rest
-
-
-def refold(se: SE) -> SE:
-    """Fold the top of an expression that a rule has made, until nothing changes."""
-    for _ in range(8):
-        new = _fold_top(se)
-        if new is None or new == se:
-            return se
-        se = new
-    return se
-
-
-def _fold_top(se: SE, *, deep: bool = True) -> SE | None:
-    match se:
-        case Bin(op, at, lhs, rhs):
-            left = _fold_top(lhs, deep=False) if deep else None
-            right = _fold_top(rhs, deep=False) if deep else None
-            if left is not None or right is not None:
-                return Bin(op, at, left or lhs, right or rhs)
-            return arith.fold_bin(op, at, lhs, rhs)
-        case Un(op, at, arg):
-            return arith.fold_un(op, at, arg)
-        case Conv(src, dst, arg):
-            return arith.fold_conv(src, dst, arg)
-    return None
-
-
-def _un(s: State, se: Un) -> SE:
-    arg = s.se(se.arg)
-    new = arith.fold_un(se.op, se.at, arg)
-    if new is not None and s.spend():
-        return refold(new)
-    return se if arg is se.arg else Un(se.op, se.at, arg)
-
-
-def _conv(s: State, se: Conv) -> SE:
-    arg = s.se(se.arg)
-    new = arith.fold_conv(se.src, se.dst, arg)
-    if new is not None and s.spend():
-        return new
-    return se if arg is se.arg else Conv(se.src, se.dst, arg)
-
-
-def _fun(s: State, se: Fun) -> SE:
-    args = tuple(map(s.se, se.args))
-    new = arith.fold_fun(se.fun, se.at, args)
-    if new is not None and s.spend():
-        return new
-    same = all(a is b for a, b in zip(args, se.args, strict=True))
-    return se if same else Fun(se.fun, se.at, args)
-
-
-def _select(s: State, se: Select) -> SE:
-    cond = s.se(se.cond)
-    cond = s.known(cond) or cond
-    then, orelse = s.se(se.then), s.se(se.orelse)
-    new = arith.fold_select(cond, then, orelse)
-    if new is not None and s.spend():
-        return new
-    if cond is se.cond and then is se.then and orelse is se.orelse:
-        return se
-    return Select(cond, then, orelse)
-
-
-_SE: dict[type, Callable[[State, SE], SE]] = {
-    Lit: _lit,
-    Var: _var,  # type: ignore[dict-item]
-    Bin: _bin,  # type: ignore[dict-item]
-    Un: _un,  # type: ignore[dict-item]
-    Conv: _conv,  # type: ignore[dict-item]
-    Fun: _fun,  # type: ignore[dict-item]
-    Select: _select,  # type: ignore[dict-item]
-}

@@ -1,0 +1,105 @@
+"""Bodies inside a statement, and what all statements with bodies have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.base.names import Name
+from compiler.ir.nodes import Array, Body, Lambda, Param, Stm, Type, Var
+from compiler.ir.poly import Poly
+from compiler.optimise.simplify.state import ScopeKind, State
+
+
+def stms(s: State, todo: tuple[Stm, ...]) -> None:
+    """Simplify statements into the current scope."""
+    for stm in todo:
+        s.mask = 0
+        s.handlers[type(stm.exp)](s, stm)
+
+
+def rebuilt(old: Body, new_stms: list[Stm], results: tuple[object, ...]) -> Body:
+    """A body of the new parts; the old one if they are the same."""
+    if results is old.results and all_same(new_stms, old.stms):
+        return old
+    return Body(tuple(new_stms), results)  # type: ignore[arg-type]
+
+
+def nested_body(
+    s: State,
+    body: Body,
+    kind: ScopeKind,
+    prepare: Callable[[], object] | None = None,
+    trips: Poly | None = None,
+) -> tuple[Body, bool]:
+    """Simplify a nested body, whose names `prepare` binds; and whether it is clean."""
+    scope = s.enter(kind)
+    scope.trips = trips
+    if prepare is not None:
+        prepare()
+    stms(s, body.stms)
+    scope.mask |= s.mask
+    s.mask = 0
+    results = s.results(body.results)
+    s.leave()
+    return rebuilt(body, scope.stms, results), scope.clean
+
+
+def nested_lambda(
+    s: State,
+    fn: Lambda,
+    prepare: Callable[[], object] | None = None,
+    trips: Poly | None = None,
+) -> tuple[Lambda, bool]:
+    """Simplify a lambda; and whether it is clean."""
+    params = fn.params
+
+    def bind() -> None:
+        nonlocal params
+        params = tuple(map(s.bind, fn.params))
+        if prepare is not None:
+            prepare()
+
+    body, clean = nested_body(s, fn.body, "lambda", bind, trips)
+    returns = types_of(s, fn.returns)
+    if body is fn.body and returns is fn.returns and all_same(params, fn.params):
+        return fn, clean
+    return Lambda(params, body, returns), clean
+
+
+def types_of(s: State, types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """Types with known sizes put in place; the same tuple if nothing changes."""
+    new = tuple(type_of(s, t) for t in types)
+    return types if all_same(new, types) else new
+
+
+def type_of(s: State, kind: Type) -> Type:
+    """A type with known sizes put in place."""
+    if type(kind) is not Array:
+        return kind
+    shape = s.shape(kind.shape)
+    return kind if shape is kind.shape else Array(kind.prim, shape, kind.mem)
+
+
+def all_same(new: Sequence[object], old: Sequence[object]) -> bool:
+    """Whether two sequences hold the same objects."""
+    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+
+
+def pattern(s: State, stm: Stm) -> tuple[Param, ...]:
+    """The pattern with types rewritten; its own sizes do not count as dependencies."""
+    for param in stm.pat:
+        s.bits[param.name] = 0
+    new = tuple(map(s.param, stm.pat))
+    return stm.pat if all_same(new, stm.pat) else new
+
+
+def unless_it_can_fail(s: State, clean: bool, stm: Stm) -> Callable[[int], bool] | None:
+    """Statements with bodies may move if nothing in them can fail and nothing must be fresh."""
+    if not clean or any(p.name in s.rigid for p in stm.pat):
+        return None
+    return lambda limit: True
+
+
+def variable(name: Name, param: Param) -> Var:
+    """The scalar `name`, of the type of `param`."""
+    return Var(name, param.type.prim)

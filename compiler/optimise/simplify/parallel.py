@@ -1,0 +1,166 @@
+"""Parallel operators, nested and flat: their parts, then the rules of `soac.py`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.ir.nodes import (
+    SE_NODES,
+    Array,
+    Exp,
+    Hist,
+    HistOp,
+    KernelBody,
+    Map,
+    Operator,
+    Reduce,
+    Scan,
+    Scatter,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    SegSpace,
+    Stm,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.walk import Rewrite, rewrite
+from compiler.optimise.simplify import soac
+from compiler.optimise.simplify.bodies import (
+    all_same,
+    nested_lambda,
+    pattern,
+    stms,
+    types_of,
+    unless_it_can_fail,
+    variable,
+)
+from compiler.optimise.simplify.state import State
+
+_SCALARS = frozenset(SE_NODES)
+
+
+def soac_operator(s: State, stm: Stm) -> None:
+    """A map, reduction, scan, scatter or histogram: inputs, bodies, outputs, sharing, place."""
+    exp = stm.exp
+    assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
+    width = s.poly(exp.width)
+    exp, prepare = soac.inputs(s, stm, exp, width)
+    arrays = tuple(map(s.name, exp.arrays))
+    if all_same(arrays, exp.arrays):
+        arrays = exp.arrays
+    fn, clean = nested_lambda(s, exp.fn, prepare, width)
+    new: Exp
+    if isinstance(exp, Map):
+        same = width is exp.width and fn is exp.fn and arrays is exp.arrays
+        new = exp if same else Map(width, fn, arrays)
+    elif isinstance(exp, Scatter):
+        dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
+        dests = exp.dests if dests == exp.dests else dests
+        same = width is exp.width and fn is exp.fn and arrays is exp.arrays and dests is exp.dests
+        new = exp if same else Scatter(width, dests, fn, arrays)
+    elif isinstance(exp, Hist):
+        hists, ops_clean = _hist_ops(s, exp.ops)
+        same = width is exp.width and fn is exp.fn and arrays is exp.arrays and hists is exp.ops
+        new, clean = exp if same else Hist(width, hists, fn, arrays), clean and ops_clean
+    else:
+        ops, ops_clean = _operators(s, exp.ops)
+        same = width is exp.width and fn is exp.fn and arrays is exp.arrays and ops is exp.ops
+        new = exp if same else type(exp)(width, ops, fn, arrays)
+        clean = clean and ops_clean
+    new, pat, extra = soac.outputs(s, new, stm)
+    if not pat and extra:
+        stms(s, tuple(extra))
+    if not pat and pat is not stm.pat:
+        return
+    final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
+    typed = pattern(s, final)
+    shared = not any(p.name in s.rigid for p in pat)
+    if shared and "simplify/cse" not in s.off:
+        found = s.table.find_soac(new)
+        if (
+            found is not None
+            and s.rigid.isdisjoint(found)
+            and s.apply("simplify/cse", stm.prov, soac.computed_before(stm, found))
+        ):
+            for param, name in zip(pat, found, strict=True):
+                s.counts[name] = s.counts.get(name, 0) + 1
+                s.alias(param, name if type(param.type) is Array else variable(name, param))
+            return
+    safe = unless_it_can_fail(s, clean, stm) if not isinstance(exp, (Scatter, Hist)) else None
+    depth = s.emit(typed, new, stm.prov, safe, stm)
+    for param in pat:
+        s.fresh[param.name] = depth
+    soac.learn_formulas(s, new, pat, depth)
+    if shared:
+        s.table.add_soac(new, tuple(p.name for p in pat), depth)
+    if extra:
+        stms(s, tuple(extra))
+
+
+def _operators(s: State, ops: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], bool]:
+    pairs = [_operator(s, op) for op in ops]
+    new = tuple(op for op, _ in pairs)
+    return (ops if all_same(new, ops) else new), all(clean for _, clean in pairs)
+
+
+def _operator(s: State, op: Operator) -> tuple[Operator, bool]:
+    neutral = s.operands(op.neutral)
+    fn, clean = nested_lambda(s, op.fn)
+    same = neutral is op.neutral and fn is op.fn
+    return (op if same else Operator(fn, neutral, op.commutative)), clean
+
+
+def _hist_ops(s: State, ops: tuple[HistOp, ...]) -> tuple[tuple[HistOp, ...], bool]:
+    new: list[HistOp] = []
+    clean = True
+    for hist in ops:
+        dests = tuple(map(s.name, hist.dests))
+        op, op_clean = _operator(s, hist.op)
+        clean = clean and op_clean
+        same = op is hist.op and dests == hist.dests
+        new.append(hist if same else HistOp(dests, hist.rank, op))
+    result = tuple(new)
+    return (ops if all_same(result, ops) else result), clean
+
+
+def seg_operator(s: State, stm: Stm) -> None:
+    """A kernel; it stays where it is."""
+    exp = stm.exp
+    assert isinstance(exp, (SegMap, SegRed, SegScan, SegHist))
+    dims = tuple((name, s.poly(bound)) for name, bound in exp.space.dims)
+    space = exp.space if dims == exp.space.dims else SegSpace(dims)
+    body = _kernel(s, exp.body, space)
+    changes: dict[str, object] = {}
+    if isinstance(exp, SegHist):
+        changes["ops"] = _hist_ops(s, exp.ops)[0]
+    elif not isinstance(exp, SegMap):
+        changes["ops"] = _operators(s, exp.ops)[0]
+    same = space is exp.space and body is exp.body
+    same = same and all(new is getattr(exp, field) for field, new in changes.items())
+    new = exp if same else replace(exp, space=space, body=body, **changes)  # type: ignore[arg-type]
+    s.emit(pattern(s, stm), new, stm.prov, None, stm)
+
+
+def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
+    scope = s.enter("kernel")
+    for name, bound in space.dims:
+        s.bind_index(name, Poly.const(0), bound)
+    stms(s, body.stms)
+    scope.mask |= s.mask
+    s.mask = 0
+    parts = Rewrite(se=s.se, name=s.name, poly=s.poly)
+    results = tuple(rewrite_result(r, parts, s) for r in body.results)
+    s.leave()
+    returns = types_of(s, body.returns)
+    same = all_same(results, body.results) and returns is body.returns
+    if same and all_same(scope.stms, body.stms):
+        return body
+    return KernelBody(tuple(scope.stms), results, returns)  # type: ignore[arg-type]
+
+
+def rewrite_result(result: object, parts: Rewrite, s: State) -> object:
+    """A kernel's result with substitutions made."""
+    if type(result) is str or type(result) in _SCALARS:
+        return s.operand(result)  # type: ignore[arg-type]
+    return rewrite(result, parts)

@@ -1,0 +1,194 @@
+"""Scalar expressions in their place: substitutions made, folded, decided by what is known there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from compiler.base.prim import COMPARE_OPS
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of, se_of
+from compiler.optimise.simplify import arith
+
+if TYPE_CHECKING:
+    from compiler.optimise.simplify.state import State
+
+_DECIDABLE = frozenset((*COMPARE_OPS, "&&", "||"))
+MAX_NESTED = 14
+"""Operations that one expression may have after a single use was put in place."""
+
+
+def _lit(s: State, se: SE) -> SE:
+    return se
+
+
+def _var(s: State, se: Var) -> SE:
+    name = se.name
+    s.mask |= s.bits.get(name, 0)
+    found = s.subst.get(name)
+    if found is None:
+        return se
+    if name in s.moved:
+        s.pulled.append(s.moved[name])
+    if type(found) is str:
+        return Var(found, se.prim)
+    return found  # type: ignore[return-value]
+
+
+def _bin(s: State, se: Bin) -> SE:
+    lhs, rhs = s.se(se.lhs), s.se(se.rhs)
+    op, at = se.op, se.at
+    new = arith.fold_bin(op, at, lhs, rhs)
+    if new is not None:
+        if new != se and s.spend():
+            return refold(new)
+        return se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
+    result = se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
+    if op in _DECIDABLE:
+        decided = s.known(result)
+        return decided if decided is not None and s.spend() else result
+    if at == "i64":
+        return _i64(s, result)
+    return result
+
+
+def _i64(s: State, se: Bin) -> SE:
+    """Sums and products of names as a polynomial where that is shorter; x % n for 0 <= x < n."""
+    op = se.op
+    if op in ("+", "-", "*"):
+        if type(se.lhs) is not Bin and type(se.rhs) is not Bin:
+            return se
+        before = arith.size(se)
+        if before > MAX_NESTED:
+            return se
+        poly = poly_of(se)
+        if poly is None or len(poly.terms) >= before + 1:
+            return se
+        new = _shortest(poly)
+        return new if arith.size(new) < before and s.spend() else se
+    if op in ("/", "%", "//", "%%"):
+        divided = division(s, se)
+        return divided if divided is not None and s.spend() else se
+    if op in ("min", "max"):
+        below = s.facts.decide("<=", se.lhs, se.rhs)
+        if below is not None and s.spend():
+            return se.lhs if below == (op == "min") else se.rhs
+    return se
+
+
+def division(s: State, se: Bin) -> SE | None:
+    """`(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
+    number, by = s.facts.poly(se.lhs), s.facts.poly(se.rhs)
+    if number is None or by is None or not s.facts.is_bounded(number):
+        return None
+    quotient, rest = split(number, by)
+    if quotient.terms and not (s.facts.is_bounded(by) and s.facts.non_negative(quotient)):
+        return None
+    if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
+        return None
+    return _shortest(quotient if se.op in ("/", "//") else rest)
+
+
+def _shortest(poly: Poly) -> SE:
+    """A polynomial as an expression that begins with a positive term if there is one."""
+    positive = {mono: coeff for mono, coeff in poly.terms.items() if coeff > 0 and mono}
+    if not positive or len(positive) == len(poly.terms):
+        return se_of(poly)
+    result = se_of(Poly(positive))
+    for mono, coeff in sorted(poly.terms.items(), reverse=True):
+        if mono not in positive:
+            term = se_of(Poly({mono: abs(coeff)}))
+            result = Bin("-" if coeff < 0 else "+", "i64", result, term)
+    return result
+
+
+def split(number: Poly, by: Poly) -> tuple[Poly, Poly]:
+    """`number` as `quotient * by + rest`, taking the monomials that `by`, one monomial, divides."""
+    zero = Poly.const(0)
+    if len(by.terms) != 1:
+        return zero, number
+    ((divisor, factor),) = by.terms.items()
+    powers = dict(divisor)
+    quotient, rest = zero, zero
+    for mono, coeff in number.terms.items():
+        have = dict(mono)
+        if coeff % factor == 0 and all(have.get(n, 0) >= p for n, p in powers.items()):
+            left = tuple((n, p - powers.get(n, 0)) for n, p in mono if p > powers.get(n, 0))
+            quotient = quotient + Poly({left: coeff // factor})
+        else:
+            rest = rest + Poly({mono: coeff})
+    return quotient, rest
+
+
+def refold(se: SE) -> SE:
+    """Fold the top of an expression that a rule has made, until nothing changes."""
+    for _ in range(8):
+        new = _fold_top(se)
+        if new is None or new == se:
+            return se
+        se = new
+    return se
+
+
+def _fold_top(se: SE, *, deep: bool = True) -> SE | None:
+    match se:
+        case Bin(op, at, lhs, rhs):
+            left = _fold_top(lhs, deep=False) if deep else None
+            right = _fold_top(rhs, deep=False) if deep else None
+            if left is not None or right is not None:
+                return Bin(op, at, left or lhs, right or rhs)
+            return arith.fold_bin(op, at, lhs, rhs)
+        case Un(op, at, arg):
+            return arith.fold_un(op, at, arg)
+        case Conv(src, dst, arg):
+            return arith.fold_conv(src, dst, arg)
+    return None
+
+
+def _un(s: State, se: Un) -> SE:
+    arg = s.se(se.arg)
+    new = arith.fold_un(se.op, se.at, arg)
+    if new is not None and s.spend():
+        return refold(new)
+    return se if arg is se.arg else Un(se.op, se.at, arg)
+
+
+def _conv(s: State, se: Conv) -> SE:
+    arg = s.se(se.arg)
+    new = arith.fold_conv(se.src, se.dst, arg)
+    if new is not None and s.spend():
+        return new
+    return se if arg is se.arg else Conv(se.src, se.dst, arg)
+
+
+def _fun(s: State, se: Fun) -> SE:
+    args = tuple(map(s.se, se.args))
+    new = arith.fold_fun(se.fun, se.at, args)
+    if new is not None and s.spend():
+        return new
+    same = all(a is b for a, b in zip(args, se.args, strict=True))
+    return se if same else Fun(se.fun, se.at, args)
+
+
+def _select(s: State, se: Select) -> SE:
+    cond = s.se(se.cond)
+    cond = s.known(cond) or cond
+    then, orelse = s.se(se.then), s.se(se.orelse)
+    new = arith.fold_select(cond, then, orelse)
+    if new is not None and s.spend():
+        return new
+    if cond is se.cond and then is se.then and orelse is se.orelse:
+        return se
+    return Select(cond, then, orelse)
+
+
+RULES: dict[type, Callable[[Any, Any], SE]] = {
+    Lit: _lit,
+    Var: _var,
+    Bin: _bin,
+    Un: _un,
+    Conv: _conv,
+    Fun: _fun,
+    Select: _select,
+}
