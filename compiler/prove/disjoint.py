@@ -81,6 +81,9 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
         return found
     search = _Search()
     proof = search.solve(problem, Prover(known), 0)
+    if proof is None:
+        wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
+        proof = wider.solve(problem, Prover(known), 0)
     if proof is not None:
         if checker.accepts(proof, problem.offset, problem.dims, known.bounds):
             return Disjoint(problem, known, proof)
@@ -115,9 +118,11 @@ def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | N
 class _Search:
     """The search for a proof of one pair."""
 
-    def __init__(self) -> None:
+    def __init__(self, strides: tuple[Poly, ...] = ()) -> None:
+        """`strides` are more pivots to try: thorough, and slow where there is no proof."""
         self.nodes = 0
         self.missing: Poly | None = None
+        self.strides = strides
 
     def solve(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         """A proof that the equation has no solution, or None."""
@@ -192,9 +197,9 @@ class _Search:
                 return Apart(-1, known, below)
             if prover.missing is not None and depth == 0:
                 self.missing = prover.missing
-        if not problem.dims:
+        if not problem.dims and not self.strides:
             return self._split(problem, prover, depth)
-        for divisor in pivots(problem):
+        for divisor in pivots(problem, self.strides):
             proof = self._pivot(problem, divisor, prover, sign, depth)
             if proof is not None:
                 return proof
@@ -367,7 +372,7 @@ def divided(dim: Dim, divisor: Poly) -> Dim:
 
 def _extended(prover: Prover, facts: tuple[Poly, ...]) -> Prover:
     more = prover.facts.with_bounds(*facts)
-    return prover if more is prover.facts else Prover(more)
+    return prover if more is prover.facts else Prover(more, prover)
 
 
 def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
@@ -382,7 +387,7 @@ def _absurd(prover: Prover) -> Sum | None:
     """A fact whose opposite can be proved strictly from the others."""
     for fact in prover.facts.bounds[-3:]:
         others = Facts(tuple(b for b in prover.facts.bounds if b != fact), prover.facts.equalities)
-        against = Prover(others).nonnegative(-fact - 1)
+        against = Prover(others, prover).nonnegative(-fact - 1)
         if against is not None:
             terms = (*against.terms, (against.scale, (fact,)))
             return Sum(Poly.const(-1), against.scale, terms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import gcd
 
 from compiler.ir.poly import Monomial, Poly
@@ -46,8 +46,12 @@ def exact(p: Poly, divisor: Poly) -> Poly | None:
     return None if remainder.terms else quotient
 
 
-def pivots(problem: Problem) -> Iterator[Poly]:
-    """Divisors worth trying: strides, their primitive parts, common monomials, names; no twins."""
+def pivots(problem: Problem, others: Sequence[Poly] = ()) -> Iterator[Poly]:
+    """Divisors worth trying: strides, their primitive parts, common monomials, names; no twins.
+
+    `others` are strides of dimensions that have gone: one of a single point still tells a step.
+    With them come the names of the offset.
+    """
     seen: set[Poly] = set()
 
     def fresh(poly: Poly) -> Iterator[Poly]:
@@ -56,6 +60,7 @@ def pivots(problem: Problem) -> Iterator[Poly]:
             yield poly
 
     strides = sorted((d.stride for d in problem.dims), key=_size, reverse=True)
+    strides += [stride for stride in others if stride.names()]
     for stride in strides:
         yield from fresh(stride)
     for stride in strides:
@@ -68,7 +73,8 @@ def pivots(problem: Problem) -> Iterator[Poly]:
             rest = exact(stride, Poly({common: 1}))
             if rest is not None:
                 yield from fresh(rest)
-    for name in sorted({n for stride in strides for n in stride.names()}):
+    named = (*strides, problem.offset) if others else strides
+    for name in sorted({n for poly in named for n in poly.names()}):
         yield from fresh(Poly.var(name))
     constant = problem.offset - Poly.const(problem.offset.terms.get((), 0))
     contents = [c for s in (*strides, constant) for c in s.terms.values()]

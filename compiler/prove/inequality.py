@@ -15,6 +15,8 @@ from compiler.prove.certificate import Sum
 from compiler.prove.facts import Facts
 
 ELIMINATIONS = 60
+WORK = 4000
+"""Attempts at inequalities that all provers of one search share."""
 LARGEST = 40
 """Terms of a polynomial beyond which it is not worked on."""
 DEGREE = 8
@@ -26,10 +28,12 @@ _MARK = "\0"
 class Prover:
     """Proves inequalities from one set of facts; `missing` is the last that failed unrefuted."""
 
-    __slots__ = ("_depth", "_failed", "_left", "_lower", "facts", "missing")
+    __slots__ = ("_depth", "_failed", "_left", "_lower", "_work", "facts", "missing")
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, parent: Prover | None = None) -> None:
+        """With a `parent`, both draw on the same amount of work."""
         self.facts = facts
+        self._work: list[int] = [WORK] if parent is None else parent._work
         self.missing: Poly | None = None
         self._failed: set[Poly] = set()
         self._left = 0
@@ -55,7 +59,8 @@ class Prover:
         constant = p.constant
         if constant is not None:
             return (1, {(): constant} if constant else {}) if constant >= 0 else None
-        if len(p.terms) > LARGEST or self.facts.refutes(p):
+        self._work[0] -= 1
+        if self._work[0] < 0 or len(p.terms) > LARGEST or self.facts.refutes(p):
             return None
         found = self._read_off(p) or self._shift(p)
         if found is None and depth > 0:
