@@ -83,11 +83,16 @@ def limit(message: dict[str, Any]) -> None:
     """Processor time and address space from here on."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime + message["cpu_seconds"]) + 1
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+    lower(resource.RLIMIT_CPU, seconds)
     if message["memory_bytes"]:
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (message["memory_bytes"] + (2 << 30), hard))
+        lower(resource.RLIMIT_AS, message["memory_bytes"] + (2 << 30))
+
+
+def lower(what: int, value: int) -> None:
+    """Set a soft limit, within the hard one."""
+    _, hard = resource.getrlimit(what)
+    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(what, (most, hard))
 
 
 def run(

@@ -25,7 +25,7 @@ LARGE = 100_000
 
 CASES: dict[str, tuple[str, list[Any]]] = {
     "sum in blocks": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(LARGE)]),
-    "empty sum": ("def main (xs: []f32): f32 = reduce (+) 7 xs", [f32(0)]),
+    "empty sum": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(0)]),
     "an operator that does not commute": (
         "def main [n] (xs: [n]i32) (ys: [n]i32): (i32, i32) ="
         " reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (zip xs ys)",
