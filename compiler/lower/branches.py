@@ -74,6 +74,7 @@ class Joined:
 
     ext: tuple[Name, ...]
     branches: tuple[Branch, Branch]
+    inside: set[Name]
     sizes: dict[Size, Poly]
     new: dict[Name, tuple[Poly, Poly]]
 
@@ -140,7 +141,7 @@ class Branches(Exps):
     ) -> Value:
         """The `If` statement over two lowered branches."""
         declared = leaves(e.type)
-        joined = Joined(e.ext, (then, orelse), {}, {})
+        joined = Joined(e.ext, (then, orelse), then.names() | orelse.names(), {}, {})
         shapes = [
             tuple(self.join_size(joined, dim, k, at) for at, dim in enumerate(dims))
             for k, (_, dims, _) in enumerate(declared)
@@ -171,7 +172,7 @@ class Branches(Exps):
             return known
         leaf_pair = [branch.value[k] for branch in joined.branches]
         first, second = (leaf.shape[at] for leaf in leaf_pair if isinstance(leaf, Arr))
-        inside = joined.branches[0].names() | joined.branches[1].names()
+        inside = joined.inside
         size: Poly | None = None
         if first == second and not first.names() & inside:
             size = first

@@ -7,6 +7,8 @@ nothing is believed, because their arithmetic may wrap around.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from compiler.base.names import Name
 from compiler.base.prim import INTS
 from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
@@ -20,13 +22,23 @@ SMALL = 1 << 31
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
+@dataclass(slots=True)
+class _Mark:
+    """Where a block began: how many facts there were, and what has been learnt since."""
+
+    facts: int
+    asserted: set[SE] = field(default_factory=set)
+    sizes: set[Name] = field(default_factory=set)
+    indices: list[Name] = field(default_factory=list)
+
+
 class Facts:
     """Ranges, facts and assertions, by block."""
 
     def __init__(self) -> None:
         self.upper: dict[Name, Poly] = {}
         """Integer names that count from 0 up to, not including, this."""
-        self.sizes: frozenset[Name] = frozenset()
+        self.sizes: set[Name] = set()
         """Integer names that are not negative."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
@@ -35,17 +47,20 @@ class Facts:
         self.asserted: set[SE] = set()
         self.meaning: dict[Name, SE] = {}
         """i64 names bound to something that is no polynomial."""
-        self._marks: list[tuple[int, set[SE], dict[Name, Poly], frozenset[Name]]] = []
+        self._marks: list[_Mark] = []
 
     def open(self) -> None:
         """Start a block: what is learnt in it is forgotten at its end."""
-        self._marks.append((len(self.least), set(), self.upper, self.sizes))
+        self._marks.append(_Mark(len(self.least)))
 
     def close(self) -> None:
         """End a block."""
-        count, asserted, self.upper, self.sizes = self._marks.pop()
-        del self.least[count:]
-        self.asserted -= asserted
+        mark = self._marks.pop()
+        del self.least[mark.facts :]
+        self.asserted -= mark.asserted
+        self.sizes -= mark.sizes
+        for name in mark.indices:
+            del self.upper[name]
 
     # --- learning ----------------------------------------------------------------------------
 
@@ -58,20 +73,25 @@ class Facts:
         if cond not in self.asserted:
             self.asserted.add(cond)
             if self._marks:
-                self._marks[-1][1].add(cond)
+                self._marks[-1].asserted.add(cond)
         self.learn(cond, True)
 
     def index(self, name: Name, size: Poly) -> None:
         """`0 <= name < size` in the current block."""
         if name not in self.upper:
-            self.upper = {**self.upper, name: size}
+            self.upper[name] = size
+            if self._marks:
+                self._marks[-1].indices.append(name)
             gap = size - 1 - Poly.var(name)
             if self._is_tame(gap):
                 self.least.append(gap)
 
     def size(self, *names: Name) -> None:
         """The names are not negative in the current block."""
-        self.sizes = self.sizes.union(names)
+        new = set(names) - self.sizes
+        self.sizes |= new
+        if self._marks:
+            self._marks[-1].sizes |= new
 
     def learn(self, cond: SE, holds: bool) -> None:
         """Facts that follow from a condition or its negation."""
