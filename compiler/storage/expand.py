@@ -141,8 +141,6 @@ class Expansion:
         """Blocks that branches return, which must not be private."""
         self.shapes: dict[Name, tuple[Poly, ...]] = {}
         """The shape of an array that fills its block, by block."""
-        self.in_place: dict[Name, Mem] = {}
-        """Blocks that stay, with what they are now."""
 
     def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
         """The kernel without allocations; those it needs join `out`."""
@@ -248,7 +246,6 @@ class Expansion:
         ):
             self.owner.left -= size * BYTES[exp.prim]
             kind = Mem(exp.prim, "private")
-            self.in_place[param.name] = kind
             new = Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
             self.owner.private.append(new)
         else:

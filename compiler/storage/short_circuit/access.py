@@ -1,0 +1,71 @@
+"""What a statement touches of a block, as LMADs, and how that looks from outside a loop or kernel.
+
+Going out of a loop over `i`, the cells for all `i` are an LMAD with one more dimension
+(thesis 3.5.2). What depends on values computed inside is taken to be all of the array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.base.names import Name
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.poly import Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Cells that are touched through `array`; `lmad` is None if nothing is known of them.
+
+    `wider` are index functions of the arrays that it is a view of, from inside out: what to fall
+    back on where the exact cells cannot be said.
+    """
+
+    array: Name
+    lmad: Lmad[Poly] | None
+    writes: bool
+    wider: tuple[Lmad[Poly], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`lower <= name < lower + count`."""
+
+    name: Name
+    lower: Poly
+    count: Poly
+
+
+def expanded(lmad: Lmad[Poly], over: Range) -> Lmad[Poly] | None:
+    """The cells for all values of a name; more if a size depends on it; None if no LMAD has them.
+
+    A size that grows with the name is taken at its largest.
+    """
+    name = over.name
+    if name not in lmad.names():
+        return lmad
+    dims: list[Dim[Poly]] = []
+    for dim in lmad.dims:
+        if name in dim.stride.names() or dim.size.degree(name) > 1:
+            return None
+        if name in dim.size.names():
+            slope = dim.size.coefficient(name).constant
+            if slope is None:
+                return None
+            end = over.lower + over.count - 1 if slope > 0 else over.lower
+            dim = Dim(dim.size.subst({name: end}), dim.stride)
+        dims.append(dim)
+    return Lmad(lmad.offset, tuple(dims)).expand(name, over.lower, over.count)
+
+
+def unique(accesses: list[Access]) -> list[Access]:
+    """One of those that touch the same cells in the same way."""
+    found: dict[tuple[Lmad[Poly] | None, bool, Name], Access] = {}
+    for access in accesses:
+        found.setdefault((access.lmad, access.writes, access.array), access)
+    return list(found.values())
+
+
+def with_lmad(access: Access, lmad: Lmad[Poly] | None) -> Access:
+    """The access with other cells."""
+    return access if lmad is access.lmad else replace(access, lmad=lmad)

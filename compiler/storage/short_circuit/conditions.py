@@ -1,0 +1,30 @@
+"""When an array may be built where it ends up, as conditions with numbers.
+
+1. The source's memory is made in the body that puts it into its place, in the same kind of memory.
+2. The source can be traced to the one statement that creates it, through views that lose nothing.
+3. Nothing else uses the source's memory afterwards.
+4. The place is known where the source is created: its block, its indices, and that it fits.
+5. No write to the source meets a use of the destination that comes later, or may.
+6. What an in-place map overwrites belongs to the kernel alone and is used no more.
+"""
+
+from __future__ import annotations
+
+TITLES = {
+    1: "The source has memory of its own, made in the same body.",
+    2: "The source is created by one statement, and views of it can be undone.",
+    3: "The source is used no more.",
+    4: "The place is known where the source is created.",
+    5: "What is written early does not meet what is still needed.",
+    6: "What is overwritten is used no more.",
+}
+
+
+class Failed(Exception):
+    """A condition does not hold: its number, and why in a sentence."""
+
+    def __init__(self, condition: int, because: str, hint: str = "") -> None:
+        super().__init__(because)
+        self.condition = condition
+        self.because = because
+        self.hint = hint

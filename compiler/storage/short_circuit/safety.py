@@ -1,0 +1,567 @@
+"""That nothing still needed is overwritten: access summaries, compared pair by pair (thesis 6.4.3).
+
+From the point where the array would be put into its place backwards: `uses` are the cells of the
+destination that later statements touch, `writes` those that a statement writes of the source, by
+its new place. Loops and kernels are gone through for one iteration or point, then compared with
+the other ones (6.6), then summed up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.base.names import Name, base_of
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    Array,
+    ArrayLit,
+    Call,
+    Concat,
+    Copy,
+    DimFix,
+    If,
+    Index,
+    Iota,
+    KernelResult,
+    Loop,
+    MemBind,
+    Rearrange,
+    Replicate,
+    Reshape,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Update,
+    Write,
+)
+from compiler.ir.poly import Poly
+from compiler.prove.disjoint import Disjoint, Overlap, Verdict, disjoint
+from compiler.storage.short_circuit.access import Access, Range, expanded, unique, with_lmad
+from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
+
+_PAIRS = 60
+"""Pairs of accesses compared for one attempt before it is given up."""
+OPERATORS = (SegMap, SegRed, SegScan, SegHist)
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """Two sets of cells that must not meet, and what was found out; `why` says where they arise."""
+
+    write: Lmad[Poly]
+    use: Lmad[Poly]
+    why: str
+    verdict: Verdict
+
+
+@dataclass(slots=True)
+class Summary:
+    """What statements write of the source and touch of the destination."""
+
+    writes: list[Access] = field(default_factory=list)
+    uses: list[Access] = field(default_factory=list)
+
+
+class Safety:
+    """The check of one attempt: `new` are the places of the source and its views if it succeeds."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        terms: Terms,
+        assumptions: Assumptions,
+        aliases: Callable[[Name], frozenset[Name]],
+        new: dict[Name, MemBind],
+        block: Name,
+    ) -> None:
+        self.tree = tree
+        self.terms = terms
+        self.assumptions = assumptions
+        self.aliases = aliases
+        self.new = new
+        self.block = block
+        self.roots = aliases(block)
+        self.obligations: list[Obligation] = []
+        self.pairs = 0
+        self.seen: set[object] = set()
+
+    # --- statements, last first ---
+
+    def segment(
+        self, scope: Scope, first: int, end: int, after: Summary | None = None
+    ) -> Summary:
+        """The statements `first .. end - 1` of a body; `after` is what happens after them."""
+        total = after or Summary()
+        known = self.assumptions.at(scope, end if first else None)
+        for item in reversed(scope.items[first:end]):
+            if self._touches(item):
+                here = self.item(item)
+                where = f"in `{_label(item.stm)}`"
+                self._compare(here.writes, total.uses, known, f"{where} and after it")
+                total.writes += here.writes
+                total.uses += here.uses
+        total.writes, total.uses = unique(total.writes), unique(total.uses)
+        return total
+
+    def _touches(self, item: Item) -> bool:
+        """Whether a statement has to do with the source or the destination at all."""
+        place, new, roots = self.tree.place, self.new, self.roots
+        for name in item.names:
+            if name in new or (name in place and not roots.isdisjoint(self.aliases(place[name].block))):
+                return True
+        for param in item.stm.pat:
+            name = param.name
+            if name in new or (name in place and not roots.isdisjoint(self.aliases(place[name].block))):
+                return True
+        return bool(item.children) and any(
+            self._touches(inner) for scope in item.children for inner in scope.items
+        )
+
+    def item(self, item: Item) -> Summary:
+        """One statement."""
+        stm = item.stm
+        exp: Any = stm.exp
+        out = Summary()
+        match exp:
+            case Index(array, at):
+                lmad = self._lmad(array)
+                if lmad is not None:
+                    fixed = tuple(DimFix(index) for index in at)
+                    self._use(out, array, self.terms.sliced(lmad, fixed), False)
+            case Slice() | Rearrange() | Reshape():
+                self._view(item, exp, out)
+            case Update(array, dims, value):
+                lmad = self._lmad(array)
+                if lmad is not None:
+                    self._write(out, array, self.terms.sliced(lmad, dims))
+                if isinstance(value, str):
+                    self._move(item, out, [value])
+            case Copy(array):
+                self._create(out, stm)
+                self._move(item, out, [array])
+            case Concat(arrays):
+                self._create(out, stm)
+                self._parts(item, out, arrays)
+            case ArrayLit(elems):
+                self._create(out, stm)
+                self._parts(item, out, [elem for elem in elems if isinstance(elem, str)])
+            case Replicate(_, value):
+                self._create(out, stm)
+                if isinstance(value, str):
+                    self._move(item, out, [value])
+            case Iota():
+                self._create(out, stm)
+            case If():
+                for scope in item.children:
+                    inner = self.segment(scope, 0, len(scope.items))
+                    out.writes += [self._leave(w, scope, ()) for w in inner.writes]
+                    out.uses += [self._leave(u, scope, ()) for u in inner.uses]
+            case Loop():
+                self._loop(item, out)
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                self._kernel(item, exp, out)
+            case Call():
+                self._call(item, out)
+        return out
+
+    def _call(self, item: Item, out: Summary) -> None:
+        """Anything may happen to the arrays that a function is given."""
+        for name in item.names:
+            if name in self.new:
+                raise Failed(5, f"`{base_of(name)}` is given to a function.")
+            if name in self.tree.place and self._is_used(name):
+                out.uses.append(Access(name, None, True))
+
+    # --- single accesses ---
+
+    def _lmad(self, name: Name) -> Lmad[Poly] | None:
+        """Where an array is, if it has to do with the destination."""
+        mem = self.new.get(name)
+        if mem is None:
+            if not self._is_used(name):
+                return None
+            mem = self.tree.place[name]
+        return self.terms.normal_lmad(mem.lmad)
+
+    def _is_used(self, name: Name) -> bool:
+        mem = self.tree.place.get(name)
+        return mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
+
+    def _use(self, out: Summary, name: Name, lmad: Lmad[Poly], writes: bool) -> None:
+        if name not in self.new:
+            out.uses.append(Access(name, lmad, writes, self._wider(name)))
+
+    def _write(self, out: Summary, name: Name, lmad: Lmad[Poly]) -> None:
+        """A write to the source, or to the destination by somebody else."""
+        if name in self.new:
+            out.writes.append(Access(name, lmad, True, self._wider(name)))
+        else:
+            out.uses.append(Access(name, lmad, True, self._wider(name)))
+
+    def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
+        """The index functions of an array and of those that it is a view of."""
+        found: list[Lmad[Poly]] = []
+        place = self.new if name in self.new else self.tree.place
+        block = place[name].block
+        at: Name | None = name
+        while at is not None and at in place and place[at].block == block:
+            lmad = self.terms.normal_lmad(place[at].lmad)
+            if lmad not in found:
+                found.append(lmad)
+            at = self._behind(at)
+        return tuple(found)
+
+    def _behind(self, name: Name) -> Name | None:
+        """The array that a name is a view or a later state of."""
+        item = self.tree.binder.get(name)
+        match item.stm.exp if item is not None else None:
+            case Slice(array, _) | Rearrange(_, array) | Reshape(_, array) | Update(array, _, _):
+                return array
+            case Loop(params, init, _, _):
+                for param, value in zip(params, init, strict=True):
+                    if param.name == name and isinstance(value, str):
+                        return value
+        return None
+
+    def _create(self, out: Summary, stm: Stm) -> None:
+        """All of a new array is written."""
+        name = stm.pat[0].name
+        lmad = self._lmad(name)
+        if lmad is not None:
+            self._write(out, name, lmad)
+
+    def _view(self, item: Item, exp: Slice | Rearrange | Reshape, out: Summary) -> None:
+        """Nothing happens, unless the elements move to another block."""
+        place = self.tree.place
+        if place[item.stm.pat[0].name].block != place[exp.array].block:
+            self._create(out, item.stm)
+            self._move(item, out, [exp.array])
+
+    def _move(self, item: Item, out: Summary, arrays: Iterable[Name]) -> None:
+        """Elements are read while others are written: in whatever order."""
+        reads = Summary()
+        for array in arrays:
+            lmad = self._lmad(array)
+            if lmad is not None:
+                self._use(reads, array, lmad, False)
+        written = {write.lmad for write in out.writes}
+        meeting = [use for use in reads.uses if use.lmad not in written]
+        known = self.assumptions.at(item.scope, item.at)
+        self._compare(out.writes, meeting, known, f"within `{_label(item.stm)}`")
+        out.uses += reads.uses
+
+    def _parts(self, item: Item, out: Summary, arrays: Sequence[Name]) -> None:
+        """Parts are put one behind the other; one that lies in its place already stays there."""
+        name = item.stm.pat[0].name
+        if name not in self.new and all(array in self.new for array in arrays):
+            return
+        self._move(item, out, arrays)
+
+    # --- loops and kernels ---
+
+    def _leave(self, access: Access, scope: Scope, over: Sequence[Range]) -> Access:
+        """The access over all values of some indices, in terms of what is known outside."""
+        if access.lmad is None:
+            return access
+        for lmad in (access.lmad, *access.wider):
+            found: Lmad[Poly] | None = lmad
+            for one in reversed(over):
+                found = expanded(found, one) if found is not None else None
+            if found is not None and not self._inside(found, scope):
+                return with_lmad(access, found)
+        return with_lmad(access, None)
+
+    def _inside(self, lmad: Lmad[Poly], scope: Scope) -> bool:
+        """Whether an index function mentions what is bound in a scope."""
+        return any(
+            found is not None and found.depth >= scope.depth
+            for found in map(self.terms.scope, lmad.names())
+        )
+
+    def _loop(self, item: Item, out: Summary) -> None:
+        """Thesis 6.6.1: what an iteration writes, later ones must not touch."""
+        (scope,) = item.children
+        one = self.segment(scope, 0, len(scope.items))
+        over = self.assumptions.ranges(scope)
+        where = f"in different iterations of `{_label(item.stm)}`"
+        if one.writes and one.uses:
+            self._across(scope, one, over, True, where)
+        out.writes += [self._leave(w, scope, over) for w in one.writes]
+        out.uses += [self._leave(u, scope, over) for u in one.uses]
+
+    def _kernel(self, item: Item, exp: SegOp, out: Summary) -> None:
+        """Thesis 6.6.2: what a point writes, others must not touch."""
+        scope = item.children[-1]
+        over = self.assumptions.ranges(scope)
+        one = self.segment(scope, 0, len(scope.items), self._results(item, exp, scope))
+        where = f"at different points of `{_label(item.stm)}`"
+        if not isinstance(exp, SegMap):
+            self._operators(item, out)
+            one.uses += out.uses
+            if one.writes and one.uses:
+                self._all(scope, one, over, f"in `{_label(item.stm)}`")
+        elif one.writes and one.uses:
+            self._across(scope, one, over, False, where)
+        out.writes += [self._leave(w, scope, over) for w in one.writes]
+        out.uses += [self._leave(u, scope, over) for u in one.uses]
+
+    def _operators(self, item: Item, out: Summary) -> None:
+        """What an operator's function touches, nobody says when."""
+        for scope in item.children[:-1]:
+            for inner in _all_items(scope):
+                for name in inner.names:
+                    if name in self.new:
+                        raise Failed(5, f"An operator uses `{base_of(name)}`.")
+                    if name in self.tree.place and self._is_used(name):
+                        out.uses.append(Access(name, None, True, self._wider(name)))
+
+    def _results(self, item: Item, exp: SegOp, scope: Scope) -> Summary:
+        """What a point writes at its end."""
+        out = Summary()
+        point = [Poly.var(index) for index, _ in exp.space.dims]
+        if isinstance(exp, SegHist):
+            for param in item.stm.pat:
+                self._whole(out, param.name)
+            return out
+        folded = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+        known = self.assumptions.at(scope)
+        for k, (param, result) in enumerate(zip(item.stm.pat, scope.results, strict=True)):
+            if not isinstance(param.type, Array):
+                continue
+            if isinstance(result, Write):
+                self._whole(out, param.name)
+                for _, value in result.writes:
+                    if isinstance(value, str):
+                        self._move(item, out, [value])
+                continue
+            at = point[:-1] if k < folded and isinstance(exp, SegRed) else point
+            lmad = self._lmad(param.name)
+            row = None if lmad is None else lmad.fix(*at)
+            if row is not None:
+                self._write(out, param.name, row)
+            if isinstance(result, str):
+                self._row(item, out, result, row, known)
+        self._compare(out.writes, out.uses, known, f"in the results of `{_label(item.stm)}`")
+        return out
+
+    def _row(
+        self, item: Item, out: Summary, result: Name, row: Lmad[Poly] | None, known: list[Poly]
+    ) -> None:
+        """A row is read, and is not in its place already."""
+        lmad = self._lmad(result)
+        if lmad is None or result in self.new or lmad == row:
+            return
+        access = Access(result, lmad, False, self._wider(result))
+        self._compare(out.writes, [access], known, f"in the results of `{_label(item.stm)}`")
+        out.uses.append(access)
+
+    def _whole(self, out: Summary, name: Name) -> None:
+        """Some cells of an array are written, and nobody knows which."""
+        lmad = self._lmad(name)
+        if lmad is not None:
+            self._write(out, name, lmad)
+
+    def others(self, scope: Scope, own: Lmad[Poly], name: Name) -> None:
+        """No other point of the kernels around a point touches its cells, which are `own`.
+
+        `scope` is the body that the array is built in; `name` is the array.
+        """
+        bound = self.tree.scope_of.get(self.block)
+        access = Access(name, self.terms.normal_lmad(own), True)
+        while scope is not bound and scope.parent is not None:
+            item = scope.parent
+            over = self.assumptions.ranges(scope)
+            if scope.kind == "kernel":
+                uses = self._touched(scope, item)
+                one = Summary([access], [*uses, access])
+                where = f"at different points of `{_label(item.stm)}`"
+                if isinstance(item.stm.exp, SegMap):
+                    self._across(scope, one, over, False, where)
+                else:
+                    self._all(scope, Summary([access], uses), over, where)
+            access = self._leave(access, scope, over)
+            scope = item.scope
+
+    def _touched(self, scope: Scope, item: Item) -> list[Access]:
+        """All that one point of a kernel touches of the destination, whenever."""
+        watching = self._compare
+        exp: Any = item.stm.exp
+        found = Summary()
+        quiet = Safety(
+            self.tree, self.terms, self.assumptions, self.aliases, self.new, self.block
+        )
+        quiet._compare = lambda *_: None  # type: ignore[method-assign]
+        quiet._across = lambda *_: None  # type: ignore[method-assign]
+        quiet._all = lambda *_: None  # type: ignore[method-assign]
+        found = quiet.segment(
+            scope, 0, len(scope.items), quiet._results(item, exp, scope)
+        )
+        assert watching is not None
+        return unique([*found.uses, *found.writes])
+
+    # --- comparing ---
+
+    def _across(
+        self,
+        scope: Scope,
+        one: Summary,
+        over: Sequence[Range],
+        only_later: bool,
+        where: str,
+    ) -> None:
+        """One iteration's writes against the uses of other ones, or of later ones only."""
+        assert scope.parent is not None
+        outside = self.assumptions.at(scope.parent.scope, scope.parent.at)
+        inside = self.assumptions.at(scope)
+        for write in one.writes:
+            for use in one.uses:
+                if self._apart(write, use, scope, over, outside, where):
+                    continue
+                for other, later in self._other(use, scope, over, only_later):
+                    self._compare([write], [other], inside, f"{where}, the {later}")
+
+    def _apart(
+        self,
+        write: Access,
+        use: Access,
+        scope: Scope,
+        over: Sequence[Range],
+        known: list[Poly],
+        where: str,
+    ) -> bool:
+        """Whether all writes together keep away from all uses together."""
+        if write.lmad == use.lmad:
+            return False
+        first, second = self._leave(write, scope, over), self._leave(use, scope, over)
+        if first.lmad is None or second.lmad is None:
+            return False
+        verdict = self._verdict(first.lmad, second.lmad, known)
+        if not isinstance(verdict, Disjoint):
+            return False
+        self._record(first.lmad, second.lmad, where, verdict)
+        return True
+
+    def _other(
+        self, use: Access, scope: Scope, over: Sequence[Range], only_later: bool
+    ) -> Iterable[tuple[Access, str]]:
+        """What other iterations touch: those that agree on the first indices, for each of them."""
+        if not over:
+            yield self._leave(use, scope, ()), "others"
+            return
+        for k, index in enumerate(over):
+            inner = over[k + 1 :]
+            at = Poly.var(index.name)
+            later = Range(f"{index.name}'", at + 1, index.count - 1 - at)
+            earlier = Range(f"{index.name}'", ZERO, at)
+            for side, text in ((later, "use later"), (earlier, "use earlier")):
+                if only_later and side is earlier:
+                    continue
+                yield self._shifted(use, scope, over[: k + 1], index, side, inner), text
+
+    def _shifted(
+        self,
+        use: Access,
+        scope: Scope,
+        fixed: Sequence[Range],
+        index: Range,
+        side: Range,
+        inner: Sequence[Range],
+    ) -> Access:
+        """The use with one index in another range, and all values of those inside of it."""
+        if use.lmad is None:
+            return use
+        names = {one.name for one in fixed}
+        for lmad in (use.lmad, *use.wider):
+            found: Lmad[Poly] | None = lmad
+            for one in reversed(inner):
+                found = expanded(found, one) if found is not None else None
+            if found is None:
+                continue
+            moved = found.subst({index.name: Poly.var(side.name)})
+            found = expanded(moved, side)
+            if found is not None and not any(
+                self._bound_in(name, scope) and name not in names for name in found.names()
+            ):
+                return with_lmad(use, found)
+        return with_lmad(use, None)
+
+    def _bound_in(self, name: Name, scope: Scope) -> bool:
+        found = self.terms.scope(name)
+        return found is not None and found.depth >= scope.depth
+
+    def _all(self, scope: Scope, one: Summary, over: Sequence[Range], where: str) -> None:
+        """All writes of all iterations against all uses."""
+        assert scope.parent is not None
+        known = self.assumptions.at(scope.parent.scope, scope.parent.at)
+        writes = [self._leave(w, scope, over) for w in one.writes]
+        uses = [self._leave(u, scope, over) for u in one.uses]
+        self._compare(writes, uses, known, where)
+
+    def _compare(
+        self, writes: Sequence[Access], uses: Sequence[Access], known: list[Poly], where: str
+    ) -> None:
+        """Each write against each use. Raises Failed."""
+        for write in writes:
+            for use in uses:
+                if write.lmad is None or use.lmad is None:
+                    unknown = use if use.lmad is None else write
+                    raise Failed(
+                        5,
+                        f"Which elements of `{base_of(unknown.array)}` are used {where} depends on "
+                        "values that are computed there.",
+                    )
+                verdict = self._verdict(write.lmad, use.lmad, known)
+                self._record(write.lmad, use.lmad, where, verdict)
+                if not isinstance(verdict, Disjoint):
+                    raise Failed(5, _because(write, use, where, verdict))
+
+    def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: list[Poly]) -> Verdict:
+        self.pairs += 1
+        if self.pairs > _PAIRS:
+            raise Failed(5, "There are too many accesses to compare.")
+        return disjoint(write, use, self.assumptions.facts(known, (write, use)))
+
+    def _record(
+        self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict
+    ) -> None:
+        self.obligations.append(Obligation(write, use, where, verdict))
+
+
+def _all_items(scope: Scope) -> Iterable[Item]:
+    for item in scope.items:
+        yield item
+        for child in item.children:
+            yield from _all_items(child)
+
+
+def _label(stm: Stm) -> str:
+    """What a statement is called: its last name."""
+    return base_of(stm.pat[-1].name) if stm.pat else "a check"
+
+
+def _because(write: Access, use: Access, where: str, verdict: Verdict) -> str:
+    does = "written" if use.writes else "read"
+    first, second = base_of(write.array), base_of(use.array)
+    if isinstance(verdict, Overlap):
+        values = ", ".join(
+            f"{base_of(n)} = {v}" for n, v in sorted(verdict.point.items()) if "(" not in n
+        )
+        return (
+            f"`{first}` would overwrite cell {verdict.cell}, where `{second}` is {does} {where}"
+            + (f", for {values}." if values else ".")
+        )
+    return f"It is not proved that `{first}` keeps away from `{second}`, which is {does} {where}."
+
+
+def results_of(scope: Scope) -> tuple[KernelResult, ...]:
+    """The results of a body."""
+    return scope.results

@@ -1,0 +1,197 @@
+"""Index arithmetic as polynomials, whatever it is made of, with facts about what is no polynomial.
+
+Definitions of scalars are unfolded, so that equal things look equal. A quotient, a minimum, a
+conversion becomes a name of its own, the same for equal ones, and `facts` says what is known of it:
+`b*q <= a <= b*q + b - 1` for `q = a / b`. Remainders are expressed by quotients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compiler.base.names import Name
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimFix, DimIndex, Lit, Un, Var
+from compiler.ir.poly import Poly
+from compiler.ir.show_scalar import show_se
+from compiler.storage.short_circuit.tree import Scope, Tree
+
+ONE = Poly.const(1)
+ZERO = Poly.const(0)
+_LARGEST = 24
+"""Terms up to which a definition is unfolded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """What a name that stands for an expression is: the operation and its operands."""
+
+    op: str
+    args: tuple[Poly, ...]
+    scope: Scope
+
+
+class Terms:
+    """The scalars of one function."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.defs: dict[Name, SE] = {}
+        self.named: dict[SE, Name] = {}
+        """A name for an expression, where a statement gives it one."""
+        self.atoms: dict[Name, Atom] = {}
+        self._values: dict[Name, Poly] = {}
+        self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
+        self._define(tree.root)
+
+    def _define(self, scope: Scope) -> None:
+        for item in scope.items:
+            exp = item.stm.exp
+            if isinstance(exp, SE_NODES):
+                self.defs[item.stm.pat[0].name] = exp
+                self.named.setdefault(exp, item.stm.pat[0].name)
+            for child in item.children:
+                self._define(child)
+
+    # --- polynomials ---
+
+    def value(self, name: Name) -> Poly:
+        """What an i64 name is in terms of others."""
+        found = self._values.get(name)
+        if found is None:
+            se = self.defs.get(name)
+            found = Poly.var(name)
+            self._values[name] = found
+            if se is not None:
+                unfolded = self.poly(se)
+                if len(unfolded.terms) <= _LARGEST:
+                    found = self._values[name] = unfolded
+        return found
+
+    def normal(self, poly: Poly) -> Poly:
+        """The polynomial with all definitions unfolded."""
+        names = poly.names()
+        if not names:
+            return poly
+        mapping = {}
+        for name in names:
+            value = self.value(name)
+            if value.as_name != name:
+                mapping[name] = value
+        return poly.subst(mapping) if mapping else poly
+
+    def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
+        """The LMAD with all definitions unfolded."""
+        found = self._normal.get(lmad)
+        if found is None:
+            dims = tuple(Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims)
+            found = self._normal[lmad] = Lmad(self.normal(lmad.offset), dims)
+        return found
+
+    def poly(self, se: SE) -> Poly:
+        """An i64 expression as a polynomial, of atoms where it is none."""
+        match se:
+            case Lit(value, _):
+                return Poly.const(int(value))
+            case Var(name, _):
+                return self.value(name)
+            case Bin("+", _, a, b):
+                return self.poly(a) + self.poly(b)
+            case Bin("-", _, a, b):
+                return self.poly(a) - self.poly(b)
+            case Bin("*", _, a, b):
+                return self.poly(a) * self.poly(b)
+            case Un("neg", _, a):
+                return -self.poly(a)
+            case Bin("/" | "min" | "max" as op, "i64", a, b):
+                return self._atom(op, self.poly(a), self.poly(b))
+            case Bin("%", "i64", a, b):
+                left, right = self.poly(a), self.poly(b)
+                return left - right * self._atom("/", left, right)
+            case Conv(_, "i64", arg):
+                return self._opaque(se, arg)
+        return self._opaque(se, se)
+
+    def _atom(self, op: str, a: Poly, b: Poly) -> Poly:
+        x, y = a.constant, b.constant
+        if x is not None and y is not None and (op != "/" or y != 0):
+            return Poly.const(x // y if op == "/" else min(x, y) if op == "min" else max(x, y))
+        if op != "/" and str(b) < str(a):
+            a, b = b, a
+        name = f"({a})/({b})" if op == "/" else f"{op}({a}, {b})"
+        if name not in self.atoms:
+            self.atoms[name] = Atom(op, (a, b), self.deepest(a.names() | b.names()))
+            self._values[name] = Poly.var(name)
+        return Poly.var(name)
+
+    def _opaque(self, se: SE, inside: SE) -> Poly:
+        """An expression of which nothing is known but that it is always the same."""
+        while isinstance(inside, Var) and inside.prim != "i64" and inside.name in self.defs:
+            inside = self.defs[inside.name]
+        if isinstance(se, Conv):
+            se = Conv(se.src, se.dst, inside)
+        name = show_se(se)
+        if name not in self.atoms:
+            names: set[Name] = set()
+            _names(se, names)
+            args = ()
+            op = "?"
+            if isinstance(se, Conv) and isinstance(inside, Var):
+                op = "index"
+            self.atoms[name] = Atom(op, args, self.deepest(names))
+            self._values[name] = Poly.var(name)
+        return Poly.var(name)
+
+    def deepest(self, names: Iterable[Name]) -> Scope:
+        """The innermost of the scopes in which names are bound."""
+        found = self.tree.root
+        for name in names:
+            scope = self.scope(name)
+            if scope is not None and scope.depth > found.depth:
+                found = scope
+        return found
+
+    def scope(self, name: Name) -> Scope | None:
+        """Where a name, or an atom's innermost name, is bound."""
+        atom = self.atoms.get(name)
+        return self.tree.scope_of.get(name) if atom is None else atom.scope
+
+    # --- index functions ---
+
+    def sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly]:
+        """The part of an index function that a slice selects, for proofs."""
+        k = 0
+        for dim in dims:
+            if isinstance(dim, DimFix):
+                lmad = lmad.fix_dim(k, self.poly(dim.at))
+            else:
+                lmad = lmad.slice(k, self.poly(dim.start), dim.count, self.poly(dim.stride))
+                k += 1
+        return lmad
+
+    # --- facts ---
+
+    def facts(self, names: Iterable[Name]) -> list[Poly]:
+        """What is known of atoms: polynomials that are not negative."""
+        found: list[Poly] = []
+        for name in names:
+            atom = self.atoms.get(name)
+            if atom is None or not atom.args:
+                continue
+            x = Poly.var(name)
+            a, b = atom.args
+            match atom.op:
+                case "min":
+                    found += [a - x, b - x]
+                case "max":
+                    found += [x - a, x - b]
+                case "/" if (b.constant or 0) > 0:
+                    found += [a - b * x, b * x + b - 1 - a]
+        return found
+
+
+def _names(se: SE, found: set[Name]) -> None:
+    from compiler.ir.walk import se_uses
+
+    se_uses(se, found.add)

@@ -1,0 +1,277 @@
+"""A function as a tree that short-circuiting can edit: places of arrays, order of statements.
+
+The program's nodes stay as they are. Where arrays live is a table, statements of a body are a list
+that lifting reorders, and blocks that no branch returns any more are a set; `rebuilt` makes a
+program of it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from compiler.base.names import Name
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    Body,
+    ForLoop,
+    Function,
+    If,
+    KernelBody,
+    KernelResult,
+    Lambda,
+    Loop,
+    Mem,
+    MemBind,
+    Operator,
+    Param,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Stm,
+    Type,
+)
+from compiler.ir.walk import NESTED, children, free
+
+Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A body: its statements and results; `parent` is the statement that it is inside of."""
+
+    kind: Kind
+    parent: Item | None
+    depth: int
+    items: list[Item] = field(default_factory=list)
+    results: tuple[KernelResult, ...] = ()
+
+    def renumber(self) -> None:
+        """Let every statement know its position again."""
+        for at, item in enumerate(self.items):
+            item.at = at
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A statement; `serial` numbers all of the function in order of text, `at` is its position."""
+
+    stm: Stm
+    scope: Scope
+    serial: int
+    at: int
+    names: frozenset[Name]
+    """What the statement uses and does not bind."""
+    children: list[Scope] = field(default_factory=list)
+
+
+class Tree:
+    """One function. Names are unique, so that tables by name need no scopes."""
+
+    def __init__(self, fun: Function) -> None:
+        self.fun = fun
+        self.types: dict[Name, Type] = {}
+        self.place: dict[Name, MemBind] = {}
+        """Where every array lives."""
+        self.members: dict[Name, list[Name]] = {}
+        """The arrays in a block, in order of text."""
+        self.binder: dict[Name, Item] = {}
+        """The statement whose pattern, loop parameters or kernel indices a name is among."""
+        self.scope_of: dict[Name, Scope] = {}
+        self.users: dict[Name, list[Item]] = {}
+        """The statements that use a name, also those around them."""
+        self.carried: dict[Name, list[Scope]] = {}
+        """Where a block is handed on as a value: as a body's result or a loop's first value."""
+        self.dropped: set[Name] = set()
+        """Blocks that branches return no more."""
+        self.removed: set[Name] = set()
+        """Blocks that are allocated no more."""
+        self._serial = 0
+        self.root = Scope("function", None, 0)
+        for param in fun.params:
+            self._bind(param, self.root)
+        self._fill(self.root, fun.body.stms, fun.body.results)
+
+    def serial(self, name: Name) -> int:
+        """The place in the text of a name's binder; parameters of the function come first."""
+        item = self.binder.get(name)
+        return -1 if item is None else item.serial
+
+    def array(self, name: Name) -> Array:
+        """An array's type as it was; its place may have changed since."""
+        found = self.types[name]
+        assert isinstance(found, Array)
+        return found
+
+    def position(self, name: Name, scope: Scope) -> int | None:
+        """Where in `scope` a name is bound: -1 if further out, None if further in or elsewhere."""
+        found = self.scope_of.get(name)
+        if found is scope:
+            item = self.binder.get(name)
+            return -1 if item is None or item.scope is not scope else item.at
+        while scope.parent is not None:
+            scope = scope.parent.scope
+            if found is scope:
+                return -1
+        return None
+
+    # --- building ---
+
+    def _bind(self, param: Param, scope: Scope) -> None:
+        self.types[param.name] = param.type
+        self.scope_of[param.name] = scope
+        if isinstance(param.type, Array) and param.type.mem is not None:
+            self.place[param.name] = param.type.mem
+            self.members.setdefault(param.type.mem.block, []).append(param.name)
+
+    def _fill(
+        self, scope: Scope, stms: Sequence[Stm], results: Sequence[KernelResult]
+    ) -> None:
+        for at, stm in enumerate(stms):
+            item = Item(stm, scope, self._serial, at, frozenset(free(stm)))
+            self._serial += 1
+            scope.items.append(item)
+            for name in item.names:
+                self.users.setdefault(name, []).append(item)
+            if type(stm.exp) in NESTED:
+                self._nested(item)
+            for param in stm.pat:
+                self.binder[param.name] = item
+                self._bind(param, scope)
+        scope.results = tuple(results)
+        self._carry(results, scope)
+
+    def _carry(self, operands: Iterable[KernelResult], scope: Scope) -> None:
+        for name in operands:
+            if isinstance(name, str) and isinstance(self.types.get(name), Mem):
+                self.carried.setdefault(name, []).append(scope)
+
+    def _nested(self, item: Item) -> None:
+        exp = item.stm.exp
+        depth = item.scope.depth + 1
+        if isinstance(exp, Loop):
+            self._carry(exp.init, item.scope)
+        for k, child in enumerate(children(exp)):
+            if isinstance(child, Lambda):
+                inner = Scope("operator", item, depth)
+                for param in child.params:
+                    self._bind(param, inner)
+                body: Body | KernelBody = child.body
+            else:
+                kind: Kind = "kernel"
+                if isinstance(exp, If):
+                    kind = "else" if k else "then"
+                elif isinstance(exp, Loop):
+                    kind = "loop"
+                inner, body = Scope(kind, item, depth), child
+            if isinstance(exp, Loop):
+                for param in exp.params:
+                    self.binder[param.name] = item
+                    self._bind(param, inner)
+                if isinstance(exp.form, ForLoop):
+                    self.scope_of[exp.form.index] = inner
+            elif isinstance(exp, SegMap | SegRed | SegScan | SegHist):
+                if inner.kind == "kernel":
+                    for index, _ in exp.space.dims:
+                        self.scope_of[index] = inner
+            item.children.append(inner)
+            self._fill(inner, body.stms, body.results)
+
+    # --- back to a program ---
+
+    def rebuilt(self) -> Function:
+        """The function with everything where it is now."""
+        stms, results = self._body(self.root)
+        kept = tuple(r for r in results if not isinstance(r, _NO_OPERAND))
+        return replace(self.fun, body=Body(stms, kept))
+
+    def _body(self, scope: Scope) -> tuple[tuple[Stm, ...], tuple[KernelResult, ...]]:
+        stms: list[Stm] = []
+        for item in scope.items:
+            if isinstance(item.stm.exp, Alloc) and item.stm.pat[0].name in self.removed:
+                continue
+            stms.append(self._stm(item))
+        return tuple(stms), scope.results
+
+    def _stm(self, item: Item) -> Stm:
+        stm = item.stm
+        exp = stm.exp
+        if item.children:
+            exp = self._exp(item)
+        kept = [k for k, param in enumerate(stm.pat) if param.name not in self.dropped]
+        pat = tuple(self._param(stm.pat[k]) for k in kept)
+        if exp is stm.exp and all(a is b for a, b in zip(pat, stm.pat, strict=False)):
+            return stm if len(pat) == len(stm.pat) else Stm(pat, exp, stm.prov)
+        return Stm(pat, exp, stm.prov)
+
+    def _exp(self, item: Item) -> If | Loop | SegMap | SegRed | SegScan | SegHist:
+        exp = item.stm.exp
+        bodies = [self._body(scope) for scope in item.children]
+        match exp:
+            case If():
+                kept = [k for k, p in enumerate(item.stm.pat) if p.name not in self.dropped]
+                then, orelse = (
+                    Body(stms, tuple(_operand(results[k]) for k in kept))
+                    for stms, results in bodies
+                )
+                return If(exp.cond, then, orelse)
+            case Loop():
+                ((stms, results),) = bodies
+                body = Body(stms, tuple(map(_operand, results)))
+                return replace(exp, params=tuple(map(self._param, exp.params)), body=body)
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                stms, results = bodies[-1]
+                kernel = KernelBody(stms, results, self._returns(exp.body, results))
+                if isinstance(exp, SegMap):
+                    return replace(exp, body=kernel)
+                fns = [
+                    Lambda(fn.params, Body(inner, tuple(map(_operand, out))), fn.returns)
+                    for fn, (inner, out) in zip(children(exp), bodies, strict=False)
+                    if isinstance(fn, Lambda)
+                ]
+                return _with_operators(exp, kernel, fns)
+        raise AssertionError(exp)
+
+    def _returns(self, body: KernelBody, results: tuple[KernelResult, ...]) -> tuple[Type, ...]:
+        """The types of a kernel's results, which say where a row is if they said so before."""
+        found = []
+        for kind, result in zip(body.returns, results, strict=True):
+            if isinstance(kind, Array) and kind.mem is not None and isinstance(result, str):
+                kind = Array(kind.prim, kind.shape, self.place[result])
+            found.append(kind)
+        return tuple(found)
+
+    def _param(self, param: Param) -> Param:
+        kind = param.type
+        if not isinstance(kind, Array) or kind.mem is None:
+            return param
+        now = self.place[param.name]
+        if now is kind.mem:
+            return param
+        return Param(param.name, Array(kind.prim, kind.shape, now), param.unique)
+
+
+def _operand(result: KernelResult) -> str:
+    return result  # type: ignore[return-value]
+
+
+_NO_OPERAND = ()
+
+
+def _with_operators(
+    exp: SegRed | SegScan | SegHist, kernel: KernelBody, fns: list[Lambda]
+) -> SegRed | SegScan | SegHist:
+    """The operator with new functions, in order, and a new body."""
+    if isinstance(exp, SegHist):
+        hists = tuple(
+            replace(h, op=Operator(fn, h.op.neutral, h.op.commutative))
+            for h, fn in zip(exp.ops, fns, strict=True)
+        )
+        return replace(exp, ops=hists, body=kernel)
+    ops = tuple(
+        Operator(fn, op.neutral, op.commutative) for op, fn in zip(exp.ops, fns, strict=True)
+    )
+    return replace(exp, ops=ops, body=kernel)
