@@ -132,14 +132,14 @@ def nest_body(
         return outer_only(sc, nest, body, returns, wish, prov)
     if pieces.is_perfect and _continues(pieces):
         made = distribute(sc, nest, body, returns, wish, prov, pieces)
-        return own_results(sc, nest, made, returns, prov)
+        return own_results(sc, nest, made, returns, wish, prov)
     if not sc.versions or not _may_cut(sc, pieces, prov):
         return outer_only(sc, nest, body, returns, wish, prov)
     spare = rename(body, sc.ctx.fresh)
 
     def full(inner: Scope, names: Wish) -> Made:
         made = distribute(inner, nest, body, returns, names, prov, pieces)
-        return own_results(inner, nest, made, returns, prov)
+        return own_results(inner, nest, made, returns, names, prov)
 
     def outer(inner: Scope, names: Wish) -> Made:
         return outer_only(inner, nest, spare, returns, names, prov)
@@ -165,13 +165,18 @@ def outer_only(
     return stms, [p.name for p in pat]
 
 
-def own_results(sc: Scope, nest: Nest, made: Made, returns: tuple[Type, ...], prov: Prov) -> Made:
+def own_results(
+    sc: Scope, nest: Nest, made: Made, returns: tuple[Type, ...], wish: Wish, prov: Prov
+) -> Made:
     """The same with copies of results that are views of arrays from elsewhere."""
     stms, names = made
+    taken = {param.name for stm in stms for param in stm.pat}
     result: list[Name] = []
-    for name, type_, own in zip(names, returns, _are_own(sc, made), strict=True):
-        if not own:
-            param = Param(sc.ctx.fresh(name), with_dims(widths(nest), type_))
+    own = _are_own(sc, made)
+    for at, (name, type_) in enumerate(zip(names, returns, strict=True)):
+        if not own[at]:
+            free_wish = None if wish[at] in taken else wish[at]
+            (param,) = out_params(sc, widths(nest), (type_,), (free_wish,))
             stms.append(emit(sc, (param,), Copy(name), prov))
             name = param.name
         result.append(name)
@@ -290,7 +295,7 @@ def flatten_stm(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
             return concat(sc, nest, stm, stm.exp, wish)
         case Copy(array):
             stms, name = whole(sc, nest, array, stm.pat[0].type, False, wish[0], stm.prov)
-            return own_results(sc, nest, (stms, [name]), _types(stm.pat), stm.prov)
+            return own_results(sc, nest, (stms, [name]), _types(stm.pat), wish, stm.prov)
     raise AssertionError(type(stm.exp))
 
 
@@ -379,12 +384,14 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
     names = [sc.ctx.fresh(p.name) for p in params]
     made = distribute(sc, nest, loop.body, returns, names, stm.prov, pieces)
     if any(p.unique for p in params):
-        made = own_results(sc, nest, made, returns, stm.prov)
+        made = own_results(sc, nest, made, returns, names, stm.prov)
     body = Body(tuple(made[0]), tuple(made[1]))
-    pat = out_params(sc, widths(nest), _types(stm.pat), wish)
     # What a loop returns may be what it began with, unless that was made for the loop alone.
     own = [new and mine for new, mine in zip(made_here, _are_own(sc, made), strict=True)]
     params = [Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
+    # A view does not get the name that is wished for: its copy will.
+    kept = [name if p.unique else None for name, p in zip(wish, params, strict=True)]
+    pat = out_params(sc, widths(nest), _types(stm.pat), kept)
     views = [bind.name for bind, p in zip(pat, params, strict=True) if not p.unique]
     bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
     form = ForLoop(loop.form.index, loop.form.prim, bound)
@@ -408,7 +415,8 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
             made = distribute(sc, nest, body, returns, names, stm.prov, pieces)
         views.update(at for at, own in enumerate(_are_own(sc, made)) if not own)
         bodies.append(Body(tuple(made[0]), tuple(made[1])))
-    pat = out_params(sc, widths(nest), returns, wish)
+    kept = [None if at in views else name for at, name in enumerate(wish)]
+    pat = out_params(sc, widths(nest), returns, kept)
     out: list[Stm] = []
     cond = _guarded(sc, nest, exp.cond, Lit(False, "bool"), out, stm.prov)
     out.append(emit(sc, pat, If(cond, bodies[0], bodies[1]), stm.prov))

@@ -482,13 +482,13 @@ class Maker:
 
 
 ZERO, ONE = lit(0), lit(1)
-SIZES = [Poly.var("n"), Poly.var("m")]
+SIZES = [Poly.var("n"), Poly.var("m"), Poly.const(3), Poly.const(20)]
 
 
 def program(seed: int) -> Prog:
-    """The program of a seed; its entry `main` takes n, m and four arrays."""
+    """The program of a seed; its entry `main` takes n, m and six arrays."""
     make = Maker(seed)
-    n, m = SIZES
+    n, m, three, twenty = SIZES
     params = [
         Param("n", I64),
         Param("m", I64),
@@ -496,6 +496,8 @@ def program(seed: int) -> Prog:
         Param("xss", Array("i64", (n, m))),
         Param("cube", Array("i64", (n, m, m))),
         Param("ys", Array("i64", (m,))),
+        Param("few", Array("i64", (three, m))),
+        Param("some", Array("i64", (twenty, three))),
     ]
     sc = Scope([], {}, {}, list(SIZES))
     for param in params[2:]:

@@ -21,9 +21,10 @@ SIZES = st.sampled_from([(1, 1), (3, 2), (1, 4), (2, 3)])
 
 
 def arguments(seed: int, n: int, m: int) -> list[Value]:
-    """A vector, a matrix, a cube and another vector of small numbers."""
+    """Vectors, matrices and a cube of small numbers."""
     rng = np.random.default_rng(seed)
-    return [rng.integers(-5, 9, size=shape) for shape in ((n,), (n, m), (n, m, m), (m,))]
+    shapes = ((n,), (n, m), (n, m, m), (m,), (3, m), (20, 3))
+    return [rng.integers(-5, 9, size=shape) for shape in shapes]
 
 
 @settings(max_examples=60, deadline=None)
