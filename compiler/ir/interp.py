@@ -94,7 +94,10 @@ def run(
     for name, value in entry_points.bind(fun, args).items():
         machine.env[name] = value
     with np.errstate(all="ignore"):
-        results = machine.body(fun.body)
+        try:
+            results = machine.body(fun.body)
+        except MemoryError:
+            raise machine.error("The run needs more memory than there is.") from None
     return [np.array(results[k], order="C")[()] for k in entry_points.visible_results(fun)]
 
 

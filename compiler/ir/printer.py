@@ -13,7 +13,7 @@ carries its type, but for i64 inside `[..]`, so that every operator's type can b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.base.spans import Prov
@@ -45,6 +45,7 @@ from compiler.ir.nodes import (
     Loop,
     Map,
     Operator,
+    Param,
     Prog,
     Rearrange,
     Reduce,
@@ -67,6 +68,7 @@ from compiler.ir.nodes import (
 from compiler.ir.show_scalar import (
     show_operand,
     show_operands,
+    show_param,
     show_params,
     show_se,
     show_shape,
@@ -132,30 +134,38 @@ class _Out:
     def line(self, indent: int, text: str) -> None:
         self.lines.append(Line(" " * indent + text, self.src, self.node))
 
+    def params(self, indent: int, head: str, params: Sequence[Param], tail: str) -> None:
+        """Parameters in parentheses on one line, or below each other if that is too long."""
+        text = f"{head}{show_params(params)}{tail}"
+        if indent + len(text) <= WIDTH or len(params) < 2:
+            self.line(indent, text)
+            return
+        *first, last = map(show_param, params)
+        lead = f"{head}("
+        for param in first:
+            self.line(indent, f"{lead}{param},")
+            lead = " " * len(lead)
+        self.line(indent, f"{lead}{last}){tail}")
+
 
 def _function(out: _Out, fun: Function) -> None:
     out.src, out.node = fun.prov, -1
     sizes = show_params(fun.params[: fun.implicit])[1:-1].replace(": i64", "")
     head = (
-        f"{'entry' if fun.entry else 'fun'} {name_text(fun.name)} {f'[{sizes}] ' if sizes else ''}"
+        f"{'entry' if fun.entry else 'fun'} {name_text(fun.name)}{f' [{sizes}]' if sizes else ''}"
     )
-    params = show_params(fun.params[fun.implicit :])
-    results = f": {show_params(fun.results)} ="
-    if len(head) + len(params) + len(results) < WIDTH:
-        out.line(0, f"{head}{params} {results}")
+    params = fun.params[fun.implicit :]
+    short = f"{head} {show_params(params)} : {show_params(fun.results)} ="
+    if len(short) <= WIDTH:
+        out.line(0, short)
     else:
-        _long_list(out, head, params)
-        out.line(2, results)
+        if len(f"{head} {show_params(params)}") <= WIDTH:
+            out.line(0, f"{head} {show_params(params)}")
+        else:
+            out.line(0, head)
+            out.params(4, "", params, "")
+        out.params(2, ": ", fun.results, " =")
     _body(out, 2, fun.body)
-
-
-def _long_list(out: _Out, head: str, params: str) -> None:
-    """Parameters on one line after the function's name, or on a line of their own if too long."""
-    if len(head) + len(params) <= WIDTH:
-        out.line(0, f"{head}{params}")
-    else:
-        out.line(0, head.rstrip())
-        out.line(4, params)
 
 
 def _body(out: _Out, indent: int, body: Body) -> None:
@@ -174,14 +184,15 @@ def _stm(out: _Out, indent: int, stm: Stm) -> None:
     if type(exp) is Assert and not stm.pat and flat is not None:
         out.line(indent, flat)
         return
-    head = f"let {show_params(stm.pat)} ="
     if flat is None:
-        out.line(indent, head)
+        out.params(indent, "let ", stm.pat, " =")
         _NESTED[type(exp)](out, indent + 2, exp)
-    elif indent + len(head) + len(flat) < WIDTH:
-        out.line(indent, f"{head} {flat}")
+        return
+    short = f"let {show_params(stm.pat)} = {flat}"
+    if indent + len(short) <= WIDTH:
+        out.line(indent, short)
     else:
-        out.line(indent, head)
+        out.params(indent, "let ", stm.pat, " =")
         out.line(indent + 2, flat)
 
 
@@ -274,7 +285,7 @@ def _loop(out: _Out, indent: int, exp: Loop) -> None:
         how = f"for {name_text(form.index)}: {form.prim} < {show_se(form.bound)} do"
     else:
         how = f"while {name_text(form.cond)} do"
-    out.line(indent, f"loop {show_params(exp.params)} = {show_operands(exp.init)}")
+    out.params(indent, "loop ", exp.params, f" = {show_operands(exp.init)}")
     _branch(out, indent, how, exp.body)
 
 
