@@ -235,6 +235,48 @@ def test_consumption_that_is_fine(source: str) -> None:
     checked(source)
 
 
+MODULES = [
+    ("module m = {def x = 1i8 def f y = y + x} def g = m.f", "i8 -> i8"),
+    ("module m = {type t = (i32, i32)} def g (p: m.t) = p.0", "(i32, i32) -> i32"),
+    ("module type num = {type t val zero: t val (+): t -> t -> t}\n"
+     "module sum (n: num) = {def all [k] (xs: [k]n.t) = reduce (n.+) n.zero xs}\n"
+     "module ints = sum {type t = i16 def zero = 0i16 def (+) (a: i16) (b: i16) = i16.(a + b)}\n"
+     "def g = ints.all", "[k]i16 -> i16"),
+    ("module twice (n: numeric) = {def f (x: n.t) = n.(x + x)} module m = twice f32 def g = m.f",
+     "f32 -> f32"),
+    ("module a = {module b = {def c = true}} open a.b def g = c", "bool"),
+    ("module m = {local def x = 1i64 def y = x} def g = m.y", "i64"),
+    ("module m = {def r = {a = {b = 2u8}}} def g = m.r.a.b", "u8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "expected"), MODULES, ids=lambda x: str(x)[:60])
+def test_modules(source: str, expected: str) -> None:
+    assert signature(source) == expected
+
+
+MODULE_ERRORS = [
+    ("module m = {def x = 1} def g = m.y", "Module `m` has no `y`."),
+    ("def g = n.y", "Unknown module `n`."),
+    ("module type s = {val y: i32}\nmodule m: s = {def x = 1}", "has no value `y`"),
+    ("module type s = {val y: i32}\nmodule m: s = {def y = true}", "its module type says `i32`"),
+    ("module m = {def x = 1} module n = m i32", "Only modules with parameters can be applied."),
+    ("def f (x: i32) = x def f (y: i32) = y", "`f` is defined twice."),
+]
+
+
+@pytest.mark.parametrize(("source", "text"), MODULE_ERRORS, ids=lambda x: str(x)[:60])
+def test_module_errors(source: str, text: str) -> None:
+    found = error(source)
+    assert isinstance(found, TypeError_)
+    assert text in found.message
+
+
+def test_a_type_does_not_contain_itself() -> None:
+    assert "contain itself" in error("def f x = x == x.0").hint
+    assert "contain itself" in error("def f g = g g").hint
+
+
 def test_near_misses_are_suggested() -> None:
     assert "`count`" in error("def f (count: i32) = cuont + 1").hint
     assert "`reduce`" in error("def f xs = reduc (+) 0 xs").hint
@@ -248,7 +290,7 @@ def test_several_errors_in_one_run() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "module m = { def x = 1 }",
+        'module m = import "other"',
         'import "other"',
         "def f (x: i32) = ???",
         "def f (x: i32) : i32 = if x < 1 then 0 else f (x - 1)",

@@ -99,9 +99,18 @@ def _typed(ctx: _Context, span: Span, inner: ast.Pat, type_exp: ast.TypeExp, typ
     ctx.st.unify(written, type_, span, "The value bound here")
     ctx.unique = ctx.unique or found.unique
     typed = _pattern(ctx, inner, written)
-    if found.unique and isinstance(typed, t.PVar):
-        return t.PVar(typed.type, typed.span, typed.name, consumes=True)
-    return typed
+    return _consuming(typed) if found.unique else typed
+
+
+def _consuming(pat: t.Pat) -> t.Pat:
+    """The pattern with all its variables marked as consumed."""
+    match pat:
+        case t.PVar():
+            return t.PVar(pat.type, pat.span, pat.name, consumes=True)
+        case t.PRecord():
+            fields = tuple([(f, _consuming(p)) for f, p in pat.fields])
+            return t.PRecord(pat.type, pat.span, fields)
+    return pat
 
 
 def _tuple(ctx: _Context, span: Span, elems: tuple[ast.Pat, ...], type_: Type) -> t.Pat:

@@ -33,6 +33,8 @@ class Checked:
     errors: list[CompileError] = field(default_factory=list)
     depth: int = 0
     """The modules around the declarations that are being checked."""
+    own: set[str] = field(default_factory=set)
+    """The values that the current module has defined so far."""
     local: set[tuple[str, str]] = field(default_factory=set)
     """Kind and name of what is declared `local` in the current module."""
 
@@ -87,14 +89,14 @@ class _Body:
         out = self.out
         scope = out.st.scope
         mark = scope.mark()
-        depth, own, local = out.depth, out.st.own_types, out.local
-        out.depth, out.st.own_types, out.local = depth + 1, set(), set()
+        saved = (out.depth, out.st.own_types, out.own, out.local)
+        out.depth, out.st.own_types, out.own, out.local = out.depth + 1, set(), set(), set()
         before = len(out.errors)
         check_decs(out, decs)
         module = scope.since(mark)
         for kind, name in out.local:
             getattr(module, kind).pop(name, None)
-        out.depth, out.st.own_types, out.local = depth, own, local
+        out.depth, out.st.own_types, out.own, out.local = saved
         scope.leave(mark)
         module.wrong = len(out.errors) > before
         return module
@@ -122,6 +124,8 @@ def _poison(st: State, dec: ast.Dec) -> None:
 def _value(out: Checked, dec: ast.ValDec) -> None:
     st = out.st
     mark = st.scope.mark()
+    if dec.name in out.own:
+        raise TypeError_(f"`{dec.name}` is defined twice.", dec.name_span)
     try:
         source = Source(dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body)
         made = define(st, source, top=True)
@@ -132,6 +136,7 @@ def _value(out: Checked, dec: ast.ValDec) -> None:
     if definition.is_entry:
         out.entries.append(entry_point(dec, made, definition))
     out.defs.append(definition)
+    out.own.add(dec.name)
     scheme = made.scheme
     st.scope.bind(dec.name, scheme)
 

@@ -246,10 +246,10 @@ def subst_names(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> Size:
 def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
     """`exp` (a simple form) with variables replaced."""
     if isinstance(exp, t.Var):
-        new = exps.get(exp.name, exp)
-        if isinstance(new, t.Var) and new.type is I64:
-            return t.Var(exp.type, exp.span, new.name)
-        return new
+        given = exps.get(exp.name, exp)
+        if isinstance(given, t.Var) and given.type is I64:
+            return t.Var(exp.type, exp.span, given.name)
+        return given
     if isinstance(exp, Hole):
         return _filled(exp, exps)
     changes: dict[str, Any] = {}

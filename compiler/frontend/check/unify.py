@@ -252,6 +252,8 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
         other.prims = both
     elif other.prims is not None and (meta.fields or meta.variants):
         raise Mismatch("A number is not a record.")
+    if meta.fields or other.fields or meta.variants or other.variants:
+        _not_inside_itself(meta, other)
     meta.ref = other
     other.level = min(other.level, meta.level)
     other.equality = other.equality or meta.equality
@@ -270,6 +272,18 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
                 _unify_all(st, name, variants[name], ts)
             else:
                 variants[name] = ts
+
+
+def _not_inside_itself(meta: MetaT, other: MetaT) -> None:
+    """Reject a record or sum type one of whose parts would be itself."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    for part in (meta, other):
+        inside: list[MetaT] = []
+        metas_in(part, inside, sizes)
+        types.extend(inside[1:])
+    if any(t is meta or t is other for t in types):
+        raise Mismatch("The type would contain itself.")
 
 
 def _check_constraints(st: UnifyState, meta: MetaT, t: Type) -> None:
