@@ -280,21 +280,18 @@ class Calls(Naming):
         return known
 
     def _make(self, fun: Fun, args: tuple[Value, ...]) -> Instance:
-        code, site, owner = fun.code, self.site, self.owner
-        assert not isinstance(code, str)
+        site, owner = self.site, self.owner
+        code = as_definition(fun.code)
         self.site = None
         if fun.frame is None:
             self.versions += 1
             self.owner = self.versions
         barrier = Barrier(self.ctx.fresh)
         fr = Frame(fun.frame, barrier)
-        sizes: list[Name] = []
-        ext: tuple[Name, ...] = ()
-        if isinstance(code, Def):
-            sizes.extend(self.fresh_sizes(code.size_params, fr))
-            ext = self.fresh_sizes(code.ext, fr)
-            for name, t in zip(code.type_params, fun.types or (), strict=True):
-                fr.names[name] = self._erase(t, sizes, barrier)
+        sizes = list(self.fresh_sizes(code.size_params, fr))
+        ext = self.fresh_sizes(code.ext, fr)
+        for name, t in zip(code.type_params, fun.types or (), strict=True):
+            fr.names[name] = self._erase(t, sizes, barrier)
         params: list[Pat] = []
         out: list[Binding] = []
         for p, arg in zip(code.params, args, strict=True):
@@ -303,32 +300,23 @@ class Calls(Naming):
             else:
                 self.bind(p, barrier.bring(arg), fr, out)
         body = wrap(out, self.ev(code.body, fr))
-        ret = self.type(code.ret if isinstance(code, Def) else code.body.type, fr)
+        ret = self.type(code.ret, fr)
         outer = tuple(pair[0] for pair in barrier.brought.values())
         inner = [PVar(v.type, v.span, v.name) for _, v in barrier.brought.values()]
-        every = (*inner, *params) or (PWild(UNIT, code.span),)
-        source = code.source_name if isinstance(code, Def) else "lambda"
-        name = self.ctx.fresh(code.name if isinstance(code, Def) else "lambda")
-        unique = isinstance(code, Def) and code.unique
-        attrs = code.attrs if isinstance(code, Def) else ()
-        self.done.append(
-            Def(
-                name,
-                source,
-                (),
-                tuple(sizes),
-                every,
-                ret,
-                unique,
-                ext,
-                body,
-                False,
-                code.span,
-                attrs,
-            )
+        made = replace(
+            code,
+            name=self.ctx.fresh(code.name),
+            type_params=(),
+            size_params=tuple(sizes),
+            params=(*inner, *params) or (PWild(UNIT, code.span),),
+            ret=ret,
+            ext=ext,
+            body=body,
+            is_entry=False,
         )
+        self.done.append(made)
         self.site, self.owner = site, owner
-        return Instance(name, outer, (fun, args), ret)
+        return Instance(made.name, outer, (fun, args), ret)
 
     def _erase(self, t: Type, sizes: list[Name], barrier: Barrier) -> Type:
         """`t` with a new size parameter for each size; arrows are brought through the barrier."""
@@ -389,6 +377,15 @@ class Calls(Naming):
         value = self.call(fun, given, result, span, (), out)
         body = wrap(out, self.residual(value, result, span))
         return Lambda(fn_type, span, tuple(PVar(v.type, span, v.name) for v in given), body)
+
+
+def as_definition(code: Def | Lambda | str) -> Def:
+    """The code of a function as a definition."""
+    if isinstance(code, Def):
+        return code
+    assert isinstance(code, Lambda)
+    ret = code.body.type
+    return Def("lambda", "lambda", (), (), code.params, ret, False, (), code.body, False, code.span)
 
 
 def behind_walls(fun: Fun, args: tuple[Value, ...]) -> tuple[Fun, list[Barrier]]:

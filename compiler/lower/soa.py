@@ -132,27 +132,7 @@ class Soa(Invoke):
             actual = leaf.shape if isinstance(leaf, Arr) else ()
             locally.append(tuple(p or a for p, a in zip(known, actual, strict=True)))
         value = self.expect_all(body, locally)
-        heads: dict[Poly, Name] = {}
-        for (_, dims, _), shape in zip(declared, locally, strict=True):
-            for dim, poly in zip(dims, shape, strict=True):
-                if isinstance(dim, SizeVar) and dim.name in code.ext and poly not in heads:
-                    if not code.params:
-                        self.heads[dim.name] = (code.name, len(heads))
-                    heads[poly] = self.ctx.fresh(dim.name)
-        outside = self.param_names | set(heads.values())
-        if not self.is_entry:
-            outside |= {p.name for held, _ in self.needs.values() for p in held}
-        rename = {p.as_name: Poly.var(h) for p, h in heads.items() if p.as_name is not None}
-        rename = {name: h for name, h in rename.items() if name not in outside}
-        shapes: list[Shape] = []
-        for shape in locally:
-            stated: list[Poly] = []
-            for poly in shape:
-                if poly not in heads and not poly.subst(rename).names() <= outside:
-                    heads[poly] = self.ctx.fresh("n")
-                    outside.add(heads[poly])
-                stated.append(Poly.var(heads[poly]) if poly in heads else poly.subst(rename))
-            shapes.append(tuple(stated))
+        heads, shapes = self.result_sizes(code, locally)
         results = [Param(name, I64) for name in heads.values()]
         result_names = self.names("res", (end for _, _, end in declared))
         params = as_params(self.params(result_names, code.ret, shapes))
@@ -168,6 +148,36 @@ class Soa(Invoke):
             for p, shared in zip(params, aliased, strict=True)
         ]
         return [se_of(poly) for poly in heads], tuple(results), value
+
+    def result_sizes(
+        self, code: ty.Def, locally: list[Shape]
+    ) -> tuple[dict[Poly, Name], list[Shape]]:
+        """Sizes that are results themselves, and the results' shapes in terms of them.
+
+        These are what the definition calls existential, and what only local names can express.
+        """
+        heads: dict[Poly, Name] = {}
+        for (_, dims, _), shape in zip(leaves(code.ret), locally, strict=True):
+            for dim, poly in zip(dims, shape, strict=True):
+                if isinstance(dim, SizeVar) and dim.name in code.ext:
+                    heads.setdefault(poly, self.ctx.fresh(dim.name))
+                    if not code.params:
+                        self.heads[dim.name] = (code.name, list(heads).index(poly))
+        outside = self.param_names | set(heads.values())
+        if not self.is_entry:
+            outside |= {p.name for held, _ in self.needs.values() for p in held}
+        rename = {p.as_name: Poly.var(h) for p, h in heads.items() if p.as_name is not None}
+        rename = {name: h for name, h in rename.items() if name not in outside}
+        shapes: list[Shape] = []
+        for shape in locally:
+            stated: list[Poly] = []
+            for poly in shape:
+                if poly not in heads and not poly.subst(rename).names() <= outside:
+                    heads[poly] = self.ctx.fresh("n")
+                    outside.add(heads[poly])
+                stated.append(Poly.var(heads[poly]) if poly in heads else poly.subst(rename))
+            shapes.append(tuple(stated))
+        return heads, shapes
 
     def aliased(self, value: Value) -> list[bool]:
         """For each result, whether it may share memory with a parameter that is not consumed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from compiler.base.errors import CompilerBug
+from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.frontend import typed as ty
@@ -98,6 +98,7 @@ class Soacs(Arrays):
             s if s is not None else x.shape if isinstance(x, Arr) else ()
             for s, x in zip(stated, body, strict=True)
         ]
+        self.check_regular(shapes, params)
         body = self.expect_all(body, shapes)
         stms = self.close(outer)
         returns = tuple(_type(prim, s) for (prim, _, _), s in zip(declared, shapes, strict=True))
@@ -112,6 +113,20 @@ class Soacs(Arrays):
         )
         self.emit(as_params(value), ir.Map(width, code, used))
         return value
+
+    def check_regular(self, shapes: list[Shape], params: Value) -> None:
+        """Refuse rows whose size the outside cannot know."""
+        names = {name for shape in shapes for poly in shape for name in poly.names()}
+        if not names:
+            return
+        inside = {p.name for stm in self.stms for p in stm.pat}
+        inside |= {x.name for x in params if isinstance(x, Arr | Var)}
+        if names & inside:
+            raise Limitation(
+                "The rows of this array may have different sizes.",
+                self.prov[0],
+                "Give all rows one size that is known before, as in `row :> [n]t`.",
+            )
 
     def lambda_shapes(self, t: Type) -> list[Shape | None]:
         """The shapes of a lambda's results as declared; None where they mention unknown names."""
