@@ -218,17 +218,21 @@ def _update(state: State, stm: Stm, out: list[Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, Update)
     mem = state.mem(exp.array)
-    if isinstance(exp.value, str) and state.mem(exp.value).block == mem.block:
+    if isinstance(exp.value, str):
+        value, target = base_of(exp.value), base_of(exp.array)
+        shared = state.mem(exp.value).block == mem.block
+        because = f"`{value}` is copied from where it was built to its place in `{target}`."
+        if shared:
+            because = (
+                f"`{value}` is copied twice: it lies in the same block as `{target}`, and so must "
+                "be out of the way before it is written there."
+            )
         kind = state.array(exp.value)
-        state.note(
-            "update",
-            stm.prov,
-            f"`{base_of(exp.value)}` is copied before it is written into `{base_of(exp.array)}`, "
-            "because both lie in one block.",
-            ("copied", size_text(kind.prim, Poly.product(kind.shape))),
-        )
-        value = state.copy(exp.value, stm.prov, out)
-        stm = Stm(stm.pat, Update(exp.array, exp.dims, value), stm.prov)
+        size = size_text(kind.prim, Poly.product(kind.shape))
+        state.note("update", stm.prov, because, ("copied", size))
+        if shared:
+            aside = state.copy(exp.value, stm.prov, out)
+            stm = Stm(stm.pat, Update(exp.array, exp.dims, aside), stm.prov)
     _view(state, stm, mem, out)
 
 

@@ -290,8 +290,8 @@ def _widened(state: State, layout: Layout, start: MemBind, end: MemBind) -> Layo
 
 
 def _explain_loop(state: State, param: Param, layout: Layout, end: MemBind, prov: Prov) -> None:
-    if layout.block is not None:
-        return
+    if layout.block is not None or state.in_kernel:
+        return  # what happens inside a kernel is decided when it is expanded
     kind = param.type
     assert isinstance(kind, Array)
     made_here = not state.name_in_scope(end.block, state.depth)

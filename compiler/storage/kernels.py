@@ -108,15 +108,16 @@ def _kernel_body(
     state: State, level: Level, space: SegSpace, body: KernelBody, per_block: bool = False
 ) -> KernelBody:
     """The body with memory, its statements one scope further in."""
-    saved = state.per_block, state.shared_left
+    saved = state.per_block, state.shared_left, state.in_kernel
     state.per_block = per_block
+    state.in_kernel = True
     state.shared_left = SHARED_BYTES if per_block else 0
     state.depth += 1
     for index, _ in space.dims:
         state.index(index)
     stms = state.transform(body.stms)
     state.depth -= 1
-    state.per_block, state.shared_left = saved
+    state.per_block, state.shared_left, state.in_kernel = saved
     return KernelBody(tuple(stms), body.results, body.returns)
 
 

@@ -45,6 +45,7 @@ class State:
         "ctx",
         "depth",
         "handlers",
+        "in_kernel",
         "known",
         "levels",
         "notes",
@@ -64,6 +65,7 @@ class State:
         self.depth = 0
         self.notes: list[Remark] = []
         """Remarks, kept back while a loop's layout may still be found wrong."""
+        self.in_kernel = False
         self.per_block = False
         """Whether the statements at hand are run by a whole block of threads."""
         self.shared_left = 0
