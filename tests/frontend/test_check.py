@@ -241,7 +241,7 @@ MODULES = [
     ("module type num = {type t val zero: t val (+): t -> t -> t}\n"
      "module sum (n: num) = {def all [k] (xs: [k]n.t) = reduce (n.+) n.zero xs}\n"
      "module ints = sum {type t = i16 def zero = 0i16 def (+) (a: i16) (b: i16) = i16.(a + b)}\n"
-     "def g = ints.all", "[k]i16 -> i16"),
+     "def g = ints.all", "[n]i16 -> i16"),
     ("module twice (n: numeric) = {def f (x: n.t) = n.(x + x)} module m = twice f32 def g = m.f",
      "f32 -> f32"),
     ("module a = {module b = {def c = true}} open a.b def g = c", "bool"),

@@ -184,7 +184,8 @@ def define(st: State, source: Source, top: bool) -> Made:
         raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
     st.level += 1
     mark, born = st.scope.mark(), len(st.born)
-    st.scope.bind(source.name, Recursive(source.span))
+    if source.params:
+        st.scope.bind(source.name, Recursive(source.span))
     params = _Params(st)
     params.lifted = bind_type_params(
         st, source.type_params, params.types, params.sizes, params.open
