@@ -1,6 +1,6 @@
 """Fusion: parallel operators that pass arrays to each other, or read the same, become one.
 
-In every body, outermost first, after maps of which only a part is read were cut (`cut.py`):
+In every body, outermost first, after views of what maps make moved to their inputs (`pull.py`):
 
 1. producers with a single reader go into it (`vertical.py`);
 2. neighbours over the same array become one (`horizontal.py`), so that a producer which several of
@@ -22,10 +22,10 @@ from compiler.base.remarks import Missed
 from compiler.ir import walk
 from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Prog, Soac, Stm
 from compiler.optimise.consumption import Classes, classes
-from compiler.optimise.fuse.cut import cut_maps
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
 from compiler.optimise.fuse.horizontal import side_by_side
+from compiler.optimise.fuse.pull import pull_views
 from compiler.optimise.fuse.vertical import fuse_into_reader, rule_id
 
 _SOACS = frozenset(Soac.__args__)
@@ -59,7 +59,7 @@ def _stms(
 ) -> tuple[Stm, ...]:
     """Fuse in these statements, then inside each of them."""
     before = stms
-    stms = cut_maps(stms, results, found, ctx)  # type: ignore[arg-type]
+    stms = pull_views(stms, results, found, ctx)  # type: ignore[arg-type]
     if sum(type(stm.exp) in _SOACS for stm in stms) > 1:
         stms = _fuse_level(stms, results, found, ctx)
     new = tuple(_inside(stm, found, ctx) for stm in stms)

@@ -18,7 +18,18 @@ from compiler.base.names import base_of
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Missed
 from compiler.ir import walk
-from compiler.ir.nodes import Array, Hist, Map, Rearrange, Reshape, Slice, Stm
+from compiler.ir.nodes import (
+    Array,
+    Hist,
+    Map,
+    Rearrange,
+    Reduce,
+    Reshape,
+    Scan,
+    Scatter,
+    Slice,
+    Stm,
+)
 from compiler.ir.poly import Poly
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import produced
@@ -114,7 +125,23 @@ def names_of(stm: Stm) -> str:
     """What a statement binds, in the user's names."""
     if not stm.pat:
         return "A check"
-    return ", ".join(f"`{base_of(param.name)}`" for param in stm.pat)
+    given = [base_of(param.name) for param in stm.pat]
+    words = [f"`{name}`" for name in given if name not in _MADE_UP]
+    if len(words) < len(given):
+        words.append(_WORDS.get(type(stm.exp), "the result"))
+    return ", ".join(words)
+
+
+_MADE_UP = frozenset(("r", "red", "map", "res", "scan"))
+"""Names that were given to results without one."""
+
+_WORDS = {
+    Map: "the map's result",
+    Reduce: "the reduction",
+    Scan: "the scan",
+    Scatter: "the scatter",
+    Hist: "the histogram",
+}
 
 
 def saved(graph: Graph, arrays: set[str]) -> str:

@@ -1,0 +1,218 @@
+"""Views of what a map makes move to the map's inputs, so that the map can go into its reader.
+
+`cut_map`: only the part of a map that is read is computed. `transpose_map`: a map of maps whose
+result is transposed becomes the map of maps over transposed inputs; views cost nothing.
+
+Both need: nothing else reads the result; the map makes no checks (those of elements cut away
+would be lost, others would be made in another order); nothing that it reads is overwritten between
+the map and its view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.prim import Prim
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.spans import merge_prov
+from compiler.ir import effects, walk
+from compiler.ir.nodes import (
+    Array,
+    Body,
+    DimIndex,
+    DimSlice,
+    Lambda,
+    Lit,
+    Map,
+    Operand,
+    Param,
+    Rearrange,
+    Scalar,
+    Slice,
+    Soac,
+    Stm,
+)
+from compiler.optimise.consumption import Classes
+from compiler.optimise.dead import has_effects
+
+_ZERO = Lit(0, "i64")
+_ONE = Lit(1, "i64")
+_SOACS = frozenset(Soac.__args__)
+
+Pull = Callable[[Stm, Stm, Ctx], "Outcome[list[Stm]]"]
+
+
+def pull_views(
+    stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
+) -> tuple[Stm, ...]:
+    """Apply the rules to every view of a map's result in a body, in order."""
+    if not any(type(stm.exp) in _RULES for stm in stms):
+        return stms
+    maps = {stm.pat[0].name: at for at, stm in enumerate(stms) if _is_single_map(stm)}
+    if not maps:
+        return stms
+    counts = walk.count_uses(results)
+    for stm in stms:
+        walk.count_uses(stm, counts)
+    new: list[list[Stm]] = [[stm] for stm in stms]
+    changed = False
+    for at, stm in enumerate(stms):
+        made = maps.get(stm.exp.array) if isinstance(stm.exp, (Slice, Rearrange)) else None
+        if made is None:
+            continue
+        if isinstance(stm.exp, Rearrange) and not _goes_on(stm, stms[at + 1 :]):
+            continue
+        rule, pull = _RULES[type(stm.exp)]
+        outcome = pull(new[made][-1], stm, ctx)
+        if isinstance(outcome, Applied):
+            outcome = _refused(new[made][-1], stm, counts, stms[made + 1 : at], found) or outcome
+        replaced = ctx.settle(rule, stm.prov, outcome)
+        if replaced is not None:
+            new[made] = new[made][:-1]
+            new[at] = replaced
+            changed = True
+    return tuple(stm for group in new for stm in group) if changed else stms
+
+
+def _is_single_map(stm: Stm) -> bool:
+    return type(stm.exp) is Map and len(stm.pat) == 1
+
+
+def _goes_on(view: Stm, after: tuple[Stm, ...]) -> bool:
+    """Whether a parallel operator takes the view as its input."""
+    name = view.pat[0].name
+    return any(name in getattr(stm.exp, "arrays", ()) for stm in after if type(stm.exp) in _SOACS)
+
+
+def _refused(
+    producer: Stm, view: Stm, counts: dict[Name, int], between: tuple[Stm, ...], found: Classes
+) -> Missed | None:
+    """Which of the conditions does not hold."""
+    name = base_of(producer.pat[0].name)
+    if counts[producer.pat[0].name] > 1:
+        return Missed(f"`{name}` is read elsewhere as well, so all of it is computed as it is.")
+    if has_effects(producer.exp):
+        return Missed(f"The checks for all elements of `{name}` have to be made, in order.")
+    reads = {found.find(n) for n in walk.free(producer.exp)}
+    if any(found.find(n) in reads for stm in between for n in effects.consumed(stm.exp)):
+        return Missed(f"What `{name}` is computed from is overwritten in between.")
+    return None
+
+
+# --- cutting ---------------------------------------------------------------------------------
+
+
+def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+    """`(map f xs)[a:b:c] ==> map f xs[a:b:c]`."""
+    exp, view = producer.exp, cut.exp
+    kind = producer.pat[0].type
+    assert isinstance(exp, Map)
+    assert isinstance(view, Slice)
+    assert isinstance(kind, Array)
+    first = view.dims[0]
+    if not isinstance(first, DimSlice) or not exp.arrays or not _rest_is_whole(view, kind):
+        return None
+    stms: list[Stm] = []
+    arrays: list[Name] = []
+    for param, array in zip(exp.fn.params, exp.arrays, strict=True):
+        inner = param.type.shape if isinstance(param.type, Array) else ()
+        part = Param(ctx.fresh(array), Array(_prim(param), (first.count, *inner)))
+        whole: tuple[DimIndex, ...] = tuple(DimSlice(_ZERO, size, _ONE) for size in inner)
+        stms.append(Stm((part,), Slice(array, (first, *whole)), cut.prov))
+        arrays.append(part.name)
+    prov = merge_prov(cut.prov, producer.prov)
+    stms.append(Stm(cut.pat, Map(first.count, exp.fn, tuple(arrays)), prov))
+    return Applied(
+        stms, f"Only the elements of `{base_of(view.array)}` that are read are computed."
+    )
+
+
+def _rest_is_whole(view: Slice, kind: Array) -> bool:
+    pairs = zip(view.dims[1:], kind.shape[1:], strict=True)
+    return all(
+        isinstance(d, DimSlice) and d.start == _ZERO and d.stride == _ONE and d.count == size
+        for d, size in pairs
+    )
+
+
+def _prim(param: Param) -> Prim:
+    kind = param.type
+    assert isinstance(kind, (Array, Scalar))
+    return kind.prim
+
+
+# --- transposing -----------------------------------------------------------------------------
+
+
+def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+    """`transpose (map (map f) xss) ==> map (map f) (transpose xss)`."""
+    exp, rearrange = producer.exp, view.exp
+    assert isinstance(exp, Map)
+    assert isinstance(rearrange, Rearrange)
+    inner = _only_map(exp.fn.body)
+    if inner is None or rearrange.perm[:2] != (1, 0) or not _is_swap(rearrange.perm):
+        return None
+    if walk.free(inner.width) & {param.name for param in exp.fn.params}:
+        return None
+    stms: list[Stm] = []
+    rows = {p.name: (p, a) for p, a in zip(exp.fn.params, exp.arrays, strict=True)}
+    outer_params: list[Param] = []
+    outer_arrays: list[Name] = []
+    inner_params: list[Param] = []
+    inner_arrays: list[Name] = []
+    for param, array in zip(inner.fn.params, inner.arrays, strict=True):
+        if array not in rows:
+            outer_params.append(param)
+            outer_arrays.append(array)
+            continue
+        row, whole = rows[array]
+        assert isinstance(row.type, Array)
+        column = Param(ctx.fresh(array), Array(row.type.prim, (exp.width, *row.type.shape[1:])))
+        turned = Array(row.type.prim, (inner.width, exp.width, *row.type.shape[1:]))
+        turned_name = ctx.fresh(whole)
+        perm = (1, 0, *range(2, turned.rank))
+        stms.append(Stm((Param(turned_name, turned),), Rearrange(perm, whole), view.prov))
+        outer_params.append(column)
+        outer_arrays.append(turned_name)
+        inner_params.append(param)
+        inner_arrays.append(column.name)
+    used = walk.free(inner.fn)
+    for name, (row, whole) in rows.items():
+        if name in used:
+            inner_params.append(row)
+            inner_arrays.append(whole)
+    kind = view.pat[0].type
+    assert isinstance(kind, Array)
+    element = Array(kind.prim, kind.shape[1:])
+    result = Param(ctx.fresh(producer.pat[0].name), element)
+    row_map = Map(
+        exp.width, Lambda(tuple(inner_params), inner.fn.body, inner.fn.returns), tuple(inner_arrays)
+    )
+    prov = merge_prov(view.prov, producer.prov)
+    body = Body((Stm((result,), row_map, exp.fn.body.stms[0].prov),), (result.name,))
+    fn = Lambda(tuple(outer_params), body, (element,))
+    stms.append(Stm(view.pat, Map(inner.width, fn, tuple(outer_arrays)), prov))
+    name = base_of(rearrange.array)
+    return Applied(
+        stms, f"`{name}` is computed transposed, from transposed inputs: views are free."
+    )
+
+
+def _only_map(body: Body) -> Map | None:
+    """The map that is all of a body, and gives its only result."""
+    if len(body.stms) != 1 or not _is_single_map(body.stms[0]):
+        return None
+    exp = body.stms[0].exp
+    return exp if body.results == (body.stms[0].pat[0].name,) and isinstance(exp, Map) else None
+
+
+def _is_swap(perm: tuple[int, ...]) -> bool:
+    return perm[2:] == tuple(range(2, len(perm)))
+
+
+_RULES: dict[type, tuple[str, Pull]] = {
+    Slice: ("fuse/cut-map", cut_map),
+    Rearrange: ("fuse/transpose-map", transpose_map),
+}
