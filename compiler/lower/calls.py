@@ -41,6 +41,7 @@ from compiler.lower.static import (
     Frame,
     Fun,
     Rec,
+    Tagged,
     Value,
     collect_sizes,
     has_function,
@@ -191,7 +192,7 @@ class Calls(Naming):
             return True
         if not code.span.file or "noinline" in code.attrs:
             return False
-        if any(isinstance(a, Fun | Rec) for a in args):
+        if any(isinstance(a, Fun | Rec | Tagged) for a in args):
             return True
         small = self.higher.get(code.name)
         if small is None:

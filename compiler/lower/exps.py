@@ -231,7 +231,7 @@ class Exps(Builder):
         """The program's own assertion."""
         cond = self.se(e.cond)
         self.prov = (e.span,)
-        self.check(cond, (f"Assertion is false: ({e.text})",))
+        self.check(cond, (f"Assertion is false: {e.text}",))
         return self.lower(e.exp, hint)
 
     def attr(self, e: ty.Attr, hint: Name) -> Value:

@@ -37,7 +37,7 @@ from compiler.frontend.types import (
     TypeVar,
 )
 from compiler.lower.measure import key_of
-from compiler.lower.static import I64, Frame, Rec, Value, has_function
+from compiler.lower.static import I64, Frame, Rec, Tagged, Value, has_function
 
 Binding = tuple[tuple[Name, ...], Pat, Exp]
 
@@ -204,6 +204,9 @@ class Naming:
             parts = dict(value.fields)
             for name, q in p.fields:
                 self.bind(q, parts[name], fr, out)
+        elif isinstance(p, PConstr) and isinstance(value, Tagged):
+            for q, part in zip(p.args, value.args, strict=True):
+                self.bind(q, part, fr, out)
         elif isinstance(p, PRecord) and isinstance(value, RecordExp):
             exps = dict(value.fields)
             for name, q in p.fields:

@@ -37,6 +37,9 @@ from compiler.frontend.typed import (
     Loop,
     Match,
     Pat,
+    PConstr,
+    PLit,
+    PRecord,
     PrimFun,
     PrimOp,
     Project,
@@ -51,7 +54,7 @@ from compiler.frontend.typed import (
 from compiler.frontend.types import UNIT, Arrow, PrimT, Record, Size, SizeVar
 from compiler.lower.calls import Calls
 from compiler.lower.naming import Binding, size_exp, wrap
-from compiler.lower.static import Frame, Fun, Rec, Value, match_sizes
+from compiler.lower.static import Frame, Fun, Rec, Tagged, Value, match_sizes
 
 HINT = "Apply the functions inside the branches instead, so that each branch gives data."
 FUNCTION = Arrow(UNIT, UNIT)
@@ -98,6 +101,10 @@ class Specialiser(Calls):
                 return self.static(inner, fr, out)
             case Attr(exp=inner):
                 return self.static(inner, fr, out)
+            case Constr(name=name, args=payload):
+                return Tagged(name, tuple(self._either(x, fr, out) for x in payload))
+            case Match() if self.is_functional(e.exp.type, fr):
+                return self.static(self._chosen(e, fr, out), fr, out)
         if self.is_functional(e.type, fr):
             raise Limitation(
                 "A function cannot be the result of this kind of expression.",
@@ -223,7 +230,27 @@ class Specialiser(Calls):
         ext = self.fresh_sizes(e.ext, fr)
         return If(self.type(e.type, fr), self.place(e.span), cond, then, orelse, ext)
 
+    def _chosen(self, e: Match, fr: Frame, out: list[Binding]) -> Exp:
+        """The body of the case that matches a value known here, its pattern bound."""
+        value = self.static(e.exp, fr, out)
+        for case in e.cases:
+            fits = matches(case.pat, value)
+            if fits is None:
+                break
+            if fits:
+                self.bind(case.pat, value, fr, out)
+                return case.body
+        raise Limitation(
+            "This value holds a function: which case it matches must be known here.",
+            self.place(e.exp.span),
+            HINT,
+        )
+
     def _match(self, e: Match, fr: Frame) -> Exp:
+        if self.is_functional(e.exp.type, fr):
+            out: list[Binding] = []
+            body = self.ev(self._chosen(e, fr, out), fr)
+            return wrap(out, body)
         exp = self.ev(e.exp, fr)
         cases = tuple(Case(self.pat(case.pat, fr), self.ev(case.body, fr)) for case in e.cases)
         ext = self.fresh_sizes(e.ext, fr)
@@ -369,6 +396,28 @@ class Specialiser(Calls):
     def _attr(self, e: Attr, fr: Frame) -> Exp:
         inner = self.ev(e.exp, fr)
         return Attr(inner.type, self.place(e.span), e.attr, inner)
+
+
+def matches(p: Pat, value: Value) -> bool | None:
+    """Whether a pattern matches a value; None if only the run can tell."""
+    match p:
+        case PConstr(name=name, args=args) if isinstance(value, Tagged):
+            return name == value.name and _all(list(zip(args, value.args, strict=True)))
+        case PRecord(fields=fields) if isinstance(value, Rec):
+            parts = dict(value.fields)
+            return _all([(q, parts[name]) for name, q in fields])
+        case PRecord(fields=fields):
+            return True if all(matches(q, value) for _, q in fields) else None
+        case PLit(value=wanted):
+            return value.value == wanted if isinstance(value, Const) else None
+        case PConstr():
+            return None
+    return True
+
+
+def _all(pairs: list[tuple[Pat, Value]]) -> bool | None:
+    found = [matches(p, value) for p, value in pairs]
+    return False if False in found else None if None in found else True
 
 
 EV: dict[type, Callable[[Specialiser, Any, Frame], Exp]] = {

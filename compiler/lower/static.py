@@ -52,7 +52,15 @@ class Rec:
     fields: tuple[tuple[str, Value], ...]
 
 
-Value = Exp | Size | Type | Fun | Rec
+@dataclass(slots=True, eq=False)
+class Tagged:
+    """A variant of a sum type that holds functions."""
+
+    name: str
+    args: tuple[Value, ...]
+
+
+Value = Exp | Size | Type | Fun | Rec | Tagged
 """In frames an `Exp` is always a `Var` or `Const`; as an argument it is any residual expression."""
 
 
@@ -106,7 +114,9 @@ class Barrier:
         self.wrapped[id(value)] = (value, inside)
         return inside
 
-    def _wrap(self, value: Fun | Rec) -> Value:
+    def _wrap(self, value: Fun | Rec | Tagged) -> Value:
+        if isinstance(value, Tagged):
+            return Tagged(value.name, tuple(self.bring(a) for a in value.args))
         if isinstance(value, Rec):
             return Rec(tuple((name, self.bring(v)) for name, v in value.fields))
         frame = None if value.frame is None else Frame(value.frame, self)
@@ -210,6 +220,8 @@ def value_key(value: Value) -> object:
         return (code, frame, value.types, value.sizes, tuple(value_key(a) for a in value.args))
     if isinstance(value, Rec):
         return tuple((name, value_key(v)) for name, v in value.fields)
+    if isinstance(value, Tagged):
+        return (value.name, tuple(value_key(a) for a in value.args))
     if isinstance(value, Var):
         return value.name
     return (value.type, value.value) if isinstance(value, Const) else value

@@ -107,3 +107,18 @@ entry big_local (x: i32): i32 =
     let h = if g > 100 then g - 1 else g + 0
     in h
   in step (step x) + step 0 - step (0 - 5)  - 1
+
+type^ change = #add i32 | #any (i32 -> i32) | #twice (i32 -> i32)
+
+def apply_change (c: change) (x: i32): i32 =
+  match c
+  case #add k -> x + k
+  case #any f -> f x
+  case #twice f -> f (f x)
+
+-- ==
+-- entry: in_sums
+-- input { 3i32 10i32 }
+-- output { 13i32 30i32 5i32 }
+entry in_sums (x: i32) (k: i32): (i32, i32, i32) =
+  (apply_change (#add k) x, apply_change (#any (* k)) x, apply_change (#twice (+ 1)) x)
