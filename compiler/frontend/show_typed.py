@@ -48,7 +48,7 @@ class _Printer:
 
     def emit(self, text: str, src: tuple[Span, ...]) -> None:
         """Add one line."""
-        self.lines.append(Line(text, tuple(s for s in src if s.line), self.node))
+        self.lines.append(Line(text.rstrip(), tuple(s for s in src if s.line), self.node))
 
     # --- definitions ---------------------------------------------------------------------------
 
@@ -146,14 +146,33 @@ class _Printer:
         self.emit(f"{' ' * indent}{before}(\\{params} ->", (e.span,))
         self.block(e.body, indent + 2, "", f"){after}")
 
+    def _operation(self, e: t.Exp, indent: int, before: str, after: str) -> None:
+        """The right operand below the left one, after the operator."""
+        assert isinstance(e, t.PrimOp)
+        if len(e.args) != 2 or e.op.isalpha():
+            self._parts(e, indent, before, after)
+            return
+        self._argument(e.args[0], indent, before, "", _needs(e.args[0], e.op, left=True))
+        right = _needs(e.args[1], e.op, left=False)
+        self._argument(e.args[1], indent + 2, f"{e.op} ", after, right)
+
     def _parts(self, e: t.Exp, indent: int, before: str, after: str) -> None:
         """The head on one line, every part on lines of its own."""
         head, parts, tail = _split(e, self.prelude)
+        listed = isinstance(e, (t.RecordExp, t.ArrayLit))
         self.node += 1
         self.emit(f"{' ' * indent}{before}{head}", (e.span,))
         for i, (label, part) in enumerate(parts):
             last = i == len(parts) - 1
-            self.block(part, indent + 2, label, f"{tail}{after}" if last else "")
+            end = f"{tail}{after}" if last else "," if listed else ""
+            wrap = not listed and not label and not isinstance(part, (*_ATOMS, t.Lambda))
+            self._argument(part, indent + 2, label, end, wrap)
+
+    def _argument(self, e: t.Exp, indent: int, before: str, after: str, wrap: bool) -> None:
+        if wrap:
+            self.block(e, indent, f"{before}(", f"){after}")
+        else:
+            self.block(e, indent, before, after)
 
 
 _BLOCKS: dict[type, Callable[[_Printer, t.Exp, int, str, str], None]] = {
@@ -163,7 +182,25 @@ _BLOCKS: dict[type, Callable[[_Printer, t.Exp, int, str, str], None]] = {
     t.Loop: _Printer._loop,
     t.Match: _Printer._match,
     t.Lambda: _Printer._lambda,
+    t.PrimOp: _Printer._operation,
 }
+
+_LEVEL = {
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1),
+    **dict.fromkeys(("&", "|", "^"), 2),
+    **dict.fromkeys(("<<", ">>"), 3),
+    **dict.fromkeys(("+", "-"), 4),
+    **dict.fromkeys(("*", "/", "%", "//", "%%"), 5),
+    "**": 6,
+}
+
+
+def _needs(e: t.Exp, op: str, left: bool) -> bool:
+    """Whether an operand of `op` needs parentheses."""
+    if isinstance(e, t.PrimOp) and len(e.args) == 2 and not e.op.isalpha():
+        inner, outer = _LEVEL.get(e.op, 0), _LEVEL.get(op, 0)
+        return inner < outer or (inner == outer and not left)
+    return isinstance(e, (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce))
 
 
 def _split(e: t.Exp, prelude: dict[Name, str]) -> tuple[str, list[tuple[str, t.Exp]], str]:
@@ -256,7 +293,10 @@ class _Flat:
             case t.PrimOp(op=op, args=(lhs, rhs)):
                 if op.isalpha():
                     return f"{self.spend(op)} {self.atom(lhs)} {self.atom(rhs)}"
-                return f"{self.atom(lhs)}{self.spend(f' {op} ')}{self.atom(rhs)}"
+                left = self.operand(lhs, _needs(lhs, op, left=True))
+                return (
+                    f"{left}{self.spend(f' {op} ')}{self.operand(rhs, _needs(rhs, op, left=False))}"
+                )
             case t.PrimOp(op=op, args=args):
                 return f"{self.spend(_UNARY.get(op, op))}{self.atom(args[0])}"
             case t.Convert(to=to, exp=inner):
@@ -269,6 +309,10 @@ class _Flat:
             case t.Lambda(params=params, body=body):
                 head = " ".join(f"({_pattern(p)})" for p in params)
                 return self.spend(f"(\\{head} -> ") + self.exp(body) + ")"
+            case t.If(cond=cond, then=then, orelse=t.Const(value=False)):
+                return self._logic("&&", cond, then)
+            case t.If(cond=cond, then=t.Const(value=True), orelse=orelse):
+                return self._logic("||", cond, orelse)
             case t.If(cond=cond, then=then, orelse=orelse, ext=ext):
                 parts = f"if {self.exp(cond)} then {self.exp(then)} else {self.exp(orelse)}"
                 self.spend("if  then  else ")
@@ -276,6 +320,10 @@ class _Flat:
             case t.Let() | t.LetFun() | t.Loop() | t.Match():
                 raise _TooLong
         return self._other(e)
+
+    def _logic(self, op: str, lhs: t.Exp, rhs: t.Exp) -> str:
+        left = self.operand(lhs, _logic_needs(lhs))
+        return f"{left}{self.spend(f' {op} ')}{self.operand(rhs, _logic_needs(rhs))}"
 
     def _other(self, e: t.Exp) -> str:
         match e:
@@ -314,6 +362,10 @@ class _Flat:
             return text
         return f"({text})"
 
+    def operand(self, e: t.Exp, wrap: bool) -> str:
+        """An operand, in parentheses if asked for."""
+        return f"{self.spend('(')}{self.exp(e)})" if wrap else self.exp(e)
+
     def atoms(self, es: tuple[t.Exp, ...]) -> str:
         """Arguments."""
         return " ".join([self.atom(e) for e in es])
@@ -342,6 +394,11 @@ class _Flat:
         if dim.step is not None:
             bounds = (dim.start, dim.stop, dim.step)
         return ":".join(["" if b is None else self.exp(b) for b in bounds])
+
+
+def _logic_needs(e: t.Exp) -> bool:
+    """Whether an operand of `&&` or `||` needs parentheses."""
+    return isinstance(e, (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce))
 
 
 _ATOMS = (t.Const, t.StringConst, t.Var, t.RecordExp, t.ArrayLit, t.Project, t.Index)

@@ -20,7 +20,7 @@ from compiler.frontend.check.metas import MetaS, MetaT, names_in_type
 from compiler.frontend.check.scope import Local, Scope
 from compiler.frontend.check.unify import Mismatch, final_type, require_data, unify
 from compiler.frontend.show_type import show_type
-from compiler.frontend.types import Size, SizeVar, Type
+from compiler.frontend.types import PrimT, Size, SizeVar, Type
 
 NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
 INT_SET: frozenset[str] = frozenset(INTS)
@@ -152,7 +152,18 @@ def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeE
     """The error for two types that differ."""
     expected, found = describe(want), describe(got)
     message = f"{what}: expected {expected}, found {found}."
-    return TypeError_(message, span, reason)
+    return TypeError_(message, span, reason or _conversion(want, got))
+
+
+def _conversion(want: Type, got: Type) -> str:
+    """How to turn one number into another."""
+    from compiler.frontend.check.metas import resolve
+
+    match resolve(want), resolve(got):
+        case PrimT(to), PrimT(source):
+            if to != "bool":
+                return f"Convert it with `{to}.{source}`."
+    return ""
 
 
 def describe(type_: Type) -> str:
