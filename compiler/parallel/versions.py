@@ -98,7 +98,7 @@ def choose(
         sc.ctx.settle("flatten/versions", prov, Applied(True, because))
         return full(sc, wish)
     number = sc.numbers[0]
-    if sc.ctx.settle("flatten/versions", prov, Applied(True, _because(amount, default))) is None:
+    if sc.ctx.settle("flatten/versions", prov, _because(amount, default, number)) is None:
         return outer(sc, wish)
     sc.numbers[0] += 1
     pat = out_params(sc, widths(nest) if dims is None else dims, returns, wish)
@@ -119,13 +119,18 @@ def _names(sc: Scope, pat: tuple[Param, ...]) -> list[Name]:
     return [sc.ctx.fresh(param.name) for param in pat]
 
 
-def _because(amount: Poly, default: int) -> str:
-    shown = amount.subst({n: Poly.var(base_of(n)) for n in amount.names()})
-    return (
-        f"There is parallelism inside of the map: a version with one thread for each of its "
-        f"`{shown}` elements runs if they are at least {default} (or what the threshold is set "
-        "to), else one that uses the inner parallelism too."
+def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
+    shown = str(amount.subst({n: Poly.var(base_of(n)) for n in amount.names()}))
+    because = (
+        "There is parallelism inside of the map. If the map alone has enough elements, each gets "
+        "a thread that runs what is inside as loops; else the inner parallelism is used too."
     )
+    numbers = (
+        ("threshold", f"suff_outer_{number}"),
+        ("compared with", shown),
+        ("default", str(default)),
+    )
+    return Applied(True, because, numbers)
 
 
 def _threshold(
