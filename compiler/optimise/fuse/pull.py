@@ -73,6 +73,9 @@ def pull_views(
             new[made] = new[made][:-1]
             new[at] = replaced
             changed = True
+            for part in replaced:
+                if isinstance(part.exp, (Slice, Rearrange)):
+                    found.join(part.pat[0].name, part.exp.array)
     return tuple(stm for group in new for stm in group) if changed else stms
 
 
