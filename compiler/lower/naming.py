@@ -196,10 +196,14 @@ class Naming:
     def bind(self, p: Pat, value: Value, fr: Frame, out: list[Binding]) -> None:
         """Make `p` stand for `value`; what cannot be substituted is bound in `out`."""
         if isinstance(p, PVar):
-            if isinstance(value, Exp) and not isinstance(value, Const | Var):
+            if not isinstance(value, Exp) or isinstance(value, Const | Var):
+                fr.names[p.name] = value
+                return
+            size = exp_size(value, 3) if p.span.file and p.type == I64 else None
+            if size is None:
                 out.append(((), self.pat(p, fr), value))
             else:
-                fr.names[p.name] = value
+                fr.names[p.name] = size
         elif isinstance(p, PRecord) and isinstance(value, Rec):
             parts = dict(value.fields)
             for name, q in p.fields:
@@ -278,3 +282,16 @@ def size_exp(size: Size, span: Span) -> Exp:
         case SizeExp(_, exp) if isinstance(exp, Exp):
             return exp
     raise CompilerBug(f"no such size: {size}", span)
+
+
+def exp_size(e: Exp, depth: int) -> Size | None:
+    """A short sum, difference or product of i64 variables and literals as a size, else None."""
+    match e:
+        case Const(value=value):
+            return SizeConst(int(value))
+        case Var(name=name):
+            return SizeVar(name)
+        case PrimOp(op="+" | "-" | "*" as op, at="i64", args=(lhs, rhs)) if depth:
+            left, right = exp_size(lhs, depth - 1), exp_size(rhs, depth - 1)
+            return None if left is None or right is None else fold_size(op, left, right)
+    return None
