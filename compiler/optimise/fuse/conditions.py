@@ -73,7 +73,7 @@ def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Misse
     if between is None:
         return None
     what = names_of(between.stm)
-    if between in graph.overwrites and not any(p.name in between.reads for p in first.stm.pat):
+    if graph.overwritten_between(first, second):
         return Missed(
             f"An array that `{base_of(name)}` is computed from is overwritten before "
             f"`{base_of(name)}` is read.",

@@ -104,6 +104,15 @@ class Graph:
                 return node
         return None
 
+    def overwritten_between(self, source: Node, target: Node) -> bool:
+        """Whether what `source` reads is overwritten before `target` can run."""
+        reads = {self.classes.find(name) for name in source.reads}
+        return any(
+            not reads.isdisjoint(self.overwrites.get(node, ()))
+            and (node in target.before or self.path(node, target) is not None)
+            for node in self._below(source, target.rank)
+        )
+
     def _below(self, source: Node, rank: float) -> set[Node]:
         """What depends on `source`, among the nodes up to that rank."""
         found: set[Node] = set()
