@@ -94,7 +94,7 @@ class _Writer(Expressions):
         found: list[Value] = []
         for kind in given.values():
             shape = tuple(sizes[s] for s in kind.shape)
-            low, high = (0, 2) if kind.elem == "bool" else (-9, 10)
+            low, high = (0, 2) if kind.elem == "bool" else (0 if kind.elem[0] == "u" else -9, 10)
             dtype: Any = DTYPE[kind.elem]  # type: ignore[index]
             found.append(rng.integers(low, high, shape).astype(dtype)[()] if shape
                          else dtype.type(rng.integers(low, high)))  # fmt: skip

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-ELEMENTS = ("i32", "i64", "f64", "bool")
+ELEMENTS = ("i32", "i64", "f64", "bool", "i32", "i64", "f64", "bool", "u8", "i16", "u32", "f32")
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Expressions:
     def literal(self, kind: Kind) -> str:
         if kind.elem == "bool":
             return self.rng.choice(["true", "false"])
-        value = self.rng.randint(-5, 9)
-        text = f"{value}.0f64" if kind.elem == "f64" else f"{value}{kind.elem}"
+        value = self.rng.randint(0 if kind.elem[0] == "u" else -5, 9)
+        text = f"{value}.0{kind.elem}" if kind.elem[0] == "f" else f"{value}{kind.elem}"
         return f"({text})" if value < 0 else text
 
     def scalar(self, scope: Scope, kind: Kind, depth: int) -> str:
@@ -100,14 +100,14 @@ class Expressions:
             if self.rng.random() < 0.5:
                 a, b = (self.expression(scope, kind, depth) for _ in range(2))
                 return f"({a} {self.rng.choice(('&&', '||', '!=', '=='))} {b})"
-            other = Kind(self.rng.choice(("i32", "i64", "f64")))
+            other = Kind(self.rng.choice(("i32", "i64", "f64", "u8", "f32")))
             a, b = (self.expression(scope, other, depth) for _ in range(2))
             return f"({a} {self.rng.choice(('<', '<=', '==', '!='))} {b})"
         a, b = (self.expression(scope, kind, depth) for _ in range(2))
-        if kind.elem == "f64":
-            f = self.rng.choice(["{} + {}", "{} - {}", "f64.min {} {}", "f64.max {} {}"])
-            return f"({f.format(a, b)})"
         t = kind.elem
+        if t[0] == "f":
+            f = self.rng.choice(["{} + {}", "{} - {}", f"{t}.min {{}} {{}}", f"{t}.max {{}} {{}}"])
+            return f"({f.format(a, b)})"
         f = self.rng.choice(
             [
                 "{} + {}",
@@ -152,9 +152,9 @@ class Expressions:
         value = self.expression(scope, Kind(source), depth)
         if t == "bool":
             return f"({value} == {self.literal(Kind(source))})" if source != "bool" else value
-        if t == "f64" and source in ("i32", "i64"):
+        if t[0] == "f" and source != "bool":
             # Kept small, so that sums stay exact.
-            return f"(f64.{source} (({value}) % 100))"
+            return f"({t}.{source} (({value}) % 100))"
         return f"({t}.{source} {value})"
 
     def operator(self, kind: Kind) -> tuple[str, str]:
@@ -162,8 +162,8 @@ class Expressions:
         t = kind.elem
         if t == "bool":
             return self.rng.choice([("(&&)", "true"), ("(||)", "false"), ("(!=)", "false")])
-        if t == "f64":
-            return self.rng.choice([("f64.max", "(-f64.inf)"), ("(+)", "0.0f64")])
+        if t[0] == "f":
+            return self.rng.choice([(f"{t}.max", f"(-{t}.inf)"), ("(+)", f"0.0{t}")])
         return self.rng.choice(
             [
                 ("(+)", f"0{t}"),
@@ -272,8 +272,8 @@ class Expressions:
             return text
         if wanted == "bool":
             return f"({text} > {self.literal(Kind(source))})"
-        if wanted == "f64" and source != "bool":
-            return f"(f64.{source} ({text} % 100))"
+        if wanted[0] == "f" and source != "bool":
+            return f"({wanted}.{source} ({text} % 100))"
         return f"({wanted}.{source} {text})"
 
     def mapped(self, scope: Scope, kind: Kind, depth: int) -> str:

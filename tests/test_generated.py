@@ -8,14 +8,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.base.context import Options
+from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.ir import interp
+from compiler.ir.nodes import Threshold
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
-from compiler.ir.walk import without_prov
+from compiler.ir.walk import all_stms, without_prov
 from compiler.pipeline import STAGES, Compilation
+from compiler.storage import heap
 from compiler.target import imp_interp, runner
 from tests.generate import Generated, program
 
@@ -51,6 +55,39 @@ def check_stages(made: Generated, work: Compilation) -> list[Value]:
 def test_all_stages_agree(seed: int) -> None:
     made = program(seed, 8)
     check_stages(made, Compilation(made.source))
+
+
+@pytest.mark.parametrize("seed", range(3000, 3006))
+def test_every_version_agrees_for_the_gpu(seed: int) -> None:
+    """Both sides of all thresholds, with memory laid out for CUDA, with and without memory."""
+    made = program(seed, 8)
+    work = Compilation(made.source, Options(target="cuda"))
+    expected = interp.run(work.result("soa").prog, "main", made.inputs)
+    for stage in ("flat", "expanded"):
+        prog = work.result(stage).prog
+        stms = [stm for fun in prog.funs for stm in all_stms(fun.body.stms)]
+        names = {stm.exp.name for stm in stms if isinstance(stm.exp, Threshold)}
+        for least in (0, 1 << 60):
+            found = interp.run(prog, "main", made.inputs, thresholds=dict.fromkeys(names, least))
+            assert_same(found, expected, f"seed {seed}, stage {stage}, thresholds {least}")
+    values, _ = heap.run(work.result("expanded").prog, "main", made.inputs)
+    assert_same([np.asarray(v)[()] for v in values], expected, f"seed {seed}, heap")
+
+
+@pytest.mark.parametrize("seed", range(4000, 4008))
+def test_empty_arrays_agree_or_fail_everywhere(seed: int) -> None:
+    made = program(seed, 6, smallest=0)
+    work = Compilation(made.source)
+    outcomes = [outcome(made, work, stage) for stage in ("soa", "fused", "flat", "expanded")]
+    assert outcomes == outcomes[:1] * len(outcomes), f"seed {seed}"
+
+
+def outcome(made: Generated, work: Compilation, stage: str) -> list[str]:
+    """The results as text, or that the run fails."""
+    try:
+        return [show(v) for v in interp.run(work.result(stage).prog, "main", made.inputs)]
+    except RuntimeError_:
+        return ["fails"]
 
 
 @pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler here")
