@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.prim import COMPARE_OPS
 from compiler.base.remarks import Applied
 from compiler.base.spans import Prov, merge_prov
@@ -376,7 +376,7 @@ class State:
     ) -> int:
         """Add a statement where it belongs, if `safe` there, and answer that depth."""
         prov = self.prov(prov)
-        depth = self.depth if safe is None else self._place(prov, safe)
+        depth = self.depth if safe is None else self._place(pat, prov, safe)
         if depth and self.scopes[depth].clean:
             self.scopes[depth].clean = safe is not None and safe(0)
         self.append(depth, pat, exp, prov, old)
@@ -399,7 +399,7 @@ class State:
                 self.types[param.name] = param.type
                 self.sizes_known(param.type, depth)
 
-    def _place(self, prov: Prov, safe: Callable[[int], bool]) -> int:
+    def _place(self, pat: tuple[Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
         """The outermost depth that a statement can move to (see `hoist.py`)."""
         here = self.depth
         level = max(self.mask.bit_length() - 1, 0)
@@ -409,5 +409,6 @@ class State:
         if depth == here or "simplify/hoist" in self.off or not safe(depth):
             return here
         what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
-        said = f"The value is the same every time: it is computed once, before the {what}."
+        names = " and ".join(f"`{base_of(param.name)}`" for param in pat)
+        said = f"{names}: the same every time, and so computed once, before the {what}."
         return depth if self.apply("simplify/hoist", prov, said) else here
