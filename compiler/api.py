@@ -38,7 +38,7 @@ BACKENDS = ("ref", "c", "cuda")
 TARGETS = ("c", "cuda")
 OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "thresholds")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
-MEMORY_STAGES = ("funmem", "expanded")
+MEMORY_STAGES = ("funmem", "shortcircuit", "expanded")
 CHARACTERS_PER_ELEMENT = 12
 REMEMBERED = 16
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again."""

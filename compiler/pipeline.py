@@ -31,6 +31,7 @@ from compiler.optimise.simplify import simplify
 from compiler.parallel.flatten import flatten
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
+from compiler.storage.short_circuit import short_circuit
 from compiler.target import c, cuda, imp
 from compiler.target.to_imp import to_imp
 
@@ -139,11 +140,20 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
     ),
     Stage(
+        "shortcircuit",
+        "Short-circuited",
+        "Arrays are built where they end up, where that is proved to be safe.",
+        "ir",
+        "funmem",
+        short_circuit,
+        printer.show,
+    ),
+    Stage(
         "expanded",
         "Expanded",
         "No kernel allocates: what its threads need is one block, allocated before.",
         "ir",
-        "funmem",
+        "shortcircuit",
         expand,
         printer.show,
     ),

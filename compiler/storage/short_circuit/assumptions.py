@@ -1,4 +1,4 @@
-"""What holds at a place of the program: bounds of indices, sizes, conditions, checks made before."""
+"""What holds at a place of the program: bounds of indices, sizes, conditions, checks."""
 
 from __future__ import annotations
 

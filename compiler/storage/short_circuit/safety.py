@@ -24,7 +24,6 @@ from compiler.ir.nodes import (
     If,
     Index,
     Iota,
-    KernelResult,
     Loop,
     MemBind,
     Rearrange,
@@ -96,12 +95,18 @@ class Safety:
 
     # --- statements, last first ---
 
-    def segment(
-        self, scope: Scope, first: int, end: int, after: Summary | None = None
+    def segment(self, scope: Scope, first: int, end: int) -> Summary:
+        """The statements `first .. end - 1` of the body that ends in the point."""
+        return self._backwards(scope, first, end, Summary(), self.assumptions.at(scope, end))
+
+    def _body(self, scope: Scope, after: Summary | None = None) -> Summary:
+        """All of a body inside; `after` is what it does at its end."""
+        known = self.assumptions.at(scope)
+        return self._backwards(scope, 0, len(scope.items), after or Summary(), known)
+
+    def _backwards(
+        self, scope: Scope, first: int, end: int, total: Summary, known: list[Poly]
     ) -> Summary:
-        """The statements `first .. end - 1` of a body; `after` is what happens after them."""
-        total = after or Summary()
-        known = self.assumptions.at(scope, end if first else None)
         for item in reversed(scope.items[first:end]):
             if self._touches(item):
                 here = self.item(item)
@@ -116,11 +121,15 @@ class Safety:
         """Whether a statement has to do with the source or the destination at all."""
         place, new, roots = self.tree.place, self.new, self.roots
         for name in item.names:
-            if name in new or (name in place and not roots.isdisjoint(self.aliases(place[name].block))):
+            if name in new or (
+                name in place and not roots.isdisjoint(self.aliases(place[name].block))
+            ):
                 return True
         for param in item.stm.pat:
             name = param.name
-            if name in new or (name in place and not roots.isdisjoint(self.aliases(place[name].block))):
+            if name in new or (
+                name in place and not roots.isdisjoint(self.aliases(place[name].block))
+            ):
                 return True
         return bool(item.children) and any(
             self._touches(inner) for scope in item.children for inner in scope.items
@@ -150,10 +159,10 @@ class Safety:
                 self._move(item, out, [array])
             case Concat(arrays):
                 self._create(out, stm)
-                self._parts(item, out, arrays)
+                self._move(item, out, arrays)
             case ArrayLit(elems):
                 self._create(out, stm)
-                self._parts(item, out, [elem for elem in elems if isinstance(elem, str)])
+                self._move(item, out, [elem for elem in elems if isinstance(elem, str)])
             case Replicate(_, value):
                 self._create(out, stm)
                 if isinstance(value, str):
@@ -162,7 +171,7 @@ class Safety:
                 self._create(out, stm)
             case If():
                 for scope in item.children:
-                    inner = self.segment(scope, 0, len(scope.items))
+                    inner = self._body(scope)
                     out.writes += [self._leave(w, scope, ()) for w in inner.writes]
                     out.uses += [self._leave(u, scope, ()) for u in inner.uses]
             case Loop():
@@ -259,13 +268,6 @@ class Safety:
         self._compare(out.writes, meeting, known, f"within `{_label(item.stm)}`")
         out.uses += reads.uses
 
-    def _parts(self, item: Item, out: Summary, arrays: Sequence[Name]) -> None:
-        """Parts are put one behind the other; one that lies in its place already stays there."""
-        name = item.stm.pat[0].name
-        if name not in self.new and all(array in self.new for array in arrays):
-            return
-        self._move(item, out, arrays)
-
     # --- loops and kernels ---
 
     def _leave(self, access: Access, scope: Scope, over: Sequence[Range]) -> Access:
@@ -290,7 +292,7 @@ class Safety:
     def _loop(self, item: Item, out: Summary) -> None:
         """Thesis 6.6.1: what an iteration writes, later ones must not touch."""
         (scope,) = item.children
-        one = self.segment(scope, 0, len(scope.items))
+        one = self._body(scope)
         over = self.assumptions.ranges(scope)
         where = f"in different iterations of `{_label(item.stm)}`"
         if one.writes and one.uses:
@@ -302,7 +304,7 @@ class Safety:
         """Thesis 6.6.2: what a point writes, others must not touch."""
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
-        one = self.segment(scope, 0, len(scope.items), self._results(item, exp, scope))
+        one = self._body(scope, self._results(item, exp, scope))
         where = f"at different points of `{_label(item.stm)}`"
         if not isinstance(exp, SegMap):
             self._operators(item, out)
@@ -382,31 +384,22 @@ class Safety:
             over = self.assumptions.ranges(scope)
             if scope.kind == "kernel":
                 uses = self._touched(scope, item)
-                one = Summary([access], [*uses, access])
                 where = f"at different points of `{_label(item.stm)}`"
                 if isinstance(item.stm.exp, SegMap):
-                    self._across(scope, one, over, False, where)
+                    uses.append(access)
                 else:
                     self._all(scope, Summary([access], uses), over, where)
+                    uses = [access]
+                self._across(scope, Summary([access], uses), over, False, where)
             access = self._leave(access, scope, over)
             scope = item.scope
 
     def _touched(self, scope: Scope, item: Item) -> list[Access]:
         """All that one point of a kernel touches of the destination, whenever."""
-        watching = self._compare
-        exp: Any = item.stm.exp
-        found = Summary()
-        quiet = Safety(
-            self.tree, self.terms, self.assumptions, self.aliases, self.new, self.block
-        )
-        quiet._compare = lambda *_: None  # type: ignore[method-assign]
-        quiet._across = lambda *_: None  # type: ignore[method-assign]
-        quiet._all = lambda *_: None  # type: ignore[method-assign]
-        found = quiet.segment(
-            scope, 0, len(scope.items), quiet._results(item, exp, scope)
-        )
-        assert watching is not None
-        return unique([*found.uses, *found.writes])
+        quiet = _Quiet(self.tree, self.terms, self.assumptions, self.aliases, self.new, self.block)
+        exp = item.stm.exp
+        assert isinstance(exp, SegMap | SegRed | SegScan | SegHist)
+        return quiet._body(scope, quiet._results(item, exp, scope)).uses
 
     # --- comparing ---
 
@@ -530,10 +523,22 @@ class Safety:
             raise Failed(5, "There are too many accesses to compare.")
         return disjoint(write, use, self.assumptions.facts(known, (write, use)))
 
-    def _record(
-        self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict
-    ) -> None:
+    def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
         self.obligations.append(Obligation(write, use, where, verdict))
+
+
+class _Quiet(Safety):
+    """Summaries without comparisons."""
+
+    def _compare(
+        self, writes: Sequence[Access], uses: Sequence[Access], known: list[Poly], where: str
+    ) -> None:
+        """Nothing to show."""
+
+    def _across(
+        self, scope: Scope, one: Summary, over: Sequence[Range], only_later: bool, where: str
+    ) -> None:
+        """Nothing to show."""
 
 
 def _all_items(scope: Scope) -> Iterable[Item]:
@@ -560,8 +565,3 @@ def _because(write: Access, use: Access, where: str, verdict: Verdict) -> str:
             + (f", for {values}." if values else ".")
         )
     return f"It is not proved that `{first}` keeps away from `{second}`, which is {does} {where}."
-
-
-def results_of(scope: Scope) -> tuple[KernelResult, ...]:
-    """The results of a body."""
-    return scope.results

@@ -25,6 +25,7 @@ from compiler.ir.nodes import (
     Loop,
     Mem,
     MemBind,
+    Operand,
     Operator,
     Param,
     SegHist,
@@ -33,6 +34,7 @@ from compiler.ir.nodes import (
     SegScan,
     Stm,
     Type,
+    Write,
 )
 from compiler.ir.walk import NESTED, children, free
 
@@ -65,6 +67,8 @@ class Item:
     at: int
     names: frozenset[Name]
     """What the statement uses and does not bind."""
+    arrays: frozenset[Name] = frozenset()
+    """The arrays that it uses or binds, also inside."""
     children: list[Scope] = field(default_factory=list)
 
 
@@ -127,9 +131,7 @@ class Tree:
             self.place[param.name] = param.type.mem
             self.members.setdefault(param.type.mem.block, []).append(param.name)
 
-    def _fill(
-        self, scope: Scope, stms: Sequence[Stm], results: Sequence[KernelResult]
-    ) -> None:
+    def _fill(self, scope: Scope, stms: Sequence[Stm], results: Sequence[KernelResult]) -> None:
         for at, stm in enumerate(stms):
             item = Item(stm, scope, self._serial, at, frozenset(free(stm)))
             self._serial += 1
@@ -141,8 +143,18 @@ class Tree:
             for param in stm.pat:
                 self.binder[param.name] = item
                 self._bind(param, scope)
+            item.arrays = self._arrays(item)
         scope.results = tuple(results)
         self._carry(results, scope)
+
+    def _arrays(self, item: Item) -> frozenset[Name]:
+        place = self.place
+        found = {name for name in item.names if name in place}
+        found.update(param.name for param in item.stm.pat if param.name in place)
+        for scope in item.children:
+            for inner in scope.items:
+                found |= inner.arrays
+        return frozenset(found)
 
     def _carry(self, operands: Iterable[KernelResult], scope: Scope) -> None:
         for name in operands:
@@ -173,10 +185,9 @@ class Tree:
                     self._bind(param, inner)
                 if isinstance(exp.form, ForLoop):
                     self.scope_of[exp.form.index] = inner
-            elif isinstance(exp, SegMap | SegRed | SegScan | SegHist):
-                if inner.kind == "kernel":
-                    for index, _ in exp.space.dims:
-                        self.scope_of[index] = inner
+            elif isinstance(exp, SegMap | SegRed | SegScan | SegHist) and inner.kind == "kernel":
+                for index, _ in exp.space.dims:
+                    self.scope_of[index] = inner
             item.children.append(inner)
             self._fill(inner, body.stms, body.results)
 
@@ -185,8 +196,7 @@ class Tree:
     def rebuilt(self) -> Function:
         """The function with everything where it is now."""
         stms, results = self._body(self.root)
-        kept = tuple(r for r in results if not isinstance(r, _NO_OPERAND))
-        return replace(self.fun, body=Body(stms, kept))
+        return replace(self.fun, body=Body(stms, tuple(map(_operand, results))))
 
     def _body(self, scope: Scope) -> tuple[tuple[Stm, ...], tuple[KernelResult, ...]]:
         stms: list[Stm] = []
@@ -254,11 +264,10 @@ class Tree:
         return Param(param.name, Array(kind.prim, kind.shape, now), param.unique)
 
 
-def _operand(result: KernelResult) -> str:
-    return result  # type: ignore[return-value]
-
-
-_NO_OPERAND = ()
+def _operand(result: KernelResult) -> Operand:
+    """A result of a body that is no kernel's."""
+    assert not isinstance(result, Write)
+    return result
 
 
 def _with_operators(

@@ -1,0 +1,44 @@
+"""Short-circuiting: arrays are built where they end up, where that is proved safe (thesis ch. 6).
+
+points.py       finds the points, makes the attempts, outer and late ones first
+conditions.py   the numbered conditions
+project.py      the new index functions, and what has to move up for them (1 to 4)
+safety.py       access summaries, compared pair by pair (5)
+access.py       one access, seen from outside of a loop or kernel
+assumptions.py  what holds at a place of the program
+terms.py        index arithmetic as polynomials
+tree.py         a function as a tree that can be edited
+attempts.py     attempts as plain data
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.base.context import Ctx, Options
+from compiler.ir.nodes import Prog
+from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.points import Shortcut
+
+
+def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
+    """Build arrays in their places.
+
+    Needs: memory, allocations inside kernels. Keeps: values, names and provenance of statements;
+    results of entry points stay where they are.
+    """
+    return _run(prog, ctx)[0]
+
+
+def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
+    """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data."""
+    ctx = Ctx(options or Options(), stage="shortcircuit")
+    return [attempt.json() for attempt in _run(prog, ctx)[1]]
+
+
+def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Attempt]]:
+    shortcuts = [Shortcut(fun, ctx) for fun in prog.funs]
+    funs = tuple(shortcut.run() for shortcut in shortcuts)
+    same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
+    found = [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
+    return (prog if same else Prog(funs)), found

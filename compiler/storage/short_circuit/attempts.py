@@ -1,0 +1,78 @@
+"""Attempts as records: what was tried, what had to be shown, and how it ended; as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from compiler.base.names import Name
+from compiler.base.spans import Prov, user_spans
+from compiler.ir.nodes import MemBind
+from compiler.prove.show import verdict_json
+from compiler.storage.short_circuit.conditions import TITLES
+from compiler.storage.short_circuit.safety import Obligation
+
+Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map"]
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt. `because` is the outcome in a sentence; `condition` is 0 for a success."""
+
+    rule: Rule
+    source: Name
+    destination: Name
+    prov: Prov
+    target: MemBind | None
+    done: bool = False
+    condition: int = 0
+    because: str = ""
+    hint: str = ""
+    creation: Name = ""
+    projected: MemBind | None = None
+    moved: dict[Name, MemBind] = field(default_factory=dict)
+    lifted: list[Name] = field(default_factory=list)
+    obligations: list[Obligation] = field(default_factory=list)
+    copied: str = ""
+    allocated: str = ""
+
+    def json(self) -> Json:
+        """As plain data.
+
+        rule, source, destination (names in the program), src (spans); done, condition (0: none
+        failed) with its title, because, hint; place, creation, projected (the place of the array
+        that is created), moved (each array's new place), lifted; obligations: write and use
+        (LMADs), why, and what `prove` says; copied and allocated: what is saved, in bytes.
+        """
+        return {
+            "rule": f"shortcircuit/{self.rule}",
+            "source": self.source,
+            "destination": self.destination,
+            "src": user_spans(self.prov),
+            "done": self.done,
+            "condition": self.condition,
+            "title": TITLES.get(self.condition, ""),
+            "because": self.because,
+            "hint": self.hint,
+            "place": _place(self.target),
+            "creation": self.creation,
+            "projected": _place(self.projected),
+            "moved": [{"array": name, **_place(mem)} for name, mem in self.moved.items()],
+            "lifted": self.lifted,
+            "obligations": [
+                {
+                    "write": str(o.write),
+                    "use": str(o.use),
+                    "why": o.why,
+                    **verdict_json(o.verdict),
+                }
+                for o in self.obligations
+            ],
+            "copied": self.copied,
+            "allocated": self.allocated,
+        }
+
+
+def _place(mem: MemBind | None) -> Json:
+    return {"block": mem.block, "lmad": str(mem.lmad)} if mem is not None else {}

@@ -1,0 +1,303 @@
+"""The points where an array is put into its place, and the attempts to build it there (thesis 6.2).
+
+An update with an array, a part of a concatenation or array literal, a copy, a kernel's result.
+Outer bodies come before inner ones and the last point before the first, so that an array that is
+put into an array that is put into a third one ends up in the third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied, Missed
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    ArrayLit,
+    Concat,
+    Copy,
+    DimFix,
+    Function,
+    If,
+    Loop,
+    MemBind,
+    Operand,
+    SegMap,
+    Update,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.walk import se_uses
+from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.attempts import Attempt, Rule
+from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.project import Plan, checks, sliced
+from compiler.storage.short_circuit.safety import Safety
+from compiler.storage.short_circuit.terms import Terms
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.state import size_text
+
+ONE = Poly.const(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where `source` goes into its place in `destination`: at statement `end` of `scope`.
+
+    A body's result number `given` goes there at the end, which is the number of statements.
+    """
+
+    rule: Rule
+    scope: Scope
+    end: int
+    source: Name
+    destination: Name
+    item: Item
+    given: int | None = None
+
+
+class Shortcut:
+    """Short-circuiting of one function."""
+
+    def __init__(self, fun: Function, ctx: Ctx) -> None:
+        self.ctx = ctx
+        self.tree = Tree(fun)
+        self.terms = Terms(self.tree)
+        self.assumptions = Assumptions(self.tree, self.terms)
+        self.attempts: list[Attempt] = []
+        self._aliases: dict[Name, frozenset[Name]] = {}
+
+    def run(self) -> Function:
+        """All attempts; the function with what came of them."""
+        self._scope(self.tree.root)
+        if not any(attempt.done for attempt in self.attempts):
+            return self.tree.fun
+        return self.tree.rebuilt()
+
+    def _scope(self, scope: Scope) -> None:
+        if scope.kind == "operator":
+            return
+        self._results(scope)
+        for item in reversed(tuple(scope.items)):
+            self._item(item)
+        for item in reversed(tuple(scope.items)):
+            for child in reversed(item.children):
+                self._scope(child)
+
+    # --- points ---
+
+    def _results(self, scope: Scope) -> None:
+        """A kernel's results that are arrays."""
+        item = scope.parent
+        if item is None or scope.kind != "kernel" or not isinstance(item.stm.exp, SegMap):
+            return
+        point = [Poly.var(index) for index, _ in item.stm.exp.space.dims]
+        for k, (param, result) in reversed(
+            list(enumerate(zip(item.stm.pat, scope.results, strict=True)))
+        ):
+            if isinstance(result, str) and isinstance(param.type, Array):
+                whole = self.tree.place[param.name]
+                target = MemBind(whole.block, whole.lmad.fix(*point))
+                end = len(scope.items)
+                at = Point("kernel-result", scope, end, result, param.name, item, k)
+                self._try(at, target)
+
+    def _item(self, item: Item) -> None:
+        exp = item.stm.exp
+        place = self.tree.place
+        match exp:
+            case Update(_, dims, str(value)):
+                name = item.stm.pat[0].name
+                whole = place[name]
+                point = Point("update", item.scope, item.at, value, name, item)
+                try:
+                    lmad = sliced(self.terms, whole.lmad, dims, f"`{base_of(name)}`")
+                except Failed as failed:
+                    self._settle(self._attempt(point, None), failed)
+                    return
+                self._try(point, MemBind(whole.block, lmad))
+            case Copy(array):
+                name = item.stm.pat[0].name
+                self._try(Point("copy", item.scope, item.at, array, name, item), place[name])
+            case Concat() | ArrayLit():
+                name = item.stm.pat[0].name
+                for source, target in reversed(list(self._parts(place[name], exp))):
+                    point = Point("concat", item.scope, item.at, source, name, item)
+                    self._try(point, target)
+
+    def _parts(self, whole: MemBind, exp: Concat | ArrayLit) -> Iterator[tuple[Name, MemBind]]:
+        start = Poly.const(0)
+        if isinstance(exp, ArrayLit):
+            for k, elem in enumerate(exp.elems):
+                if isinstance(elem, str):
+                    yield elem, MemBind(whole.block, whole.lmad.fix(Poly.const(k)))
+            return
+        for name in exp.arrays:
+            count = self.tree.array(name).shape[0]
+            yield name, MemBind(whole.block, whole.lmad.slice(0, start, count, ONE))
+            start = start + count
+
+    # --- one attempt ---
+
+    def _attempt(self, point: Point, target: MemBind | None) -> Attempt:
+        kind = self.tree.array(point.source)
+        attempt = Attempt(point.rule, point.source, point.destination, point.item.stm.prov, target)
+        attempt.copied = size_text(kind.prim, Poly.product(kind.shape))
+        self.attempts.append(attempt)
+        return attempt
+
+    def _try(self, point: Point, target: MemBind) -> None:
+        rule = f"shortcircuit/{point.rule}"
+        disabled = self.ctx.options.disabled
+        if rule in disabled or "shortcircuit" in disabled:
+            return
+        mine = self.tree.place[point.source]
+        normal = self.terms.normal_lmad
+        if mine.block == target.block and normal(mine.lmad).same_cells(normal(target.lmad)):
+            return
+        attempt = self._attempt(point, target)
+        plan = Plan(self.tree, self.terms)
+        safety: Safety | None = None
+        try:
+            creation = plan.build(point.scope, point.end, point.source, target, point.given)
+            self._available(plan, point, target, creation)
+            safety = Safety(
+                self.tree,
+                self.terms,
+                self.assumptions,
+                self.aliases,
+                plan.new,
+                target.block,
+            )
+            safety.segment(point.scope, creation.at, point.end)
+            safety.others(point.scope, target.lmad, point.source)
+        except Failed as failed:
+            if safety is not None:
+                attempt.obligations = safety.obligations
+            self._settle(attempt, failed)
+            return
+        attempt.obligations = safety.obligations
+        attempt.creation = _created(creation, plan)
+        attempt.projected = plan.new.get(attempt.creation)
+        attempt.moved = dict(plan.new)
+        attempt.lifted = [p.name for item in plan.lifted for p in item.stm.pat]
+        self._commit(point, plan, creation, attempt)
+
+    def _settle(self, attempt: Attempt, failed: Failed) -> None:
+        attempt.condition, attempt.because = failed.condition, failed.because
+        attempt.hint = failed.hint
+        source, destination = base_of(attempt.source), base_of(attempt.destination)
+        because = f"`{source}` is copied into its place in `{destination}`. {failed.because}"
+        missed = Missed(because, failed.hint, (("copied", attempt.copied),))
+        self.ctx.settle(f"shortcircuit/{attempt.rule}", attempt.prov, missed)
+
+    def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> None:
+        saved = [
+            size_text(item.stm.exp.prim, item.stm.exp.count)
+            for item in plan.allocations
+            if isinstance(item.stm.exp, Alloc)
+        ]
+        attempt.allocated = " or ".join(dict.fromkeys(saved))
+        source, destination = base_of(point.source), base_of(point.destination)
+        because = f"`{source}` is built in its place in `{destination}`, and never copied."
+        numbers = (("copied", attempt.copied), ("allocated", attempt.allocated))
+        rule = f"shortcircuit/{point.rule}"
+        if self.ctx.settle(rule, attempt.prov, Applied(plan, because, numbers)) is None:
+            attempt.because = "There is no fuel left."
+            return
+        attempt.done, attempt.because = True, because
+        tree = self.tree
+        for name, mem in plan.new.items():
+            tree.place[name] = mem
+            tree.members.setdefault(mem.block, []).append(name)
+        for block in plan.blocks:
+            tree.members.pop(block, None)
+            tree.carried.pop(block, None)
+        tree.removed.update(item.stm.pat[0].name for item in plan.allocations)
+        tree.dropped.update(plan.dropped)
+        if plan.lifted:
+            scope = point.scope
+            kept = [item for item in scope.items if item not in plan.lifted]
+            at = kept.index(creation)
+            scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
+            scope.renumber()
+        self._aliases.clear()
+
+    # --- condition 4 ---
+
+    def _available(self, plan: Plan, point: Point, target: MemBind, creation: Item) -> None:
+        """The place can be computed where the source is created, and is inside the destination."""
+        if creation.scope is not point.scope:
+            raise Failed(2, f"`{base_of(point.source)}` is created in an inner body.")
+        names = set(target.lmad.names()) | {target.block}
+        for mem in plan.new.values():
+            for name in mem.lmad.names():
+                if name not in self.tree.scope_of:
+                    raise Failed(2, "The new index function cannot be said in the program's names.")
+        plan.make_available(point.scope, creation, names, point.end)
+        if isinstance(point.item.stm.exp, Update) or plan.sizes:
+            self._checked(plan, point, creation, names | plan.sizes)
+
+    def _checked(self, plan: Plan, point: Point, creation: Item, names: set[Name]) -> None:
+        """Checks that the place is inside of the array come first."""
+        between = point.scope.items[creation.at : point.end]
+        exp = point.item.stm.exp
+        mentioned = {name for name in names if name != self.tree.place[point.destination].block}
+        for lifted in plan.lifted:
+            mentioned |= lifted.names
+        for dim in exp.dims if isinstance(exp, Update) else ():
+            for se in (dim.at,) if isinstance(dim, DimFix) else (dim.start, dim.stride):
+                se_uses(se, mentioned.add)
+        mentioned = {name for name in mentioned if name not in self.tree.place}
+        for check in checks(between, mentioned):
+            plan.make_available(point.scope, creation, set(check.names), point.end)
+            plan.lift([check])
+
+    # --- blocks that may be the same ---
+
+    def aliases(self, block: Name) -> frozenset[Name]:
+        """The blocks that a name may stand for."""
+        found = self._aliases.get(block)
+        if found is None:
+            found = self._aliases[block] = frozenset(self._roots(block))
+        return found
+
+    def _roots(self, block: Name) -> set[Name]:
+        seen: set[Name] = set()
+        roots: set[Name] = set()
+        todo = [block]
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            item = self.tree.binder.get(name)
+            sources = [] if item is None else self._sources(item, name)
+            todo += sources
+            if not sources:
+                roots.add(name)
+        return roots
+
+    def _sources(self, item: Item, name: Name) -> list[Name]:
+        exp = item.stm.exp
+        found: list[object] = []
+        names = [param.name for param in item.stm.pat]
+        if isinstance(exp, If):
+            found = [scope.results[names.index(name)] for scope in item.children]
+        elif isinstance(exp, Loop):
+            if name not in names:
+                names = [param.name for param in exp.params]
+            at = names.index(name)
+            found = [exp.init[at], item.children[0].results[at]]
+        return [x for x in found if isinstance(x, str)]
+
+
+def _created(creation: Item, plan: Plan) -> Name:
+    return next((p.name for p in creation.stm.pat if p.name in plan.new), "")
+
+
+def operands(values: tuple[Operand, ...]) -> list[Name]:
+    """Those that are arrays or blocks."""
+    return [value for value in values if isinstance(value, str)]

@@ -1,0 +1,437 @@
+"""The projected index functions: where an array and all its views are if it is built in place.
+
+From the array at the point back to the statement that creates it, undoing views (thesis 6.4.1);
+then forwards again, so that every array in the same block gets its new place. A branch creates an
+array if both of its bodies do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.base.names import Name, base_of
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import (
+    SE_NODES,
+    Alloc,
+    Array,
+    Assert,
+    Bin,
+    DimFix,
+    DimIndex,
+    If,
+    Lit,
+    Loop,
+    Mem,
+    MemBind,
+    Param,
+    Rearrange,
+    Reshape,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Slice,
+    Update,
+    Write,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import free, se_parts
+from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.terms import Terms
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
+
+_STEPS = 400
+
+
+class Plan:
+    """What changes if an attempt succeeds."""
+
+    def __init__(self, tree: Tree, terms: Terms) -> None:
+        self.tree = tree
+        self.terms = terms
+        self.new: dict[Name, MemBind] = {}
+        """The new places of the source and of all arrays in its block."""
+        self.blocks: list[Name] = []
+        """The blocks that nothing is in any more."""
+        self.allocations: list[Item] = []
+        self.dropped: list[Name] = []
+        self.lifted: list[Item] = []
+        """Statements that move up in front of the creation, in order."""
+        self.sizes: set[Name] = set()
+        """Names of sizes that a check says are equal."""
+
+    # --- conditions 1 to 3 ---
+
+    def build(
+        self, scope: Scope, end: int, source: Name, target: MemBind, given: int | None = None
+    ) -> Item:
+        """Let `source`, which is in place at statement `end` of `scope`, be built at `target`.
+
+        `given`: the result of the body that it is. Answers the statement that creates it.
+        """
+        tree = self.tree
+        block = tree.place[source].block
+        what = f"`{base_of(source)}`"
+        binder = tree.binder.get(block)
+        if block == target.block:
+            raise Failed(1, f"{what} is in the destination's memory already.")
+        if binder is None or binder.scope is not scope or binder.at >= end:
+            raise Failed(1, f"The memory of {what} is not made in the same body.")
+        self._same_space(block, target.block, what)
+        self._unused(scope, end, block, source, given)
+        members = sorted(tree.members.get(block, ()), key=tree.serial)
+        exp = binder.stm.exp
+        if isinstance(exp, Alloc):
+            creation, lmad = self._undone(source, block, target.lmad)
+            self.allocations.append(binder)
+        elif isinstance(exp, If):
+            creation, lmad = self._undone(source, block, target.lmad)
+            if creation is not binder:
+                raise Failed(2, f"{what} comes from a branch in a way that is not followed.")
+        else:
+            raise Failed(1, f"{what} moves to another block in every iteration of a loop.")
+        self.blocks.append(block)
+        first = self._roots(creation, block)
+        if len(first) != 1:
+            raise Failed(2, f"Several arrays are built in the memory of {what}.")
+        self.new[first[0]] = MemBind(target.block, lmad)
+        if isinstance(exp, If):
+            self._branches(binder, exp, block, first[0])
+        self._forwards(members, block, target.block)
+        if not self._same(self.new[source], target):
+            raise Failed(2, f"The views that lead to {what} cannot be undone.")
+        return creation
+
+    def _same_space(self, block: Name, target: Name, what: str) -> None:
+        mine, theirs = self.tree.types[block], self.tree.types[target]
+        assert isinstance(mine, Mem)
+        assert isinstance(theirs, Mem)
+        if mine.space != theirs.space:
+            raise Failed(
+                1, f"{what} lies in {mine.space} memory and its destination in {theirs.space}."
+            )
+        if mine.prim != theirs.prim:
+            raise Failed(1, f"{what} and its destination have elements of different types.")
+
+    def _unused(self, scope: Scope, end: int, block: Name, source: Name, given: int | None) -> None:
+        """Condition 3."""
+        tree = self.tree
+        for name in tree.members.get(block, ()):
+            for item in tree.users.get(name, ()):
+                if item.scope is scope and item.at > end:
+                    raise Failed(
+                        3,
+                        f"`{base_of(name)}` is used again after it has been put into its place.",
+                        f"Use the part of the result instead of `{base_of(name)}`.",
+                    )
+            for k, result in enumerate(scope.results):
+                if k != given and _mentions(result, name):
+                    raise Failed(3, f"`{base_of(name)}` is a result as well.")
+        expected = 1 if given is not None else 0
+        if len(tree.carried.get(block, ())) > expected:
+            raise Failed(3, f"The memory of `{base_of(source)}` is handed on by a loop or branch.")
+
+    # --- condition 2: backwards ---
+
+    def _undone(self, source: Name, block: Name, lmad: Lmad[Poly]) -> tuple[Item, Lmad[Poly]]:
+        """The statement that creates what `source` is a view of, and its place."""
+        tree = self.tree
+        name = source
+        for _ in range(_STEPS):
+            item = tree.binder.get(name)
+            if item is None:
+                break
+            exp = item.stm.exp
+            back: Name | None = None
+            match exp:
+                case Rearrange(perm, array):
+                    back = array
+                    order = sorted(range(len(perm)), key=perm.__getitem__)
+                    lmad = lmad.permute(order)
+                case Reshape(_, array):
+                    back = array
+                    if tree.place[array].block == block:
+                        lmad = self._reshaped(lmad, self._shape(array), name)
+                case Slice(array, dims):
+                    back = array
+                    lmad = self._unsliced(lmad, dims, self._shape(array), name)
+                case Update(array, _, _):
+                    back = array
+                case Loop():
+                    back = _before(item, exp, name)
+                case SegMap() | SegRed() | SegScan() | SegHist():
+                    back = _written(item, name)
+                case If():
+                    at = [p.name for p in item.stm.pat].index(name)
+                    result = item.children[0].results[at]
+                    binder = tree.binder.get(block)
+                    if binder is not item and isinstance(result, str):
+                        back = result
+            if back is None or tree.place[back].block != block:
+                return item, lmad
+            name = back
+        raise Failed(2, f"The creation of `{base_of(source)}` was not found.")
+
+    def _shape(self, name: Name) -> tuple[Poly, ...]:
+        return self.tree.array(name).shape
+
+    def _reshaped(self, lmad: Lmad[Poly], shape: tuple[Poly, ...], name: Name) -> Lmad[Poly]:
+        """A place seen under another shape."""
+        seen = lmad.reshape(shape)
+        if isinstance(seen, Lmad):
+            return seen
+        normal = self.terms.normal
+        again = self.terms.normal_lmad(lmad).reshape([normal(size) for size in shape])
+        if isinstance(again, Lmad):
+            strides = again.strides
+        elif len(shape) == lmad.rank and self._coerced(lmad.shape, shape):
+            strides = lmad.strides
+        else:
+            raise Failed(2, f"`{base_of(name)}` has another shape: {seen.because}.")
+        dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
+        return Lmad(lmad.offset, dims)
+
+    def _coerced(self, old: Sequence[Poly], new: Sequence[Poly]) -> bool:
+        """Whether a reshape between equal ranks only gives sizes other names, as a check allows."""
+        normal = self.terms.normal
+        for a, b in zip(old, new, strict=True):
+            difference = normal(a) - normal(b)
+            if difference.constant not in (None, 0):
+                return False
+            self.sizes |= a.names() | b.names()
+        return normal(Poly.product(old)) != normal(Poly.product(new)) or all(
+            normal(a) == normal(b) for a, b in zip(old, new, strict=True)
+        )
+
+    def _unsliced(
+        self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], shape: tuple[Poly, ...], name: Name
+    ) -> Lmad[Poly]:
+        """Undo a slice that keeps all elements: whole dimensions, forwards or backwards."""
+        normal = self.terms.normal
+        for k, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+            if isinstance(dim, DimFix) or normal(dim.count) != normal(size):
+                raise Failed(
+                    2,
+                    f"Only a part of an array is used, as `{base_of(name)}`: all of it would not "
+                    "fit into the place.",
+                )
+            stride = self.terms.poly(dim.stride)
+            if stride == -1:
+                lmad = lmad.slice(k, size - 1, size, Poly.const(-1))
+            elif stride != 1:
+                raise Failed(2, f"`{base_of(name)}` skips elements.")
+        return lmad
+
+    # --- condition 2: forwards ---
+
+    def _roots(self, creation: Item, block: Name) -> list[Name]:
+        """The arrays that a statement creates in a block."""
+        place = self.tree.place
+        return [
+            p.name for p in creation.stm.pat if p.name in place and place[p.name].block == block
+        ]
+
+    def _branches(self, item: Item, exp: If, block: Name, name: Name) -> None:
+        """Both branches build the array, each in its own way; the block is returned no more."""
+        names = [param.name for param in item.stm.pat]
+        at, array = names.index(block), names.index(name)
+        for scope in item.children:
+            result = scope.results[array]
+            assert isinstance(result, str)
+            if self.tree.place[result].block != scope.results[at]:
+                raise Failed(2, f"A branch returns `{base_of(name)}` in a way not followed.")
+            self.build(scope, len(scope.items), result, self.new[name], array)
+        self.dropped.append(block)
+
+    def _forwards(self, members: Sequence[Name], block: Name, target: Name) -> None:
+        """The new place of every array in the block."""
+        for name in members:
+            if name not in self.new:
+                self.new[name] = MemBind(target, self._derived(name, block))
+        for name in members:
+            self._check_loop(name)
+
+    def _derived(self, name: Name, block: Name) -> Lmad[Poly]:
+        """The new index function of an array, by what it is made from."""
+        tree, new = self.tree, self.new
+        item = tree.binder.get(name)
+        back: Name | None = None
+        match item.stm.exp if item is not None else None:
+            case Rearrange(perm, array) if array in new:
+                return new[array].lmad.permute(perm)
+            case Reshape(shape, array) if array in new:
+                return self._reshaped(new[array].lmad, shape, name)
+            case Slice(array, dims) if array in new:
+                return self._sliced(new[array].lmad, dims, name)
+            case Update(array, _, _):
+                back = array
+            case Loop() as exp:
+                assert item is not None
+                back = _before(item, exp, name)
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                assert item is not None
+                back = _written(item, name)
+            case If():
+                assert item is not None
+                at = [p.name for p in item.stm.pat].index(name)
+                found = [scope.results[at] for scope in item.children]
+                places = [new[r] for r in found if isinstance(r, str) and r in new]
+                if len(places) == 2 and self._same(*places):
+                    return places[0].lmad
+        if back is None or back not in new:
+            raise Failed(2, f"`{base_of(name)}` is built in the same memory in another way.")
+        old = tree.place
+        if not self._same(old[name], old[back]):
+            raise Failed(2, f"`{base_of(name)}` changes its layout on the way.")
+        return new[back].lmad
+
+    def _check_loop(self, name: Name) -> None:
+        """What an iteration hands on is in the same place."""
+        item = self.tree.binder.get(name)
+        if item is None or not isinstance(item.stm.exp, Loop):
+            return
+        names = [param.name for param in item.stm.exp.params]
+        if name not in names:
+            return
+        result = item.children[0].results[names.index(name)]
+        if not (
+            isinstance(result, str)
+            and result in self.new
+            and self._same(self.new[result], self.new[name])
+        ):
+            raise Failed(2, f"`{base_of(name)}` moves from one iteration to the next.")
+
+    def _sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name) -> Lmad[Poly]:
+        return sliced(self.terms, lmad, dims, f"the slice `{base_of(name)}`")
+
+    def _same(self, a: MemBind, b: MemBind) -> bool:
+        if a.block != b.block:
+            return False
+        normal = self.terms.normal_lmad
+        return a.lmad == b.lmad or normal(a.lmad).same_cells(normal(b.lmad))
+
+    # --- condition 4 ---
+
+    def make_available(self, scope: Scope, before: Item, names: set[Name], end: int) -> None:
+        """Lift what computes `names` in front of `before`, where it is bound later."""
+        needed: dict[int, Item] = {}
+        wanted = list(names)
+        while wanted:
+            name = wanted.pop()
+            at = self.tree.position(name, scope)
+            if at is None:
+                raise Failed(4, f"`{base_of(name)}` is not in scope where the source is created.")
+            if at < before.at:
+                continue
+            item = scope.items[at]
+            if item.serial in needed:
+                continue
+            if item is before or not _liftable(item):
+                raise Failed(
+                    4,
+                    f"The place depends on `{base_of(name)}`, which is computed only after the "
+                    "array has been made.",
+                )
+            needed[item.serial] = item
+            wanted += item.names
+        self.lift(needed.values())
+
+    def lift(self, items: Sequence[Item] | object) -> None:
+        """Move statements in front of the creation."""
+        assert hasattr(items, "__iter__")
+        found = {item.serial: item for item in (*self.lifted, *items)}
+        self.lifted = [found[key] for key in sorted(found)]
+
+
+def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], what: str) -> Lmad[Poly]:
+    """The part of an index function that a slice selects, in names of the program."""
+
+    def poly(se: object) -> Poly:
+        found = poly_of(se)  # type: ignore[arg-type]
+        if found is None:
+            name = terms.named.get(se)  # type: ignore[call-overload]
+            if name is None:
+                raise Failed(4, f"An index of {what} is no polynomial and has no name.")
+            return Poly.var(name)
+        return found
+
+    k = 0
+    for dim in dims:
+        if isinstance(dim, DimFix):
+            lmad = lmad.fix_dim(k, poly(dim.at))
+        else:
+            lmad = lmad.slice(k, poly(dim.start), dim.count, poly(dim.stride))
+            k += 1
+    return lmad
+
+
+def _mentions(result: object, name: Name) -> bool:
+    if isinstance(result, Write):
+        return result.dest == name or any(value == name for _, value in result.writes)
+    return result == name
+
+
+def _before(item: Item, exp: Loop, name: Name) -> Name | None:
+    """What a loop's result or parameter was before."""
+    for param, value, result in zip(exp.params, exp.init, item.stm.pat, strict=True):
+        if name == result.name:
+            return param.name
+        if name == param.name:
+            return value if isinstance(value, str) else None
+    return None
+
+
+def _written(item: Item, name: Name) -> Name | None:
+    """The array that a kernel's result takes the place of."""
+    exp = item.stm.exp
+    if isinstance(exp, SegHist):
+        dests = [dest for op in exp.ops for dest in op.dests]
+        return dests[[param.name for param in item.stm.pat].index(name)]
+    for param, result in zip(item.stm.pat, item.children[-1].results, strict=True):
+        if param.name == name:
+            return result.dest if isinstance(result, Write) else None
+    return None
+
+
+def _liftable(item: Item) -> bool:
+    """Whether a statement may stand further up: it computes a scalar, and cannot fail."""
+    exp = item.stm.exp
+    if isinstance(exp, Alloc):
+        return True
+    return isinstance(exp, SE_NODES) and _total(exp)
+
+
+def _total(se: object) -> bool:
+    if (
+        isinstance(se, Bin)
+        and se.op in ("/", "%", "//", "%%", "**")
+        and se.at[0] in "iu"
+        and not (isinstance(se.rhs, Lit) and se.rhs.value > 0)
+    ):
+        return False
+    return all(map(_total, se_parts(se)))  # type: ignore[arg-type]
+
+
+def checks(items: Sequence[Item], names: set[Name]) -> list[Item]:
+    """The assertions among statements that have to do with names, directly or through others."""
+    left = [item for item in items if isinstance(item.stm.exp, Assert)]
+    found: list[Item] = []
+    known = set(names)
+    growing = True
+    while growing:
+        growing = False
+        for item in list(left):
+            mentioned = free(item.stm)
+            if mentioned & known:
+                known |= mentioned
+                found.append(item)
+                left.remove(item)
+                growing = True
+    return found
+
+
+def array_params(pat: Sequence[Param]) -> list[Param]:
+    """Those of a pattern that are arrays."""
+    return [param for param in pat if isinstance(param.type, Array)]
