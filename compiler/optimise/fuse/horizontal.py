@@ -24,7 +24,7 @@ def side_by_side(graph: Graph, first: Node, second: Node) -> Outcome[Stm]:
     shared = _shared(graph, first.stm, second.stm)
     if not shared or merged_kind(first.stm, second.stm) is None:
         return None
-    if isinstance(second.stm.exp, Hist):
+    if isinstance(second.stm.exp, Hist) and not isinstance(first.stm.exp, Hist):
         return None
     if first.stm.exp.width != second.stm.exp.width:  # type: ignore[union-attr]
         return None

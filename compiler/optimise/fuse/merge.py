@@ -90,6 +90,7 @@ _MERGED: dict[tuple[type, type], type] = {
     (Reduce, Reduce): Reduce,
     (Scan, Scan): Scan,
     (Scatter, Scatter): Scatter,
+    (Hist, Hist): Hist,
 }
 
 
