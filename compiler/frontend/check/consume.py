@@ -58,6 +58,8 @@ class Walk:
     """Names read since the innermost loop's body began."""
     fresh_results: dict[Name, bool] = field(default_factory=dict)
     """Local functions, and whether their results are fresh."""
+    returns: dict[Name, Names] = field(default_factory=dict)
+    """Definitions, and the constants that their results may be."""
     depth: int = 0
     barrier: str = ""
     """What one may not consume out of: "lambda", "loop", .."""
@@ -174,12 +176,13 @@ def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> Typ
 # --- definitions -------------------------------------------------------------------------------
 
 
-def check_definition(d: t.Def, annotated: bool) -> bool:
+def check_definition(d: t.Def, annotated: bool, returns: dict[Name, Names]) -> bool:
     """Check one definition; whether its result is fresh.
 
-    Errors: `TypeError_` where one of the rules is broken.
+    `returns` holds, for each definition so far, the constants that its result may be; this one is
+    added. Errors: `TypeError_` where one of the rules is broken.
     """
-    return _function(Walk(), d, annotated)
+    return _function(Walk(returns=returns), d, annotated)
 
 
 def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
@@ -194,6 +197,7 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
     if not d.params and not isinstance(d.ret, Arrow):
         return d.unique
     what = f"`{d.source_name}`"
+    walk.returns[d.name] = _constants(walk, result)
     if annotated:
         if d.unique:
             _must_be_fresh(walk, what, d.body, result, owned)
@@ -201,6 +205,11 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
             _must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
         return d.unique
     return _may_alias(d.ret) and _is_fresh(walk, result, owned)
+
+
+def _constants(walk: Walk, result: Aliases) -> Names:
+    """The program's constants that a function's result may be."""
+    return frozenset(n for n in flat(result) if root(n) not in walk.variables)
 
 
 def _may_alias(type_: Type) -> bool:
@@ -289,6 +298,8 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
     _still_there(walk, e, given)
     arrow: Type = e.fn.type
     shared: Names = flat(fn)
+    if isinstance(e.fn, t.Var):
+        shared |= walk.returns.get(e.fn.name, NONE)
     unique = False
     fields: tuple[str, ...] = ()
     for i, aliases in enumerate(given):

@@ -8,7 +8,7 @@ from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
-from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, subst
+from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, sizes_of, subst
 from compiler.frontend.check.patterns import bind_pattern
 from compiler.frontend.check.scope import Builtin, did_you_mean
 from compiler.frontend.check.show_exp import show_exp
@@ -123,6 +123,9 @@ def infer_coerce(st: State, exp: ast.Coerce, expected: Type | None) -> t.Exp:
         exp.span,
         "The coerced expression",
     )
+    for size, given in zip(sizes_of(written), sizes_of(inner.type), strict=True):
+        if isinstance(size, MetaS):
+            st.loose.append((size, given))
     return t.Coerce(written, exp.span, inner)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from compiler.base.errors import TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.existentials import map_sizes
 from compiler.frontend.check.functions import Made
-from compiler.frontend.check.metas import names_in_size
+from compiler.frontend.check.metas import names_in_size, sizes_of
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import Array, Arrow, Record, Size, SizeVar, Sum, Type
 
@@ -29,6 +29,7 @@ def entry_point(dec: ast.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
             raise TypeError_(
                 f"The entry point `{dec.name}` takes or returns a function.", dec.name_span
             )
+    _sizes_from_arguments(dec, definition)
     explicit = {p.name for p in dec.type_params}
     named = {n for n in definition.size_params if n.rpartition("_")[0] in explicit}
     named |= {p.name for p in definition.params if isinstance(p, t.PVar)}
@@ -44,6 +45,24 @@ def entry_point(dec: ast.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
     star = "*" if definition.unique and dec.ret is not None else ""
     shown = tuple(star + _outside(u, named) for u in results)
     return t.EntryPoint(dec.name, names, params, shown)
+
+
+def _sizes_from_arguments(dec: ast.ValDec, definition: t.Def) -> None:
+    """Demand that every size parameter is the size of an argument."""
+    given = {
+        size.name
+        for param in definition.params
+        for size in sizes_of(param.type)
+        if isinstance(size, SizeVar)
+    }
+    for name in definition.size_params:
+        if name not in given:
+            raise TypeError_(
+                f"The entry point `{dec.name}` depends on the size `{base_of(name)}`, which is not"
+                " the size of any of its arguments.",
+                dec.name_span,
+                f"Take `{base_of(name)}` as an argument of type i64.",
+            )
 
 
 def _param_name(pat: t.Pat, index: int) -> str:

@@ -17,11 +17,13 @@ from compiler.frontend.check.metas import (
     metas_in,
     names_in_type,
     resolve,
+    resolve_size,
     subst,
 )
 from compiler.frontend.check.operator_names import LOGIC
 from compiler.frontend.check.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.scope import Abbreviation, Recursive, Scheme
+from compiler.frontend.check.sizes import unify_size
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import Resolved, resolve_result
 from compiler.frontend.types import Arrow, Size, SizeVar, Type, TypeVar
@@ -88,6 +90,7 @@ def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
     body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
     st.scope.leave(mark)
     pats = [b.pat for b in bounds]
+    check_parameters(st, bounds, set(), born)
     result = finish_result(st, ret, body, born, simple_names(pats), "The lambda's body")
     type_ = function_type(bounds, result)
     return t.Lambda(type_, exp.span, tuple(pats), body)
@@ -183,7 +186,7 @@ def define(st: State, source: Source, top: bool) -> Made:
     if source.name in LOGIC or source.name == "!":
         raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
     st.level += 1
-    mark, born = st.scope.mark(), len(st.born)
+    mark, born, loose = st.scope.mark(), len(st.born), len(st.loose)
     if source.params:
         st.scope.bind(source.name, Recursive(source.span))
     params = _Params(st)
@@ -199,6 +202,10 @@ def define(st: State, source: Source, top: bool) -> Made:
     what = f"The body of `{source.name}`"
     result = finish_result(st, ret, body, born, visible, what)
     st.level -= 1
+    for size, given in st.loose[loose:]:
+        if isinstance(resolve_size(size), MetaS):
+            unify_size(size, given, st.alias)
+    del st.loose[loose:]
     if top:
         settle(st)
     type_, ext = hide(
@@ -208,7 +215,7 @@ def define(st: State, source: Source, top: bool) -> Made:
     type_ = function_type(bounds, result)
     _all_sizes_used(source, params, type_)
     _generalise(st, type_, params)
-    _check_parameters(st, bounds, params, born)
+    check_parameters(st, bounds, set(params.sizes), born)
     name = st.fresh(source.name)
     scheme = Scheme(
         name,
@@ -269,9 +276,11 @@ def settle(st: State) -> None:
     apply_defaults(st)
 
 
-def _check_parameters(st: State, bounds: list[Bound], params: _Params, born: int) -> None:
-    """Demand that parameters' types mention only what a caller can know."""
-    known = set(params.sizes)
+def check_parameters(st: State, bounds: list[Bound], known: set[Name], born: int) -> None:
+    """Demand that parameters' types mention only what a caller can know.
+
+    Errors: a size is a name bound inside, after `born`, and not in `known` or a parameter before.
+    """
     for bound in bounds:
         pat = bound.pat
         for name in names_in_type(pat.type):

@@ -180,9 +180,9 @@ def _unsettled(
         return
     if changed:
         _all_equal(s, starts)
-        _all_equal(s, ends)
         name = s.st.fresh(_base_name(starts))
         rep.ref = SizeVar(name)
+        _all_equal(s, ends)
         s.sizes.append(name)
 
 

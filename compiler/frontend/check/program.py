@@ -111,6 +111,7 @@ def _names_since(st: State, mark: int) -> set[tuple[str, str]]:
 def _poison(st: State, dec: ast.Dec) -> None:
     """Bind what a wrong declaration would have bound, so that its uses are not reported again."""
     st.deferred.clear()
+    st.loose.clear()
     st.overloaded.clear()
     st.level = 0
     while isinstance(dec, ast.LocalDec):
@@ -149,7 +150,12 @@ def finish(st: State, made: Made, dec: ast.ValDec, top: bool) -> t.Def:
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used)
-    unique = check_definition(definition, dec.ret is not None)
+    unique = check_definition(definition, dec.ret is not None, st.returns)
+    if not definition.params and definition.size_params and definition.ext:
+        raise TypeError_(
+            f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",
+            dec.name_span,
+        )
     if not definition.params:
         st.constants.add(definition.name)
         st.constants.update(definition.ext)

@@ -46,6 +46,8 @@ class State:
     alias: dict[Name, Size] = field(default_factory=dict)
     """Names of sizes that are known to equal another size."""
     deferred: list[tuple[Size, Size, Span]] = field(default_factory=list)
+    loose: list[tuple[Size, Size]] = field(default_factory=list)
+    """Sizes that a coercion leaves open, and what they are if nothing else says so."""
     born: dict[Name, int] = field(default_factory=dict)
     """Every name bound so far with its serial number: later than a mark means inside."""
     overloaded: list[MetaT] = field(default_factory=list)
@@ -58,6 +60,8 @@ class State:
     """The type names that the program itself has defined so far."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
+    returns: dict[Name, frozenset[Name]] = field(default_factory=dict)
+    """Definitions, and the constants that their results may be."""
     used: set[Name] = field(default_factory=set)
     """Definitions that were instantiated since this was last emptied."""
 
