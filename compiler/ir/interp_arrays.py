@@ -192,18 +192,22 @@ def _update(m: Machine, exp: Update, pat: Sequence[Param]) -> list[Data]:
     if m.mask is not None:
         shapes.append(m.mask.shape)
     outer = np.broadcast_shapes(*shapes)
-    result = np.array(widened(data, rank, outer))
-    if 0 in dims.counts or result.size == 0:
-        return [result]
+    m.env.pop(exp.array)
+    # The references are `data` and the argument of `getrefcount`.
+    owned = sys.getrefcount(data) == 2 and data.base is None and data.flags.writeable
+    if not owned or outer_shape(data, rank) != outer:
+        data = np.array(widened(data, rank, outer))
+    if 0 in dims.counts or data.size == 0:
+        return [data]
     full = outer + tuple(dims.counts)
     index = [np.broadcast_to(g, full) for g in _grids(outer, kept) + grids]
     values = widened(value, kept, outer)
     if m.mask is None:
-        result[tuple(index)] = values
+        data[tuple(index)] = values
     else:
         chosen = np.broadcast_to(m.mask.reshape(m.mask.shape + (1,) * kept), full)
-        result[tuple(i[chosen] for i in index)] = values[chosen]
-    return [result]
+        data[tuple(i[chosen] for i in index)] = values[chosen]
+    return [data]
 
 
 def _update_one(m: Machine, exp: Update, value: Data) -> Data:

@@ -354,3 +354,25 @@ entry main (n_1: i64) : (r_2: bool) =
 """
     assert run(thresholds, "50i64", "flat") == ["false"]
     assert run(thresholds, "50i64", "flat", thresholds={"outer": 10}) == ["true"]
+
+
+def test_updates_of_rows_inside_a_map_are_in_place() -> None:
+    text = r"""
+entry main (n_1: i64, k_2: i64) : (r_3: [k_2][n_1]i64) =
+  let (is_4: [k_2]i64) = iota(k_2, 0i64, 1i64)
+  let (r_5: [k_2][n_1]i64) =
+    map [k_2] (is_4)
+      \(i_6: i64) : ([n_1]i64) ->
+        let (z_7: [n_1]i64) = replicate([n_1], 0i64)
+        let (a_8: [n_1]i64) =
+          loop (b_9: *[n_1]i64) = (z_7)
+          for j_10: i64 < 3000i64 do
+            let (c_11: [n_1]i64) = b_9 with [j_10] = i_6 + j_10
+            in (c_11)
+        in (a_8)
+  in (r_5)
+"""
+    verify(parse(text), "soa")
+    limits = interp.Limits(seconds=10.0)
+    (found,) = interp.run(parse(text), "main", [np.int64(100_000), np.int64(64)], limits)
+    assert found[:, :3000].tolist() == (np.arange(64)[:, None] + np.arange(3000)).tolist()
