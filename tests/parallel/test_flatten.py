@@ -199,3 +199,20 @@ def tower(depth: int) -> str:
     for at in reversed(range(depth - 1)):
         lines.append("  " * (at + 1) + f"in (y_{10 * at + 11})")
     return "\n".join(lines)
+
+
+def test_nested_branches_take_no_exponential_time() -> None:
+    depth = 40
+    lines = [
+        "entry main [n_1, m_2] (xss_3: [n_1][m_2]i64, c_4: i64) : (r_5: [n_1][m_2]i64) =",
+        "let (r_6: [n_1][m_2]i64) = map [n_1] (xss_3) \\(row_7: [m_2]i64) : ([m_2]i64) ->",
+        *(f"let (v_{100 + k}: [m_2]i64) = if c_4 < {k}i64 then" for k in range(depth)),
+        "let (s_8: [m_2]i64) = map [m_2] (row_7) \\(x_9: i64) : (i64) -> (x_9 + 1i64) in (s_8)",
+        *(f"else (row_7) in (v_{100 + k})" for k in reversed(range(depth))),
+        "in (r_6)",
+    ]
+    before = parse("\n".join(lines))
+    after, _ = flat(before)
+    assert kernels(after) == ["SegMap", "SegMap"]
+    for c in (5, 50, -1):
+        compare_all(before, after, [np.arange(6).reshape(2, 3), np.int64(c)])
