@@ -13,11 +13,9 @@ aliases; consuming a value consumes all names that it aliases. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name
-from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.aliases import (
     NONE,
@@ -27,151 +25,22 @@ from compiler.frontend.check.aliases import (
     flat,
     leaves,
     pattern_variables,
-    root,
     shown,
     spread,
     with_field,
-    with_name,
     without,
 )
 from compiler.frontend.check.aliases import field as field_aliases
-from compiler.frontend.types import Arrow, PrimT, Record, Type
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A bound variable; `depth` counts the barriers around its binding."""
-
-    aliases: Aliases
-    depth: int
-    consumable: bool
-    what: str
-
-
-@dataclass(slots=True)
-class Walk:
-    """The state of the walk over one definition."""
-
-    variables: dict[Name, Variable] = field(default_factory=dict)
-    consumed: dict[Name, Span] = field(default_factory=dict)
-    observed: dict[Name, Span] = field(default_factory=dict)
-    """Names read since the innermost loop's body began."""
-    fresh_results: dict[Name, bool] = field(default_factory=dict)
-    """Local functions, and whether their results are fresh."""
-    returns: dict[Name, Names] = field(default_factory=dict)
-    """Definitions, and the constants that their results may be."""
-    depth: int = 0
-    barrier: str = ""
-    """What one may not consume out of: "lambda", "loop", .."""
-
-    # --- variables -----------------------------------------------------------------------------
-
-    def bind(self, pat: t.Pat, aliases: Aliases, consumable: bool, what: str = "") -> None:
-        """Bind a pattern to a value with these aliases."""
-        match pat:
-            case t.PVar(type=type_, name=name, consumes=consumes):
-                if not isinstance(type_, PrimT):
-                    own = with_name(aliases, type_, name)
-                    self.variables[name] = Variable(own, self.depth, consumable or consumes, what)
-            case t.PRecord(fields=fields):
-                for f, p in fields:
-                    self.bind(p, field_aliases(aliases, f), consumable, what)
-            case t.PConstr(args=args):
-                for p in args:
-                    self.bind(p, flat(aliases), consumable, what)
-
-    def nameless(self) -> Names:
-        """A name for a value whose parts may share memory with each other."""
-        name = f"result_{len(self.variables)}"
-        own: Names = frozenset((name,))
-        self.variables[name] = Variable(own, self.depth, consumable=True, what="")
-        return own
-
-    def use(self, e: t.Var, path: tuple[str, ...] = (), but: bool = False) -> Aliases:
-        """The aliases of the field `path` of a variable that is read here.
-
-        With `but`, it is all the rest that is read, and the whole is the result. Errors: what is
-        read, or what it aliases, was consumed.
-        """
-        if isinstance(e.type, PrimT):
-            return NONE
-        variable = self.variables.get(e.name)
-        if variable is None:
-            instance = e.type_args or e.size_args or isinstance(e.type, Arrow)
-            return NONE if instance else spread(e.type, frozenset((e.name,)))
-        aliases = variable.aliases
-        read = aliases
-        if but:
-            read = with_field(aliases, path, NONE)
-        else:
-            for f in path:
-                read = aliases = field_aliases(aliases, f)
-        names = flat(read)
-        for name in names:
-            self.observed[name] = e.span
-            if name in self.consumed:
-                raise _used_after(e, path, name, self.consumed[name])
-        return aliases
-
-    def consume(self, aliases: Aliases, span: Span) -> None:
-        """Consume everything that a value aliases.
-
-        Errors: something in it may not be consumed here.
-        """
-        for name in flat(aliases):
-            variable = self.variables.get(root(name))
-            if variable is None:
-                raise TypeError_(
-                    f"This consumes `{shown(name)}`, a constant of the program.", span, _COPY
-                )
-            if variable.depth < self.depth:
-                raise TypeError_(
-                    f"This consumes `{shown(name)}`, which is bound outside of {self.barrier}.",
-                    span,
-                    _COPY,
-                )
-            if not variable.consumable:
-                raise TypeError_(f"This consumes `{shown(name)}`, {variable.what}.", span, _STAR)
-        for name in flat(aliases):
-            self.consumed.setdefault(name, span)
-
-    # --- expressions ---------------------------------------------------------------------------
-
-    def exp(self, e: t.Exp) -> Aliases:
-        """Walk an expression; its value's aliases."""
-        return _EXPS[type(e)](self, e)
-
-    def all(self, es: tuple[t.Exp, ...]) -> None:
-        """Walk expressions whose values matter only as values."""
-        for e in es:
-            _EXPS[type(e)](self, e)
-
-    def inside(self, barrier: str) -> tuple[int, str, dict[Name, Span]]:
-        """Enter a body that may not consume what is bound outside; give `leave` the result."""
-        before = (self.depth, self.barrier, self.consumed)
-        self.depth += 1
-        self.barrier = barrier
-        self.consumed = dict(self.consumed)
-        return before
-
-    def leave(self, before: tuple[int, str, dict[Name, Span]]) -> None:
-        """Leave a body; what it consumed was its own."""
-        self.depth, self.barrier, self.consumed = before
-
-
-_COPY = "Copy it first, with `copy`."
-_STAR = "Give its type a `*`, such as `*[n]i32`, or copy it first, with `copy`."
-
-
-def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> TypeError_:
-    own = shown(e.name)
-    through = "" if root(name) == e.name else f", through its alias `{shown(name)}`"
-    return TypeError_(
-        f"`{own}` is used here, but was consumed at {where.place}{through}.",
-        e.span,
-        f"Use `{own}` before that, or consume a copy of it.",
-    )
-
+from compiler.frontend.check.consume_loops import walk_loop
+from compiler.frontend.check.freshness import (
+    constants,
+    consumes,
+    is_fresh,
+    may_alias,
+    must_be_fresh,
+)
+from compiler.frontend.check.ownership import COPY, Variable, Walk
+from compiler.frontend.types import Arrow, PrimT, Type
 
 # --- definitions -------------------------------------------------------------------------------
 
@@ -182,91 +51,29 @@ def check_definition(d: t.Def, annotated: bool, returns: dict[Name, Names]) -> b
     `returns` holds, for each definition so far, the constants that its result may be; this one is
     added. Errors: `TypeError_` where one of the rules is broken.
     """
-    return _function(Walk(returns=returns), d, annotated)
+    return _function(Walk(_EXPS, returns=returns), d, annotated)
 
 
 def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
     owned: set[Name] = set()
     for pat in d.params:
-        consumes = _consumes(pat)
+        owns = consumes(pat)
         what = "a parameter whose type has no `*`"
-        walk.bind(pat, NONE, consumes, what)
-        if consumes:
+        walk.bind(pat, NONE, owns, what)
+        if owns:
             owned |= {v.name for v in pattern_variables(pat)}
     result = walk.exp(d.body)
     if not d.params and not isinstance(d.ret, Arrow):
         return d.unique
     what = f"`{d.source_name}`"
-    walk.returns[d.name] = _constants(walk, result)
+    walk.returns[d.name] = constants(walk, result)
     if annotated:
         if d.unique:
-            _must_be_fresh(walk, what, d.body, result, owned)
+            must_be_fresh(walk, what, d.body, result, owned)
         for f in d.fresh_fields:
-            _must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
+            must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
         return d.unique
-    return _may_alias(d.ret) and _is_fresh(walk, result, owned)
-
-
-def _constants(walk: Walk, result: Aliases) -> Names:
-    """The program's constants that a function's result may be."""
-    return frozenset(n for n in flat(result) if root(n) not in walk.variables)
-
-
-def _may_alias(type_: Type) -> bool:
-    """Whether a value of this type can share memory with another."""
-    if isinstance(type_, Record):
-        return any(_may_alias(u) for _, u in type_.fields)
-    return not isinstance(type_, (PrimT, Arrow))
-
-
-def _consumes(pat: t.Pat) -> bool:
-    """A `*` anywhere in a parameter's type makes all of it consumable."""
-    return any(v.consumes for v in pattern_variables(pat))
-
-
-def _borrowed(walk: Walk, names: Names, owned: set[Name]) -> Name | None:
-    """A name that belongs to somebody else: a parameter without `*`, or something from outside."""
-    for name in sorted(names):
-        variable = walk.variables.get(root(name))
-        if variable is None or variable.depth < walk.depth:
-            return name
-        if not variable.consumable and root(name) not in owned:
-            return name
-    return None
-
-
-def _is_fresh(walk: Walk, result: Aliases, owned: set[Name]) -> bool:
-    parts = leaves(result)
-    if _borrowed(walk, flat(result), owned) is not None:
-        return False
-    return sum(len(p) for p in parts) == len(flat(result))
-
-
-def _must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: set[Name]) -> None:
-    name = _borrowed(walk, flat(result), owned)
-    if name is not None:
-        raise TypeError_(
-            f"The result of {what} is declared fresh (`*`), but may alias `{shown(name)}`.",
-            _result_span(body),
-            "Return a copy, or leave the `*` out of the result's type.",
-        )
-    seen: set[Name] = set()
-    for part in leaves(result):
-        again = seen & part
-        if again:
-            raise TypeError_(
-                f"Two parts of the result of {what} share `{shown(min(again))}`, but"
-                " the result is declared fresh (`*`).",
-                _result_span(body),
-                "Return a copy of one of them.",
-            )
-        seen |= part
-
-
-def _result_span(e: t.Exp) -> Span:
-    while isinstance(e, (t.Let, t.LetFun)):
-        e = e.body
-    return e.span
+    return may_alias(d.ret) and is_fresh(walk, result, owned)
 
 
 # --- expressions -------------------------------------------------------------------------------
@@ -342,7 +149,7 @@ def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
                         f"This argument aliases `{shown(name)}`, which another argument consumes"
                         f" at {where}.",
                         arg.span,
-                        _COPY,
+                        COPY,
                     )
 
 
@@ -357,7 +164,7 @@ def _consume_argument(
                 f"`{shown(min(common))}` is consumed by this call, which also gets it in another"
                 " argument.",
                 e.args[index].span,
-                _COPY,
+                COPY,
             )
     seen: set[Name] = set()
     for part in leaves(aliases):
@@ -365,7 +172,7 @@ def _consume_argument(
             raise TypeError_(
                 f"Two parts of this consumed argument share `{shown(min(seen & part))}`.",
                 e.args[index].span,
-                _COPY,
+                COPY,
             )
         seen |= part
     walk.consume(aliases, e.args[index].span)
@@ -374,12 +181,12 @@ def _consume_argument(
 def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
     before = walk.inside("the lambda")
     for pat in e.params:
-        walk.bind(pat, NONE, _consumes(pat), "a parameter whose type has no `*`")
+        walk.bind(pat, NONE, consumes(pat), "a parameter whose type has no `*`")
     own = {v.name for pat in e.params for v in pattern_variables(pat)}
     result = walk.exp(e.body)
     if _declares_fresh(e):
-        owned = {v.name for p in e.params if _consumes(p) for v in pattern_variables(p)}
-        _must_be_fresh(walk, "the lambda", e.body, result, owned)
+        owned = {v.name for p in e.params if consumes(p) for v in pattern_variables(p)}
+        must_be_fresh(walk, "the lambda", e.body, result, owned)
     walk.leave(before)
     return _captured(walk, e.body, own)
 
@@ -453,124 +260,6 @@ def _match(walk: Walk, e: t.Match) -> Aliases:
     return _branches(walk, tuple(c.body for c in e.cases))
 
 
-def _loop(walk: Walk, e: t.Loop) -> Aliases:
-    init = walk.exp(e.init)
-    if isinstance(e.form, t.For):
-        walk.exp(e.form.bound)
-    array = walk.exp(e.form.array) if isinstance(e.form, t.ForIn) else NONE
-    before = walk.inside("the loop")
-    outer = walk.consumed.copy()
-    read_before, walk.observed = walk.observed, {}
-    walk.bind(e.pat, NONE, consumable=True)
-    if isinstance(e.form, t.ForIn):
-        walk.bind(e.form.pat, flat(array), consumable=False, what="an element of the array")
-    if isinstance(e.form, t.While):
-        walk.exp(e.form.cond)
-    result = walk.exp(e.body)
-    taken = {n for n in walk.consumed if n not in outer}
-    taken_roots = {root(n) for n in taken}
-    eaten = {v.name for v in pattern_variables(e.pat) if v.consumes or v.name in taken_roots}
-    parts = _loop_parts(e.pat, init, result, eaten)
-    _check_turns(walk, e, parts)
-    walk.leave(before)
-    read, walk.observed = walk.observed, read_before
-    walk.observed.update(read)
-    final: Names = NONE
-    for part in parts:
-        if part.eaten:
-            _not_read_inside(part, read)
-            walk.consume(part.init, e.init.span)
-        else:
-            final |= flat(part.init) | {n for n in flat(part.result) if _outside(walk, n)}
-    return _loop_result(e, parts, final)
-
-
-def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
-    """What a loop consumes as its initial value is not read by its body under another name."""
-    for name in flat(part.init):
-        if name in read:
-            raise TypeError_(
-                f"`{shown(name)}` is used inside the loop, which consumes it as the initial"
-                f" value of `{shown(part.name)}`.",
-                read[name],
-                _COPY,
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One variable of a loop's pattern: what it starts as, what a turn makes of it."""
-
-    name: Name
-    init: Aliases
-    result: Aliases
-    eaten: bool
-
-
-def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, eaten: set[Name]) -> list[_Part]:
-    match pat:
-        case t.PVar(name=name):
-            return [_Part(name, init, result, name in eaten)]
-        case t.PRecord(fields=fields):
-            return [
-                part
-                for f, p in fields
-                for part in _loop_parts(p, field_aliases(init, f), field_aliases(result, f), eaten)
-            ]
-    return [_Part("", init, result, eaten=False)]
-
-
-def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
-    """What a consumed parameter becomes is its own, and no other parameter's."""
-    names = {p.name for p in parts}
-    seen: set[Name] = set()
-    for part in parts:
-        found = flat(part.result)
-        if part.eaten:
-            for name in sorted(found):
-                if root(name) not in names and _outside_loop(walk, name):
-                    raise TypeError_(
-                        f"The loop consumes `{shown(part.name)}` in every turn, but its next"
-                        f" value may alias `{shown(name)}` from outside.",
-                        _result_span(e.body),
-                        _COPY,
-                    )
-        if found & seen and (part.eaten or any(p.eaten for p in parts)):
-            shared = shown(min(found & seen))
-            raise TypeError_(
-                f"Two parameters of the loop would both be `{shared}` in the next turn, and one is"
-                " consumed.",
-                _result_span(e.body),
-                _COPY,
-            )
-        seen |= found
-
-
-def _outside_loop(walk: Walk, name: Name) -> bool:
-    variable = walk.variables.get(root(name))
-    return variable is None or variable.depth < walk.depth
-
-
-def _outside(walk: Walk, name: Name) -> bool:
-    variable = walk.variables.get(root(name))
-    return variable is None or variable.depth <= walk.depth
-
-
-def _loop_result(e: t.Loop, parts: list[_Part], shared: Names) -> Aliases:
-    """Parameters that are not consumed may still be what they were."""
-    table = {p.name: NONE if p.eaten else shared for p in parts}
-
-    def aliases_of(pat: t.Pat) -> Aliases:
-        match pat:
-            case t.PVar(name=name):
-                return spread(pat.type, table.get(name, shared))
-            case t.PRecord(fields=fields):
-                return {f: aliases_of(p) for f, p in fields}
-        return spread(pat.type, shared)
-
-    return aliases_of(e.pat)
-
-
 def _record(walk: Walk, e: t.RecordExp) -> Aliases:
     result: dict[str, Aliases] = {f: walk.exp(v) for f, v in e.fields}
     if walk.consumed:
@@ -581,7 +270,7 @@ def _record(walk: Walk, e: t.RecordExp) -> Aliases:
                     raise TypeError_(
                         f"This aliases `{shown(name)}`, which is consumed at {where}.",
                         v.span,
-                        _COPY,
+                        COPY,
                     )
     return result
 
@@ -615,6 +304,8 @@ def _array_lit(walk: Walk, e: t.ArrayLit) -> Aliases:
 
 def _range(walk: Walk, e: t.Range) -> Aliases:
     walk.exp(e.first)
+    if e.second is not None:
+        walk.exp(e.second)
     walk.exp(e.end)
     return NONE
 
@@ -642,7 +333,7 @@ def _update(walk: Walk, e: t.Update) -> Aliases:
         raise TypeError_(
             f"The new value may alias `{shown(min(common))}`, the array that is updated.",
             e.value.span,
-            _COPY,
+            COPY,
         )
     walk.consume(array, e.array.span)
     return NONE
@@ -677,7 +368,7 @@ _EXPS: dict[type, Callable[..., Aliases]] = {
     t.LetFun: _let_fun,
     t.If: _if,
     t.Match: _match,
-    t.Loop: _loop,
+    t.Loop: walk_loop,
     t.RecordExp: _record,
     t.Project: _project,
     t.RecordUpdate: _record_update,
