@@ -59,7 +59,7 @@ def _compile(text: str, arch: str, target: str, what: str) -> bytes:
     program = ctypes.c_void_p()
     _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
-        options = [target.encode(), b"--fmad=false", b"--std=c++17", b"--device-int128"]
+        options = [target.encode(), b"--fmad=false", b"--std=c++17", b"--device-int128", b"-w"]
         array = (ctypes.c_char_p * len(options))(*options)
         if lib.nvrtcCompileProgram(program, len(options), array):
             log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")

@@ -22,7 +22,10 @@ import numpy as np
 import pytest
 
 from compiler.target import cuda_device
+from compiler.target.cuda_runtime import THREADS
 
+FIBERS = 32
+"""Threads of a block here: switching between them takes time."""
 CXX = shutil.which("g++") or shutil.which("clang++")
 needs_cxx = pytest.mark.skipif(CXX is None, reason="no C++ compiler to run CUDA kernels with")
 
@@ -174,4 +177,6 @@ class Numpy:
 def run(code: str, args: Sequence[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The results of `main` of a CUDA text."""
     monkeypatch.setattr(cuda_device, "cupy", Numpy)
+    monkeypatch.setattr(cuda_device, "THREADS", FIBERS)
+    code = code.replace(f"THREADS = {THREADS}", f"THREADS = {FIBERS}")
     return cuda_device.run_cuda(code, "main", args).values

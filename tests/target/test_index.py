@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.lmad import Dim, Lmad
@@ -27,11 +27,13 @@ def value(se: object, env: dict[str, int]) -> int:
     return int(eval(show(se), {**env, "i64": i64}))  # type: ignore[arg-type]
 
 
+@settings(deadline=None)
 @given(polys, values)
 def test_a_polynomial_as_an_expression_has_its_value(poly: Poly, env: dict[str, int]) -> None:
     assert value(poly_exp(poly), env) == poly.evaluate(env)
 
 
+@settings(deadline=None)
 @given(polys, polys, values)
 def test_quotients_multiply_back(poly: Poly, by: Poly, env: dict[str, int]) -> None:
     found = quotient(poly * by, by)
@@ -41,6 +43,7 @@ def test_quotients_multiply_back(poly: Poly, by: Poly, env: dict[str, int]) -> N
         assert found == poly
 
 
+@settings(deadline=None)
 @given(polys, st.lists(st.tuples(polys, polys), min_size=1, max_size=3), values, st.data())
 def test_cells_lie_where_the_lmad_says(
     offset: Poly, dims: list[tuple[Poly, Poly]], env: dict[str, int], data: st.DataObject

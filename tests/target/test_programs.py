@@ -72,7 +72,7 @@ CASES: dict[str, tuple[str, list[Any]]] = {
     "matrix multiplication": (
         "def main [n][m][k] (a: [n][m]f32) (b: [m][k]f32): [n][k]f32 ="
         " map (\\r -> map (\\c -> reduce (+) 0 (map2 (*) r c)) (transpose b)) a",
-        [f32(37, 60), f32(60, 301)],
+        [f32(13, 20), f32(20, 140)],
     ),
     "rows that are scanned and summed": (
         "def main [n][m] (xs: [n][m]i32): [n]i32 = map (\\r -> reduce i32.max 0 (scan (+) 0 r)) xs",
