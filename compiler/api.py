@@ -27,10 +27,13 @@ from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
+from compiler.prove import cells as cell_sets
 from compiler.prove.disjoint import disjoint
 from compiler.prove.notation import Reader, facts_of
 from compiler.prove.show import verdict_json
 from compiler.storage import layout, validity
+from compiler.storage.lifetimes import lifetimes as lifetimes_of
+from compiler.storage.short_circuit import attempts as attempts_of
 from compiler.target import imp_interp, runner
 
 Json = dict[str, Any]
@@ -292,6 +295,23 @@ def memory(
     return {"ok": True, **answer}
 
 
+def lifetimes(
+    source: str, stage: str, symbols: Mapping[str, int] | None, options: Mapping[str, Any]
+) -> Json:
+    """Which blocks and arrays of a memory stage are needed where, in bytes if sizes are given."""
+    if stage not in MEMORY_STAGES:
+        known = ", ".join(MEMORY_STAGES)
+        raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
+    return {"ok": True, **lifetimes_of(compilation(source, options).result(stage).prog, symbols)}
+
+
+def attempts(source: str, options: Mapping[str, Any]) -> Json:
+    """Every attempt to build an array in its place, with what had to be proved for it."""
+    work = compilation(source, options)
+    prog = work.result("funmem").prog
+    return {"ok": True, "attempts": attempts_of(prog, work.options)}
+
+
 def tuning_tree(source: str, options: Mapping[str, Any]) -> Json:
     """The code versions of the program, under their thresholds."""
     prog = compilation(source, options).result("flat").prog
@@ -326,3 +346,8 @@ def prove(assumptions: Json, first: Any, second: Any) -> Json:
     verdict = disjoint(a, b, facts_of(reader, assumptions))
     answer = verdict_json(verdict)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
+
+
+def cells(assumptions: Json, lmads: list[Any], symbols: Mapping[str, int]) -> Json:
+    """The cells of LMADs for values of their names, in the same notation."""
+    return {"ok": True, **cell_sets.cells(assumptions, lmads, symbols)}

@@ -93,7 +93,7 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
         if operation not in _OPERATIONS:
             known = ", ".join(_OPERATIONS)
             raise UsageError(f"There is no operation `{operation}`.", hint=f"There are {known}.")
-        if operation not in ("manifest", "prove"):
+        if operation not in _WITHOUT_PROGRAM:
             source = _source(request)
         return _OPERATIONS[operation](source, request, partial)
     except CompileError as error:
@@ -239,6 +239,25 @@ def _prove(_source: str, request: Json, _partial: Partial) -> Json:
     return api.prove(_object(request, "assumptions"), request.get("a"), request.get("b"))
 
 
+def _cells(_source: str, request: Json, _partial: Partial) -> Json:
+    lmads = request.get("lmads")
+    if not isinstance(lmads, list):
+        raise UsageError("`lmads` is a list.")
+    return api.cells(_object(request, "assumptions"), lmads, _numbers(request, "values"))
+
+
+def _lifetimes(source: str, request: Json, _partial: Partial) -> Json:
+    values = _numbers(request, "values") if "values" in request else None
+    stage = _text(request, "stage", "funmem")
+    return api.lifetimes(source, stage, values, _object(request, "options"))
+
+
+def _attempts(source: str, request: Json, _partial: Partial) -> Json:
+    return api.attempts(source, _object(request, "options"))
+
+
+_WITHOUT_PROGRAM = ("manifest", "prove", "cells")
+
 _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "manifest": _manifest,
     "check": _check,
@@ -249,4 +268,7 @@ _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "tuning": _tuning,
     "validity": _validity,
     "prove": _prove,
+    "cells": _cells,
+    "lifetimes": _lifetimes,
+    "attempts": _attempts,
 }

@@ -22,6 +22,7 @@ _KEYS = (
     "lower_bounds_exclusive",
     "other",
 )
+_FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
 
 
 class Reader:
@@ -87,7 +88,9 @@ class Reader:
         return Poly.var(self.quotients[key])
 
     def lmad(self, data: object) -> Lmad[Poly]:
-        """`{"offset": .., "dims": [[size, stride], ..]}`."""
+        """`{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it."""
+        if isinstance(data, str):
+            data = _parts(data)
         if not isinstance(data, Mapping) or not isinstance(data.get("dims"), list):
             raise UsageError('An LMAD is {"offset": .., "dims": [[size, stride], ..]}.')
         dims = []
@@ -96,6 +99,37 @@ class Reader:
                 raise UsageError("A dimension of an LMAD is [size, stride].")
             dims.append(Dim(self.poly(pair[0]), self.poly(pair[1])))
         return Lmad(self.poly(data.get("offset", 0)), tuple(dims))
+
+
+def _parts(text: str) -> dict[str, Any]:
+    """`offset + {(size : stride), ..}` as an object; without braces it is a single cell."""
+    offset, opened, inside = text.partition("{")
+    if not opened:
+        return {"offset": text, "dims": []}
+    inside = inside.strip()
+    if not inside.endswith("}"):
+        raise UsageError(f"`{text}` ends without `}}`.", hint=_FORM)
+    offset = offset.strip().removesuffix("+").strip() or "0"
+    dims: list[list[str]] = []
+    rest = inside.removesuffix("}").strip()
+    while rest:
+        end = _closing(rest)
+        size, found, stride = rest[1:end].partition(":")
+        if end < 0 or not found:
+            raise UsageError(f"`{rest}` is not a list of (size : stride).", hint=_FORM)
+        dims.append([size.strip(), stride.strip()])
+        rest = rest[end + 1 :].strip().removeprefix(",").strip()
+    return {"offset": offset, "dims": dims}
+
+
+def _closing(text: str) -> int:
+    """Where the parenthesis that `text` begins with is closed, or -1."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth <= 0:
+            return at if at else -1
+    return -1
 
 
 def facts_of(reader: Reader, assumptions: Mapping[str, Any]) -> Facts:
