@@ -132,7 +132,7 @@ class Loops(Branches):
 
     def consumed_params(self, params: list[Param], body: ir.Body, skip: int) -> list[Param]:
         """The parameters; unique where the body consumes them or passes them on to unique ones."""
-        unique = set(consumed(ir.If(TRUE, body, ir.Body((), ())), self.funs))
+        unique = set(consumed(ir.If(TRUE, body, body), self.funs))
         unique |= {p.name for p in params if p.unique}
         if not unique.isdisjoint(p.name for p in params):
             results = ir.Body(body.stms, body.results[skip:])
