@@ -1,7 +1,8 @@
 """Views of what a map makes move to the map's inputs, so that the map can go into its reader.
 
 `cut_map`: only the part of a map that is read is computed. `transpose_map`: a map of maps whose
-result is transposed becomes the map of maps over transposed inputs; views cost nothing.
+result is transposed becomes the map of maps over transposed inputs, and `flatten_map`: one whose
+result is flattened becomes one map over flat inputs; views cost nothing.
 
 Both need: nothing else reads the result; the map makes no checks (those of elements cut away
 would be lost, others would be made in another order); nothing that it reads is overwritten between
@@ -20,15 +21,14 @@ from compiler.base.spans import merge_prov
 from compiler.ir import effects, walk
 from compiler.ir.nodes import (
     Array,
-    Body,
     DimIndex,
     DimSlice,
-    Lambda,
     Lit,
     Map,
     Operand,
     Param,
     Rearrange,
+    Reshape,
     Scalar,
     Slice,
     Soac,
@@ -36,7 +36,9 @@ from compiler.ir.nodes import (
 )
 from compiler.optimise.consumption import Classes
 from compiler.optimise.dead import has_effects
+from compiler.optimise.fuse.nest import flatten_map, transpose_map
 
+_VIEWS = (Slice, Rearrange, Reshape)
 _ZERO = Lit(0, "i64")
 _ONE = Lit(1, "i64")
 _SOACS = frozenset(Soac.__args__)
@@ -59,10 +61,10 @@ def pull_views(
     new: list[list[Stm]] = [[stm] for stm in stms]
     changed = False
     for at, stm in enumerate(stms):
-        made = maps.get(stm.exp.array) if isinstance(stm.exp, (Slice, Rearrange)) else None
+        made = maps.get(stm.exp.array) if isinstance(stm.exp, _VIEWS) else None
         if made is None:
             continue
-        if isinstance(stm.exp, Rearrange) and not _goes_on(stm, stms[at + 1 :]):
+        if not isinstance(stm.exp, Slice) and not _goes_on(stm, stms[at + 1 :]):
             continue
         rule, pull = _RULES[type(stm.exp)]
         outcome = pull(new[made][-1], stm, ctx)
@@ -74,7 +76,7 @@ def pull_views(
             new[at] = replaced
             changed = True
             for part in replaced:
-                if isinstance(part.exp, (Slice, Rearrange)):
+                if isinstance(part.exp, _VIEWS):
                     found.join(part.pat[0].name, part.exp.array)
     return tuple(stm for group in new for stm in group) if changed else stms
 
@@ -146,76 +148,8 @@ def _prim(param: Param) -> Prim:
     return kind.prim
 
 
-# --- transposing -----------------------------------------------------------------------------
-
-
-def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
-    """`transpose (map (map f) xss) ==> map (map f) (transpose xss)`."""
-    exp, rearrange = producer.exp, view.exp
-    assert isinstance(exp, Map)
-    assert isinstance(rearrange, Rearrange)
-    inner = _only_map(exp.fn.body)
-    if inner is None or rearrange.perm[:2] != (1, 0) or not _is_swap(rearrange.perm):
-        return None
-    if walk.free(inner.width) & {param.name for param in exp.fn.params}:
-        return None
-    stms: list[Stm] = []
-    rows = {p.name: (p, a) for p, a in zip(exp.fn.params, exp.arrays, strict=True)}
-    outer_params: list[Param] = []
-    outer_arrays: list[Name] = []
-    inner_params: list[Param] = []
-    inner_arrays: list[Name] = []
-    for param, array in zip(inner.fn.params, inner.arrays, strict=True):
-        if array not in rows:
-            outer_params.append(param)
-            outer_arrays.append(array)
-            continue
-        row, whole = rows[array]
-        assert isinstance(row.type, Array)
-        column = Param(ctx.fresh(array), Array(row.type.prim, (exp.width, *row.type.shape[1:])))
-        turned = Array(row.type.prim, (inner.width, exp.width, *row.type.shape[1:]))
-        turned_name = ctx.fresh(whole)
-        perm = (1, 0, *range(2, turned.rank))
-        stms.append(Stm((Param(turned_name, turned),), Rearrange(perm, whole), view.prov))
-        outer_params.append(column)
-        outer_arrays.append(turned_name)
-        inner_params.append(param)
-        inner_arrays.append(column.name)
-    used = walk.free(inner.fn)
-    for name, (row, whole) in rows.items():
-        if name in used:
-            inner_params.append(row)
-            inner_arrays.append(whole)
-    kind = view.pat[0].type
-    assert isinstance(kind, Array)
-    element = Array(kind.prim, kind.shape[1:])
-    result = Param(ctx.fresh(producer.pat[0].name), element)
-    row_map = Map(
-        exp.width, Lambda(tuple(inner_params), inner.fn.body, inner.fn.returns), tuple(inner_arrays)
-    )
-    prov = merge_prov(view.prov, producer.prov)
-    body = Body((Stm((result,), row_map, exp.fn.body.stms[0].prov),), (result.name,))
-    fn = Lambda(tuple(outer_params), body, (element,))
-    stms.append(Stm(view.pat, Map(inner.width, fn, tuple(outer_arrays)), prov))
-    name = base_of(rearrange.array)
-    return Applied(
-        stms, f"`{name}` is computed transposed, from transposed inputs: views are free."
-    )
-
-
-def _only_map(body: Body) -> Map | None:
-    """The map that is all of a body, and gives its only result."""
-    if len(body.stms) != 1 or not _is_single_map(body.stms[0]):
-        return None
-    exp = body.stms[0].exp
-    return exp if body.results == (body.stms[0].pat[0].name,) and isinstance(exp, Map) else None
-
-
-def _is_swap(perm: tuple[int, ...]) -> bool:
-    return perm[2:] == tuple(range(2, len(perm)))
-
-
 _RULES: dict[type, tuple[str, Pull]] = {
     Slice: ("fuse/cut-map", cut_map),
     Rearrange: ("fuse/transpose-map", transpose_map),
+    Reshape: ("fuse/flatten-map", flatten_map),
 }

@@ -1,0 +1,162 @@
+"""Nests of two maps under a view: the nest over transposed inputs, or one map over flat ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.prim import Prim
+from compiler.base.remarks import Applied, Outcome
+from compiler.base.spans import merge_prov
+from compiler.ir import walk
+from compiler.ir.nodes import (
+    I64,
+    Array,
+    Bin,
+    Body,
+    Index,
+    Iota,
+    Lambda,
+    Lit,
+    Map,
+    Param,
+    Rearrange,
+    Reshape,
+    Scalar,
+    Stm,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """`map (map f)`: what comes in to `f` by element, by row and by column.
+
+    `whole`: inner parameters with arrays whose rows the outer map takes; `columns`: inner
+    parameters with arrays that every row reads; `rows`: outer parameters used inside, with arrays.
+    """
+
+    width: Poly
+    inner: Map
+    whole: tuple[tuple[Param, Name], ...]
+    columns: tuple[tuple[Param, Name], ...]
+    rows: tuple[tuple[Param, Name], ...]
+
+
+def nest_of(stm: Stm) -> Nest | None:
+    """A map whose body is one map and nothing else."""
+    exp = stm.exp
+    inner = _only_map(exp.fn.body) if isinstance(exp, Map) else None
+    if inner is None or not isinstance(exp, Map):
+        return None
+    outer = {p.name: (p, a) for p, a in zip(exp.fn.params, exp.arrays, strict=True)}
+    if not walk.free(inner.width).isdisjoint(outer):
+        return None
+    whole: list[tuple[Param, Name]] = []
+    columns: list[tuple[Param, Name]] = []
+    for param, array in zip(inner.fn.params, inner.arrays, strict=True):
+        if array in outer:
+            whole.append((param, outer[array][1]))
+        else:
+            columns.append((param, array))
+    used = walk.free(inner.fn)
+    rows = tuple(pair for name, pair in outer.items() if name in used)
+    return Nest(exp.width, inner, tuple(whole), tuple(columns), rows)
+
+
+def _only_map(body: Body) -> Map | None:
+    """The map that is all of a body, and gives its only result."""
+    if len(body.stms) != 1 or len(body.stms[0].pat) != 1:
+        return None
+    exp = body.stms[0].exp
+    return exp if isinstance(exp, Map) and body.results == (body.stms[0].pat[0].name,) else None
+
+
+def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+    """`transpose (map (map f) xss) ==> map (map f) (transpose xss)`."""
+    nest, rearrange, kind = nest_of(producer), view.exp, view.pat[0].type
+    assert isinstance(rearrange, Rearrange)
+    assert isinstance(kind, Array)
+    perm = rearrange.perm
+    if nest is None or perm[:2] != (1, 0) or perm[2:] != tuple(range(2, len(perm))):
+        return None
+    stms: list[Stm] = []
+    outer: list[tuple[Param, Name]] = list(nest.columns)
+    inner: list[tuple[Param, Name]] = []
+    for param, array in nest.whole:
+        prim, rest = _row(param)
+        turned = Param(ctx.fresh(array), Array(prim, (nest.inner.width, nest.width, *rest)))
+        column = Param(ctx.fresh(array), Array(prim, (nest.width, *rest)))
+        swap = (1, 0, *range(2, 2 + len(rest)))
+        stms.append(Stm((turned,), Rearrange(swap, array), view.prov))
+        outer.append((column, turned.name))
+        inner.append((param, column.name))
+    inner += nest.rows
+    row = Param(ctx.fresh(rearrange.array), Array(kind.prim, kind.shape[1:]))
+    row_map = _map(nest.width, inner, nest.inner.fn.body, nest.inner.fn)
+    body = Body((Stm((row,), row_map, producer.prov),), (row.name,))
+    fn = Lambda(tuple(p for p, _ in outer), body, (row.type,))
+    exp = Map(nest.inner.width, fn, tuple(a for _, a in outer))
+    stms.append(Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
+    said = f"`{base_of(rearrange.array)}` is computed transposed, from views of its inputs."
+    return Applied(stms, said)
+
+
+def flatten_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+    """`flatten (map (map f) xss) ==> map f (flatten xss)`.
+
+    Values by row and by column are read by the quotient and the remainder of the flat index.
+    """
+    nest, reshape, kind = nest_of(producer), view.exp, producer.pat[0].type
+    assert isinstance(reshape, Reshape)
+    assert isinstance(kind, Array)
+    if nest is None or reshape.shape != (nest.width * nest.inner.width, *kind.shape[2:]):
+        return None
+    read = (*nest.columns, *nest.rows)
+    if any(not isinstance(param.type, Scalar) for param, _ in read):
+        return None
+    size = reshape.shape[0]
+    stms: list[Stm] = []
+    inputs: list[tuple[Param, Name]] = []
+    for param, array in nest.whole:
+        prim, rest = _row(param)
+        flat = Param(ctx.fresh(array), Array(prim, (size, *rest)))
+        stms.append(Stm((flat,), Reshape((size, *rest), array), view.prov))
+        inputs.append((param, flat.name))
+    body = nest.inner.fn.body
+    if read:
+        numbers = Param(ctx.fresh("flat"), Array("i64", (size,)))
+        zero, one = Lit(0, "i64"), Lit(1, "i64")
+        stms.append(Stm((numbers,), Iota(size, zero, one, "i64"), view.prov))
+        at = Param(ctx.fresh("k"), I64)
+        inputs.append((at, numbers.name))
+        body = Body((*_reads(nest, at, view), *body.stms), body.results)
+    exp = _map(size, inputs, body, nest.inner.fn)
+    stms.append(Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
+    said = f"`{base_of(reshape.array)}` is computed flat, without an inner dimension."
+    return Applied(stms, said)
+
+
+def _reads(nest: Nest, at: Param, view: Stm) -> list[Stm]:
+    """Elements by row and by column, read at the flat index `at`."""
+    stms: list[Stm] = []
+    width = se_of(nest.inner.width)
+    for op, pairs in (("/", nest.rows), ("%", nest.columns)):
+        place = Bin(op, "i64", Var(at.name, "i64"), width)
+        stms += [Stm((param,), Index(array, (place,)), view.prov) for param, array in pairs]
+    return stms
+
+
+def _map(width: Poly, inputs: list[tuple[Param, Name]], body: Body, fn: Lambda) -> Map:
+    params = tuple(param for param, _ in inputs)
+    return Map(width, Lambda(params, body, fn.returns), tuple(array for _, array in inputs))
+
+
+def _row(param: Param) -> tuple[Prim, tuple[Poly, ...]]:
+    """The element type and the shape of what a parameter stands for."""
+    kind = param.type
+    assert isinstance(kind, (Array, Scalar))
+    return kind.prim, kind.shape if isinstance(kind, Array) else ()
