@@ -43,7 +43,9 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
         Line(HOST_MARK),
         *host.lines,
         Line(""),
-        Line(f"ABOUT = {about!r}"),
+        Line("ABOUT = ("),
+        *(Line(f"    {about[at : at + 90]!r}") for at in range(0, len(about), 90)),
+        Line(")"),
     )
 
 

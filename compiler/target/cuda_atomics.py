@@ -31,11 +31,17 @@ def update_bin(out: CudaKernels, bins: Bins, prov: Prov) -> None:
     prim = bins.op.prims[0]
     if kind in _ATOMIC and _has_atomic(kind, prim):
         _instruction(out, bins, kind, prim)
-    elif len(bins.dests) == 1 and BYTES[prim] in (4, 8):
+    elif not needs_lock(bins):
         _exchange(out, bins, prim, prov)
     else:
         _locked(out, bins, prov)
     out.close()
+
+
+def needs_lock(bins: Bins) -> bool:
+    """Whether a bin is no single word that the GPU can exchange."""
+    prim = bins.op.prims[0]
+    return len(bins.dests) != 1 or BYTES[prim] not in (4, 8)
 
 
 def _has_atomic(kind: str, prim: Prim) -> bool:

@@ -13,7 +13,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir.nodes import Lit, Var
 from compiler.target.c_types import c_name
-from compiler.target.cuda_atomics import update_bin
+from compiler.target.cuda_atomics import needs_lock, update_bin
 from compiler.target.cuda_kernels import Argument, CudaMaps, Launchable
 from compiler.target.imp_nodes import Cell, Fold, HistWork, Kernel, ReduceWork, ScanWork, Stms
 from compiler.target.index import product
@@ -43,10 +43,14 @@ class CudaKernels(CudaMaps):
         self.close()
 
     def shared(self, folds: Sequence[Fold]) -> None:
-        """Shared memory for one value per thread and component."""
+        """Shared memory for one value per thread and component; all folds of a kernel share it."""
+        at = 0
         for fold in folds:
             for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
-                self.line(f"__shared__ {self.type(prim)} {c_name(lhs)}_all[THREADS];")
+                kind = self.type(prim)
+                self.line(f"{kind} *{c_name(lhs)}_all = ({kind} *)(pool + {at} * THREADS);")
+                at += 8
+        self.pool = max(self.pool, at)
 
     def carries(self, folds: Sequence[Fold], start: dict[Name, str] | None = None) -> None:
         """What stands before the next tile, in every thread."""
@@ -351,7 +355,8 @@ class CudaKernels(CudaMaps):
 
     def hist(self, kernel: Kernel, work: HistWork, name: str) -> Launchable:
         """A thread per point; bins are updated by atomic operations, or under a lock."""
-        locks = [Argument("locks", "i32", True)]
+        locked = any(needs_lock(bins) for bins in work.hists)
+        locks = [Argument("locks_0", "i32", True)] if locked else []
         arguments = self.kernel_head(name, kernel, locks)
         total = self.show(product([size for _, size in kernel.dims]))
         self.line("const int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x;")

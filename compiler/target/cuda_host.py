@@ -14,7 +14,7 @@ from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, Operand
 from compiler.target.c_stms import Writer
-from compiler.target.cuda_atomics import LOCKS
+from compiler.target.cuda_atomics import LOCKS, needs_lock
 from compiler.target.cuda_folds import CudaKernels
 from compiler.target.cuda_kernels import Argument, Launchable
 from compiler.target.imp_nodes import (
@@ -166,10 +166,10 @@ class Host(Writer):
                 self.staged(s, folds, name)
             case ScanWork(folds):
                 self.staged(s, folds, name)
-            case HistWork():
-                made = out.hist(s, s.work, name)
-                self.line(f'locks_0 = device.zeros({LOCKS}, "i32")')
-                self.launch(made, s.dims)
+            case HistWork(hists):
+                if any(needs_lock(bins) for bins in hists):
+                    self.line(f'locks_0 = device.zeros({LOCKS}, "i32")')
+                self.launch(out.hist(s, s.work, name), s.dims)
 
     def launch(
         self, made: Launchable, dims: Sequence[tuple[str, SE]], per_block: bool = False

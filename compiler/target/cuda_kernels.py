@@ -13,6 +13,7 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import NOWHERE, Prov
+from compiler.base.text import Line
 from compiler.ir.nodes import SE, Lit
 from compiler.ir.sizes import prim_of
 from compiler.target.c_stms import Statements
@@ -66,6 +67,8 @@ class CudaMaps(Statements):
     label = ""
     labels = 0
     checks = False
+    pool = 0
+    pool_line = 0
 
     # --- single statements -------------------------------------------------------------------
 
@@ -198,6 +201,7 @@ class CudaMaps(Statements):
             if not a.block and a.prim == "f16":
                 self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
         self.checks = False
+        self.pool, self.pool_line = 0, len(self.lines)
         return tuple(arguments)
 
     def parameter(self, a: Argument) -> str:
@@ -206,6 +210,9 @@ class CudaMaps(Statements):
 
     def launchable(self, name: str, arguments: tuple[Argument, ...]) -> Launchable:
         """Close the function that `kernel_head` began."""
+        if self.pool:
+            text = f"{self.indent}__shared__ __align__(8) char pool[{self.pool} * THREADS];"
+            self.lines.insert(self.pool_line, Line(text, self.src, self.node))
         self.close()
         return Launchable(name, arguments, self.checks)
 

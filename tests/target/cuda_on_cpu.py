@@ -38,6 +38,7 @@ SHIM = r"""
 #define __device__ static
 #define __noinline__
 #define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
 struct Place { unsigned x; };
 static Place threadIdx, blockIdx;
 static ucontext_t scheduler, fibers[1024];
