@@ -256,6 +256,7 @@ class Checker:
         for param in fun.params[: fun.implicit]:
             self.must(param.type == Scalar("i64"), f"the implicit `{param.name}` is no i64")
         self.bind_params(fun.params)
+        self.have_memory((*fun.params, *fun.results))
         fixed = (p.name for p in fun.params if isinstance(p.type, Array) and not p.unique)
         self.keep = [frozenset(fixed)]
         self.stms(fun.body.stms)
@@ -306,14 +307,18 @@ class Checker:
 
     def pattern(self, pat: Sequence[Param], types: Sequence[Type] | None) -> None:
         """Check a pattern's types against the expression's; None: already checked."""
+        self.have_memory(pat)
         if types is None:
             return
         self.must(len(pat) == len(types), f"{len(types)} results for {len(pat)} names")
         for param, kind in zip(pat, types, strict=True):
             places = isinstance(kind, Array) and kind.mem is not None
             self.same(param.type, kind, f"`{param.name}`", places)
+
+    def have_memory(self, params: Iterable[Param]) -> None:
+        """Check that arrays have a place once memory is introduced."""
         if self.memory:
-            for param in pat:
+            for param in params:
                 missing = isinstance(param.type, Array) and param.type.mem is None
                 self.must(not missing, f"the array `{param.name}` has no memory")
 

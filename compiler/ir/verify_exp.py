@@ -286,6 +286,7 @@ def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
         c.scalar(exp.form.bound, exp.form.prim, "the bound")
     outside = c.all_roots()
     c.bind_params(exp.params)
+    c.have_memory(exp.params)
     fixed = set(outside)
     for param, value in zip(exp.params, exp.init, strict=True):
         if isinstance(param.type, Array) and not param.unique and isinstance(value, str):

@@ -54,6 +54,7 @@ MUTATIONS = [
     ("r_5: [n_1]f32 @ r_mem_4 -> 0 +", "r_5: [n_1]f32 @ r_mem_4 -> 1 +", MEMORY, "funmem", "result"),
     ("let (ys_9: [n_1]f32 @ m_6 -> 0 + {(n_1: 1)})", "let (ys_9: [n_1]f32)", MEMORY, "funmem",
      "no memory"),
+    ("xs_3: [n_1]f32 @ xs_mem_2 -> 0 + {(n_1: 1)}", "xs_3: [n_1]f32", MEMORY, "funmem", "no memory"),
     ("ys_9: [n_1]f32 @ m_6 -> 0 + {(n_1: 1)}", "ys_9: [n_1]f32 @ m_6 -> 0 + {(2: 1)}", MEMORY, "funmem",
      "another shape"),
 ]  # fmt: skip
