@@ -58,7 +58,7 @@ from compiler.parallel.nest import (
     seg_map,
     widths,
 )
-from compiler.parallel.plan import Group, Plan, offers_parallelism, plan
+from compiler.parallel.plan import Group, Plan, offers_parallelism, plan, returns_views
 from compiler.parallel.sequentialise import SOACS
 from compiler.parallel.whole import concat, spread, update, whole
 
@@ -117,12 +117,15 @@ def nest_body(
     sc: Scope, nest: Nest, body: Body, returns: tuple[Type, ...], wish: Wish, prov: Prov
 ) -> Made:
     """What the maps of `nest` compute at each point, as kernels."""
-    if not offers_parallelism(sc, nest, body):
+    offers = offers_parallelism(sc, nest, body)
+    if not offers and not returns_views(sc, body):
         if len(nest) > 1:
             because = f"The {len(nest)} nested maps are one kernel over all their points."
             sc.ctx.settle("flatten/nest", prov, Applied(True, because))
         return outer_only(sc, nest, body, returns, wish, prov)
     pieces = plan(sc, nest, body, returns)
+    if not offers and (pieces is None or not pieces.is_perfect):
+        return outer_only(sc, nest, body, returns, wish, prov)
     if pieces is None:
         because = (
             "A value between the inner parallel operators has another size at every element of "

@@ -104,8 +104,9 @@ class Plan:
 
     @property
     def is_perfect(self) -> bool:
-        """Whether one parallel statement is all there is: the nest simply goes on."""
-        if any(step.kind == "group" for group in self.groups for step in group.steps):
+        """Whether one parallel statement is all there is, but for checks: the nest just goes on."""
+        steps = (step for group in self.groups for step in group.steps)
+        if any(s.kind == "group" and not isinstance(s.stm.exp, Assert) for s in steps):
             return False
         return sum(map(len, self.parallel)) <= 1 and not any(g.results for g in self.groups)
 
@@ -319,6 +320,17 @@ class _Scheduler:
         empty = is_empty(self.nest)
         cond = check.cond if empty is None else Bin("||", "bool", empty, check.cond)
         return Assert(cond, check.message)
+
+
+def returns_views(sc: Scope, body: Body) -> bool:
+    """Whether a body picks rows: on a GPU all threads copy them, element by element."""
+    if sc.ctx.options.target != "cuda" or sc.level != "grid":
+        return False
+    results = {r for r in body.results if isinstance(r, str)}
+    return any(
+        isinstance(stm.exp, Slice | Rearrange | Copy) and stm.pat[0].name in results
+        for stm in body.stms
+    )
 
 
 def offers_parallelism(sc: Scope, nest: Nest, body: Body) -> bool:
