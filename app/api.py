@@ -15,7 +15,7 @@ from flask import Blueprint, Response, current_app, jsonify, request, stream_wit
 
 from app.context import parts
 from app.errors import AppError, status_of
-from app.jobs import OPS
+from app.jobs import OPS, all_fields
 from app.states import freeze
 from app.version import compiler_version
 
@@ -44,7 +44,7 @@ def index() -> Response:
 
 def fields(op: str) -> list[str]:
     """The fields of an operation; optional ones end in `?`."""
-    return ["source", *OPS[op].fields]
+    return list(all_fields(OPS[op]))
 
 
 @blueprint.get("/manifest")

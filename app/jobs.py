@@ -30,6 +30,8 @@ class Op:
     """Whether it executes the user's program: other workers, another deadline."""
     cached: bool = True
     """Whether the same request gets the same answer again."""
+    program: bool = True
+    """Whether it is about a program, the field `source`."""
 
 
 OPS: dict[str, Op] = {
@@ -41,6 +43,28 @@ OPS: dict[str, Op] = {
             "memory",
             "Blocks and arrays; an array's cells, or a kernel's, for given sizes.",
             ("stage", "array?", "kernel?", "values?", "options?"),
+        ),
+        Op(
+            "lifetimes",
+            "Which blocks and arrays are needed where, and how many bytes that is.",
+            ("stage", "values?", "options?"),
+        ),
+        Op(
+            "attempts",
+            "Attempts to build arrays in their places, and what had to be proved.",
+            ("options?",),
+        ),
+        Op(
+            "prove",
+            "Whether two LMADs ever share a cell, under assumptions.",
+            ("assumptions?", "a", "b"),
+            program=False,
+        ),
+        Op(
+            "cells",
+            "The cells of LMADs for values of their names.",
+            ("assumptions?", "lmads", "values?"),
+            program=False,
         ),
         Op("tuning", "The tree of code versions under their thresholds.", ("options?",)),
         Op(
@@ -75,6 +99,10 @@ TYPES: dict[str, tuple[type, ...]] = {
     "stages": (list,),
     "options": (dict,),
     "values": (dict,),
+    "assumptions": (dict,),
+    "a": (str, dict),
+    "b": (str, dict),
+    "lmads": (list,),
     "sizes": (dict,),
     "seed": (int,),
 }
@@ -208,7 +236,7 @@ class Jobs:
     def _fields(self, op: Op, body: Answer) -> Answer:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
         found: Answer = {}
-        for field in ("source", *op.fields):
+        for field in all_fields(op):
             name = field.rstrip("?")
             value = body.get(name)
             if value is None:
@@ -258,6 +286,11 @@ class Jobs:
     def last_run(self, body: Answer) -> Answer | None:
         """The answer that this run request last got, if it is still known."""
         return self._cached(cache_key({"op": "run", **self._fields(OPS["run"], body)}))
+
+
+def all_fields(op: Op) -> tuple[str, ...]:
+    """The fields of an operation, `source` first; optional ones end in `?`."""
+    return (*(("source",) if op.program else ()), *op.fields)
 
 
 def cache_key(request: Answer) -> str:

@@ -67,6 +67,7 @@ class Unknown:
 
     reason: str
     missing: Poly | None
+    facts: Facts | None = None
 
 
 Verdict = Disjoint | Overlap | Unknown
@@ -87,13 +88,13 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     if proof is not None:
         if checker.accepts(proof, problem.offset, problem.dims, known.bounds):
             return Disjoint(problem, known, proof)
-        return Unknown("The proof that was found is not accepted by the checker.", None)
+        return Unknown("The proof that was found is not accepted by the checker.", None, known)
     missing = search.missing
     if missing is not None:
-        return Unknown(f"Could not prove {missing} >= 0.", missing)
+        return Unknown(f"Could not prove {missing} >= 0.", missing, known)
     if not known.points:
-        return Unknown("No values were found that meet the assumptions.", None)
-    return Unknown("No way to tell the two sets apart was found.", None)
+        return Unknown("No values were found that meet the assumptions.", None, known)
+    return Unknown("No way to tell the two sets apart was found.", None, known)
 
 
 def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:

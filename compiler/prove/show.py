@@ -40,6 +40,7 @@ def verdict_json(verdict: Verdict) -> Json:
         "witness": None,
         "reason": "",
         "missing": None,
+        "facts": [],
         "steps": [],
         "text": [],
     }
@@ -61,6 +62,8 @@ def verdict_json(verdict: Verdict) -> Json:
         case unknown:
             answer["reason"] = unknown.reason
             answer["missing"] = None if unknown.missing is None else f"{unknown.missing} >= 0"
+            if unknown.facts is not None:
+                answer["facts"] = [f"{bound} >= 0" for bound in unknown.facts.bounds]
     return answer
 
 
