@@ -30,13 +30,17 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 
+_ZERO = Lit(0, "i64")
+_ONE = Lit(1, "i64")
+
 
 @dataclass(frozen=True, slots=True)
 class Nest:
     """`map (map f)`: what comes in to `f` by element, by row and by column.
 
     `whole`: inner parameters with arrays whose rows the outer map takes; `columns`: inner
-    parameters with arrays that every row reads; `rows`: outer parameters used inside, with arrays.
+    parameters with arrays that every row reads; `rows`: outer parameters used inside, with arrays;
+    `numbers`: inner parameters that number the columns.
     """
 
     width: Poly
@@ -44,10 +48,11 @@ class Nest:
     whole: tuple[tuple[Param, Name], ...]
     columns: tuple[tuple[Param, Name], ...]
     rows: tuple[tuple[Param, Name], ...]
+    numbers: tuple[Param, ...]
 
 
 def nest_of(stm: Stm) -> Nest | None:
-    """A map whose body is one map and nothing else."""
+    """A map whose body is one map, and at most the numbers that it goes over."""
     exp = stm.exp
     inner = _only_map(exp.fn.body) if isinstance(exp, Map) else None
     if inner is None or not isinstance(exp, Map):
@@ -57,22 +62,35 @@ def nest_of(stm: Stm) -> Nest | None:
         return None
     whole: list[tuple[Param, Name]] = []
     columns: list[tuple[Param, Name]] = []
+    numbers: list[Param] = []
+    own = {stm.pat[0].name for stm in exp.fn.body.stms[:-1]}
     for param, array in zip(inner.fn.params, inner.arrays, strict=True):
         if array in outer:
             whole.append((param, outer[array][1]))
+        elif array in own:
+            numbers.append(param)
         else:
             columns.append((param, array))
     used = walk.free(inner.fn)
     rows = tuple(pair for name, pair in outer.items() if name in used)
-    return Nest(exp.width, inner, tuple(whole), tuple(columns), rows)
+    if not own.isdisjoint(used):
+        return None
+    return Nest(exp.width, inner, tuple(whole), tuple(columns), rows, tuple(numbers))
 
 
 def _only_map(body: Body) -> Map | None:
-    """The map that is all of a body, and gives its only result."""
-    if len(body.stms) != 1 or len(body.stms[0].pat) != 1:
+    """The map that is all of a body but for numbers, and gives its only result."""
+    if not body.stms or len(body.stms[-1].pat) != 1:
         return None
-    exp = body.stms[0].exp
-    return exp if isinstance(exp, Map) and body.results == (body.stms[0].pat[0].name,) else None
+    exp, result = body.stms[-1].exp, body.stms[-1].pat[0].name
+    if not isinstance(exp, Map) or body.results != (result,):
+        return None
+    return exp if all(_counts_from_zero(stm) for stm in body.stms[:-1]) else None
+
+
+def _counts_from_zero(stm: Stm) -> bool:
+    exp = stm.exp
+    return isinstance(exp, Iota) and (exp.prim, exp.start, exp.step) == ("i64", _ZERO, _ONE)
 
 
 def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
@@ -81,7 +99,7 @@ def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     assert isinstance(rearrange, Rearrange)
     assert isinstance(kind, Array)
     perm = rearrange.perm
-    if nest is None or perm[:2] != (1, 0) or perm[2:] != tuple(range(2, len(perm))):
+    if nest is None or nest.numbers or perm[:2] != (1, 0) or perm[2:] != tuple(range(2, len(perm))):
         return None
     stms: list[Stm] = []
     outer: list[tuple[Param, Name]] = list(nest.columns)
@@ -127,10 +145,9 @@ def flatten_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
         stms.append(Stm((flat,), Reshape((size, *rest), array), view.prov))
         inputs.append((param, flat.name))
     body = nest.inner.fn.body
-    if read:
+    if read or nest.numbers:
         numbers = Param(ctx.fresh("flat"), Array("i64", (size,)))
-        zero, one = Lit(0, "i64"), Lit(1, "i64")
-        stms.append(Stm((numbers,), Iota(size, zero, one, "i64"), view.prov))
+        stms.append(Stm((numbers,), Iota(size, _ZERO, _ONE, "i64"), view.prov))
         at = Param(ctx.fresh("k"), I64)
         inputs.append((at, numbers.name))
         body = Body((*_reads(nest, at, view), *body.stms), body.results)
@@ -147,7 +164,8 @@ def _reads(nest: Nest, at: Param, view: Stm) -> list[Stm]:
     for op, pairs in (("/", nest.rows), ("%", nest.columns)):
         place = Bin(op, "i64", Var(at.name, "i64"), width)
         stms += [Stm((param,), Index(array, (place,)), view.prov) for param, array in pairs]
-    return stms
+    column = Bin("%", "i64", Var(at.name, "i64"), width)
+    return stms + [Stm((param,), column, view.prov) for param in nest.numbers]
 
 
 def _map(width: Poly, inputs: list[tuple[Param, Name]], body: Body, fn: Lambda) -> Map:
