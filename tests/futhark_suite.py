@@ -73,7 +73,7 @@ def run_case(source: str, case: Case, backend: str, stage: str) -> str:
     except CompileError as error:
         if error.kind == "limitation":
             return f"limitation: {error.message}"
-        if case.error is not None and error.kind == "runtime":
+        if case.error is not None and error.kind in ("runtime", "usage"):
             return ""
         return f"{error.kind}: {error.render(source)}"
     if case.error is not None:
