@@ -10,7 +10,7 @@ they have a root in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -53,6 +53,13 @@ _COMPARE = frozenset(COMPARE_OPS)
 Roots = frozenset[Name]
 
 
+class Kept(NamedTuple):
+    """Arrays that may not be consumed: the first `before` that were bound, and `more`."""
+
+    before: int
+    more: Roots
+
+
 def verify(prog: Prog, stage: str) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage."""
     checker = Checker(stage)
@@ -76,7 +83,9 @@ class Checker:
         self.known = Known()
         self.roots: dict[Name, Roots] = {}
         self.dead: dict[Name, str] = {}
-        self.keep: list[Roots] = []
+        self.order: dict[Name, int] = {}
+        """The arrays in order of binding, and so what was there before a body began."""
+        self.keep: list[Kept] = []
         """Roots that may not be consumed here, per enclosing loop or lambda."""
         self.where: list[Stm] = []
         self.inside: list[str] = []
@@ -111,6 +120,7 @@ class Checker:
         self.types[name] = kind
         if isinstance(kind, Array):
             self.roots[name] = frozenset((name,))
+            self.order[name] = len(self.order)
 
     def bind_params(self, params: Iterable[Param]) -> None:
         """Bring parameters into scope from left to right, checking each one's type."""
@@ -240,7 +250,7 @@ class Checker:
         """Mark an array, and all that may share its memory, as consumed."""
         roots = self.roots.get(name, frozenset((name,)))
         for kept in self.keep:
-            self.must(not roots & kept, f"`{name}` must not be consumed here")
+            self.must(not self.kept(roots, kept), f"`{name}` must not be consumed here")
         for root in roots:
             self.dead[root] = name
 
@@ -258,12 +268,12 @@ class Checker:
         self.bind_params(fun.params)
         self.have_memory((*fun.params, *fun.results))
         fixed = (p.name for p in fun.params if isinstance(p.type, Array) and not p.unique)
-        self.keep = [frozenset(fixed)]
+        self.keep = [Kept(0, frozenset(fixed))]
         self.stms(fun.body.stms)
         self.results(fun.body.results, fun.results, "result")
         for result, param in zip(fun.body.results, fun.results, strict=True):
             if param.unique and isinstance(result, str):
-                shared = self.roots.get(result, frozenset()) & self.keep[0]
+                shared = self.kept(self.roots.get(result, frozenset()), self.keep[0])
                 self.must(not shared, f"the unique result `{result}` aliases a parameter")
         self.leave(list(self.types))
         for param in fun.results:
@@ -322,9 +332,13 @@ class Checker:
                 missing = isinstance(param.type, Array) and param.type.mem is None
                 self.must(not missing, f"the array `{param.name}` has no memory")
 
-    def all_roots(self) -> Roots:
-        """The roots of every array so far."""
-        return frozenset().union(*self.roots.values())
+    def outside(self, more: Iterable[Name] = ()) -> Kept:
+        """What must not be consumed in a body that begins here: all that is bound, and `more`."""
+        return Kept(len(self.order), frozenset(more))
+
+    def kept(self, roots: Roots, kept: Kept) -> bool:
+        """Whether any of the roots must not be consumed."""
+        return any(self.order[root] < kept.before or root in kept.more for root in roots)
 
     def roots_of(self, names: Iterable[Name]) -> Roots:
         """The roots of all of some arrays."""

@@ -284,10 +284,10 @@ def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
     if isinstance(exp.form, ForLoop):
         c.must(exp.form.prim in INTS, f"a loop counts in {exp.form.prim}")
         c.scalar(exp.form.bound, exp.form.prim, "the bound")
-    outside = c.all_roots()
+    before = c.outside().before
     c.bind_params(exp.params)
     c.have_memory(exp.params)
-    fixed = set(outside)
+    fixed: set[Name] = set()
     for param, value in zip(exp.params, exp.init, strict=True):
         if isinstance(param.type, Array) and not param.unique and isinstance(value, str):
             c.roots[param.name] = c.roots_of((value,)) | {param.name}
@@ -299,15 +299,16 @@ def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
     else:
         c.must(c.types.get(exp.form.cond) == BOOL, "the loop's condition is no bool")
         c.must(exp.form.cond in inner, "the loop's condition is none of its parameters")
-    c.keep.append(frozenset(fixed))
-    before = dict(c.dead)
+    kept = c.outside(fixed)._replace(before=before)
+    c.keep.append(kept)
+    dead = dict(c.dead)
     inner += c.stms(exp.body.stms)
     c.results(exp.body.results, exp.params, "an iteration's result")
     for param, result in zip(exp.params, exp.body.results, strict=True):
         if param.unique and isinstance(result, str):
-            shared = c.roots_of((result,)) & fixed
+            shared = c.kept(c.roots_of((result,)), kept)
             c.must(not shared, f"`{result}` becomes the unique `{param.name}` and is not fresh")
-    c.dead = before
+    c.dead = dead
     c.keep.pop()
     c.leave(inner)
     renamed = {param.name: new.name for param, new in zip(exp.params, pat, strict=False)}
@@ -349,7 +350,7 @@ def _fn(c: Checker, fn: Lambda, args: Sequence[Type], what: str) -> None:
     c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
     for kind in fn.returns:
         c.type(kind)
-    outside = c.all_roots()
+    outside = c.outside()
     c.bind_params(fn.params)
     for param, kind in zip(fn.params, args, strict=True):
         c.same(param.type, kind, f"the parameter `{param.name}` of {what}", places=False)
@@ -474,7 +475,7 @@ def _kernel(c: Checker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
     body = exp.body
     for kind in body.returns:
         c.type(kind)
-    outside = c.all_roots()
+    outside = c.outside()
     inner = [index for index, _ in exp.space.dims]
     for index in inner:
         c.bind(index, I64)
