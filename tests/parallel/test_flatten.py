@@ -123,9 +123,9 @@ def test_empty_and_single_rows(n: int) -> None:
 def test_a_failing_check_fails_in_every_version() -> None:
     before = parse(next(c.before for c in CASES if "in-place" in c.title))
     after, _ = flat(before)
-    args = [np.ones((3, 4), np.int64), np.array([0, 4, 1])]
+    args = [np.ones((3, 2), np.int64), np.array([0, 3, 1])]
     for setting in versions(after):
-        with pytest.raises(RuntimeError_, match="bad 4"):
+        with pytest.raises(RuntimeError_, match="bad 3"):
             interp.run(after, "main", args, thresholds=setting)
 
 
