@@ -16,9 +16,14 @@ from compiler.target.c_kernels import BLOCK, HEAVY_BLOCK
 from compiler.target.c_tiles import TileKernels
 from compiler.target.c_types import C_TYPE, c_name
 from compiler.target.imp_nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
-from compiler.target.index import row_major
+from compiler.target.index import product, row_major
 from compiler.target.sequential import accumulate, begin, combine, finish, next_name, sequential
 from compiler.target.traits import Traits, builtin, may_run_twice, traits_of, without_stores
+
+SCAN_BLOCK = 1 << 15
+"""Elements of a scan that stay together: twice through the cache."""
+MANY_SEGMENTS = 64
+"""From this number on segments are shared out whole."""
 
 
 class FoldKernels(TileKernels):
@@ -179,86 +184,108 @@ class FoldKernels(TileKernels):
         self.scalars.names = {k: v for k, v in self.scalars.names.items() if k not in parts}
 
     def scan(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> None:
-        """Blocks' totals, their prefixes, then every block again from its prefix on.
-
-        A point's body runs twice if it is cheap; else the first pass keeps what it computed.
-        """
-        traits = traits_of(kernel.body)
-        block = HEAVY_BLOCK if traits.loops else BLOCK
-        bound = kernel.dims[-1][1]
-        segmented = len(kernel.dims) > 1
-        if segmented:
-            if type(bound) is Lit and int(bound.value) <= block:
-                self.map(self.by_segment(kernel))
-                return
-            self.nested_map(f"if ({self.show(bound)} <= {block}) {{", self.by_segment(kernel))
-            self.open("} else {")
-        count = self.blocks(kernel, folds, name, block)
-        at = self.part_at(kernel, count, f"{name}_block")
-        low, high = self.block_loops(kernel, traits, count, block, name)
-        twice = may_run_twice(kernel.body, traits)
-        if not twice:
-            self.scan_range(kernel, folds, traits, low, high)
-        else:
-            self.fold_range(kernel, folds, traits, low, high, without_stores(kernel.body))
-        self.keep_parts(folds, at)
-        self.close_all(len(kernel.dims))
-        self.prefixes(kernel, folds, count, name)
-        low, high = self.block_loops(kernel, traits, count, block, name)
-        if not twice:
-            self.add_prefix(kernel, folds, low, high, at)
-        else:
-            self.take_prefix(folds, at)
-            self.loop_over(kernel.dims[-1], low, high)
-            self.body(kernel.body, _with_ops(traits, folds), _scan_steps(folds, kernel))
-            self.close()
-        self.close_all(len(kernel.dims))
-        self.drop_blocks(folds)
-        if segmented:
-            self.close()
-
-    def scan_range(
-        self, kernel: Kernel, folds: Sequence[Fold], traits: Traits, low: str, high: str
-    ) -> None:
-        """Scan a range from the neutral element on."""
-        self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
-        self.loop_over(kernel.dims[-1], low, high)
-        self.body(kernel.body, _with_ops(traits, folds), _scan_steps(folds, kernel))
-        self.close()
-
-    def take_prefix(self, folds: Sequence[Fold], at: str) -> None:
-        """Accumulators start as what stands before the block."""
-        for fold in folds:
-            for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
-                self.line(f"{C_TYPE[prim]} {c_name(lhs)} = {c_name(lhs)}_part[{at}];")
-
-    def prefixes(self, kernel: Kernel, folds: Sequence[Fold], count: str, name: str) -> None:
-        """Turn the blocks' totals into what stands before each block."""
-        outer = kernel.dims[:-1]
+        """One segment after another if they are few and long; else each by one thread."""
+        block = HEAVY_BLOCK if traits_of(kernel.body).loops else SCAN_BLOCK
+        *outer, (_, bound) = kernel.dims
+        if not outer:
+            self.scan_blocks(kernel, folds, name, block)
+            return
+        if type(bound) is Lit and int(bound.value) <= block:
+            self.map(self.by_segment(kernel))
+            return
+        segments = self.scalars.within(product([size for _, size in outer]), 8)
+        cond = f"{self.show(bound)} <= {block} || {segments} >= {MANY_SEGMENTS}"
+        self.nested_map(f"if ({cond}) {{", self.by_segment(kernel))
+        self.open("} else {")
         for dim in outer:
             self.loop_over(dim)
-        self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
-        b = f"{name}_block"
-        self.open(f"for (int64_t {b} = 0; {b} < {count}; {b}++) {{")
-        at = self.part_at(kernel, count, b)
+        self.scan_blocks(kernel, folds, name, block)
+        self.close_all(1 + len(outer))
+
+    def scan_blocks(self, kernel: Kernel, folds: tuple[Fold, ...], name: str, block: int) -> None:
+        """Each block's total, in turn what stands before it, then the block again from there.
+
+        Blocks are handed out in order, and the second time they are in the cache. A point's body
+        runs twice if it is cheap; else the first pass keeps what it computed.
+        """
+        traits = traits_of(kernel.body)
+        index, bound = kernel.dims[-1]
+        components = [
+            (c_name(lhs), C_TYPE[prim], self.show(ne))
+            for fold in folds
+            for lhs, prim, ne in zip(fold.op.lhs, fold.op.prims, fold.op.neutral, strict=True)
+        ]
+        for lhs, kind, ne in components:
+            self.line(f"{kind} {lhs}_carry = {ne};")
+        cond = self.condition(replace(kernel, dims=kernel.dims[-1:]), traits)
+        self.line(f"#pragma omp parallel for ordered schedule(static, 1){cond}")
+        low, high, end = f"{c_name(index)}_low", f"{c_name(index)}_high", self.show(bound)
+        self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {block}) {{")
+        self.line(f"const int64_t {high} = {end} - {low} < {block} ? {end} : {low} + {block};")
+        twice = may_run_twice(kernel.body, traits)
+        if twice:
+            self.fold_range(kernel, folds, traits, low, high, without_stores(kernel.body))
+        else:
+            self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+            self.scan_loop(kernel, folds, traits, low, high)
+        for lhs, kind, _ in components:
+            self.line(f"{kind} {lhs}_before;")
+        self.line("#pragma omp ordered")
+        self.open("{")
+        self.hand_over(kernel, folds)
+        self.close()
+        for lhs, _, _ in components:
+            self.line(f"{lhs} = {lhs}_before;")
+        if twice:
+            self.scan_loop(kernel, folds, traits, low, high)
+        else:
+            self.add_prefix(kernel, folds, low, high)
+        self.close()
+
+    def hand_over(self, kernel: Kernel, folds: Sequence[Fold]) -> None:
+        """Take what stands before the block, and leave what stands before the next one."""
         for fold in folds:
             inputs: list[SE] = []
             for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
-                total = f"{c_name(lhs)}_total"
-                self.line(f"const {C_TYPE[prim]} {total} = {c_name(lhs)}_part[{at}];")
-                self.line(f"{c_name(lhs)}_part[{at}] = {c_name(lhs)};")
-                self.scalars.names = {**self.scalars.names, total: total}
-                inputs.append(Var(total, prim))
+                name = c_name(lhs)
+                self.line(f"const {C_TYPE[prim]} {name}_total = {name};")
+                self.line(f"{name} = {name}_before = {name}_carry;")
+                self.scalars.names = {**self.scalars.names, f"{name}_total": f"{name}_total"}
+                inputs.append(Var(f"{name}_total", prim))
             steps = combine(fold.op, inputs, kernel.prov)
             self.body(steps, traits_of(steps))
-        self.close_all(1 + len(outer))
+            for name in map(c_name, fold.op.lhs):
+                self.line(f"{name}_carry = {name};")
 
-    def add_prefix(
-        self, kernel: Kernel, folds: Sequence[Fold], low: str, high: str, at: str
+    def scan_loop(
+        self, kernel: Kernel, folds: Sequence[Fold], traits: Traits, low: str, high: str
     ) -> None:
+        """Scan a range from where the accumulators stand, in vectors where the operator allows."""
+        whole = _with_ops(traits, folds)
+        kinds = [builtin(fold.op) for fold in folds]
+        names = [c_name(fold.op.lhs[0]) for fold in folds]
+        if not whole.straight or not all(kind in _LANE_SCANS for kind in kinds):
+            self.loop_over(kernel.dims[-1], low, high)
+            self.body(kernel.body, whole, _scan_steps(folds, kernel))
+            self.close()
+            return
+        shares = " ".join(
+            f"reduction(inscan, {kind}:{name})" for kind, name in zip(kinds, names, strict=True)
+        )
+        self.line(f"#pragma omp simd {shares}")
+        self.loop_over(kernel.dims[-1], low, high)
+        self.open("{")
+        self.body(kernel.body, whole, [s for f in folds for s in accumulate(f, kernel.prov)])
+        self.close()
+        self.line(f"#pragma omp scan inclusive({', '.join(names)})")
+        self.open("{")
+        self.in_thread(tuple(s for fold in folds for s in finish(fold, kernel.prov)))
+        self.close()
+        self.close()
+
+    def add_prefix(self, kernel: Kernel, folds: Sequence[Fold], low: str, high: str) -> None:
         """Put what stands before the block in front of each of its prefixes."""
         self.loop_over(kernel.dims[-1], low, high)
-        self.take_prefix(folds, at)
         for fold in folds:
             loads: list[Stm] = []
             inputs: list[SE] = []
@@ -267,9 +294,13 @@ class FoldKernels(TileKernels):
                 own = next_name(lhs).replace("_next", "_own", 1)
                 loads.append(Load(own, prim, into.block, into.at, kernel.prov))
                 inputs.append(Var(own, prim))
+                self.line(f"{c_name(lhs)} = {c_name(lhs)}_before;")
             steps = (*loads, *combine(fold.op, inputs, kernel.prov), *finish(fold, kernel.prov))
             self.body(steps, traits_of(steps))
         self.close()
+
+
+_LANE_SCANS = frozenset(("+", "*", "min", "max"))
 
 
 def _scan_steps(folds: Sequence[Fold], kernel: Kernel) -> list[Stm]:

@@ -1,7 +1,7 @@
 """Small functions that C lacks, by name and type; a program holds those that it uses.
 
 They agree bit for bit on integers with `compiler/ir/scalar.py`: division rounds towards minus
-infinity, shifts by the width or more give 0 or the sign, conversions of floats saturate.
+infinity, shifts by the width or more give 0 or the sign, conversions of finite floats saturate.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
 
 
 def _saturate(src: Prim, dst: Prim) -> str:
-    """Float to int: towards zero, NaN is 0, and the nearest bound for what does not fit."""
+    """Float to int: towards zero; NaN and infinities are 0, else the nearest bound is taken."""
     low, high = int_range(dst)
     t, d = C_TYPE[src], C_TYPE[dst]
     wide = "double" if src == "f64" else "float"
@@ -43,7 +43,7 @@ def _saturate(src: Prim, dst: Prim) -> str:
     limit = f"{float(high + 1)!r}" + ("f" if wide == "float" else "")
     least = f"{float(low)!r}" + ("f" if wide == "float" else "")
     return (
-        f"{d} to_{dst}_from_{src}({t} x) {{ return x != x ? 0 : ({wide})x >= {limit} ? {top}"
+        f"{d} to_{dst}_from_{src}({t} x) {{ return x - x != 0 ? 0 : ({wide})x >= {limit} ? {top}"
         f" : ({wide})x <= {least} ? {bottom} : ({d})x; }}"
     )
 
