@@ -23,7 +23,10 @@ def known() -> Facts:
     """0 <= i < n, 0 <= j < m, as inside two nested loops."""
     facts = Facts({})
     for size in SIZES:
+        facts.small(size)
         facts.bound(size, Poly.const(1), None, 0)
+    for index in ("i", "j"):
+        facts.small(index)
     facts.bound("i", Poly.const(0), Poly.var("n") - 1, 0)
     facts.bound("j", Poly.const(0), Poly.var("m") - 1, 0)
     return facts
@@ -81,3 +84,12 @@ def test_a_quotient_is_bounded_by_what_was_divided() -> None:
     assert facts.non_negative(Poly.var("n") - last - 1)
     assert facts.non_negative(Poly.const(2) * Poly.var("h") - Poly.var("n"))
     assert not facts.non_negative(Poly.var("n") - Poly.const(2) * Poly.var("h"))
+
+
+def test_a_number_without_a_limit_may_wrap_around() -> None:
+    facts = known()
+    k, one = Var("k", "i64"), Lit(1, "i64")
+    facts.bound("k", Poly.const(0), None, 0)
+    assert facts.decide(">", Bin("+", "i64", k, one), k) is None
+    facts.bound("k", None, Poly.var("n"), 0)
+    assert facts.decide(">", Bin("+", "i64", k, one), k) is True

@@ -23,6 +23,8 @@ from compiler.ir.nodes import (
     Loop,
     Operand,
     Replicate,
+    Reshape,
+    Scratch,
     Slice,
     Stm,
     Update,
@@ -33,7 +35,7 @@ from compiler.optimise.simplify.arith import is_total
 
 _SCALARS = frozenset(SE_NODES)
 _STEP = 1.0 / 1024
-_CAN_FAIL = frozenset((Index, Slice, Iota, Replicate, Update, Call, Assert))
+_CAN_FAIL = frozenset((Index, Slice, Reshape, Iota, Replicate, Scratch, Update, Call, Assert))
 
 
 class Node:

@@ -6,7 +6,8 @@ carries the depth of the scope that established it, so that a statement about to
 can be judged by what holds there. Scopes undo their facts when they end.
 
 A proof is over the integers, while programs wrap around at 2**64. It is therefore used only where
-every name in it is bounded by sizes, and those are far below 2**63.
+every name in it is small: the size of an array, an index of something that runs that often, or
+bounded by such. Those are far below 2**63, and so are their sums and products in index arithmetic.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ class Bounds:
 class Facts:
     """Bounds by name, and conditions by expression, with an undo log per scope."""
 
-    __slots__ = ("_cases", "_equal", "_log", "bounds", "order", "truths")
+    __slots__ = ("_cases", "_equal", "_log", "_small", "bounds", "order", "truths")
 
     def __init__(self, equal: Mapping[Name, Poly]) -> None:
         """`equal`: names that are polynomials of others; may grow later."""
         self._equal = equal
+        self._small: set[Name] = set()
         self._cases: dict[Name, tuple[str, Poly, Poly]] = {}
         self.bounds: dict[Name, tuple[Bounds, ...]] = {}
         self.truths: dict[SE, tuple[bool, int]] = {}
@@ -71,6 +73,10 @@ class Facts:
         self._log[-1].append((name, before))
         self.bounds[name] = (*before, Bounds(low, high, depth))
         self.order.setdefault(name, len(self.order))
+
+    def small(self, name: Name) -> None:
+        """Learn that a name is a size or an index, and so far below 2**63."""
+        self._small.add(name)
 
     def learn(self, cond: SE, truth: bool, depth: int) -> None:
         """Learn that a condition is true, or false."""
@@ -106,7 +112,7 @@ class Facts:
     def _quotient(self, name: Name, op: str, number: SE, by: int, depth: int) -> None:
         """Learn `by * name <= number < by * (name + 1)`."""
         found = self.poly(number)
-        if found is None or not self.is_bounded(found, depth):
+        if found is None or not self.is_small(found, depth):
             return
         natural = self.non_negative(found, depth)
         if op == "/" or natural:
@@ -149,17 +155,20 @@ class Facts:
 
     # --- proofs ------------------------------------------------------------------------------
 
-    def is_bounded(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether every name in it has a lower bound, so that it cannot wrap around."""
-        return all(self._has_low(name, limit) for name in poly.names())
+    def is_small(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
+        """Whether every name in it is far from wrapping: a size, an index, or between such."""
+        return all(name in self._small or self._is_between(name, limit) for name in poly.names())
 
-    def _has_low(self, name: Name, limit: int) -> bool:
-        if any(b.low is not None and b.depth <= limit for b in self.bounds.get(name, ())):
-            return True
+    def _is_between(self, name: Name, limit: int) -> bool:
         cases = self._cases.get(name)
-        if cases is None:
-            return False
-        return self.is_bounded(cases[1], limit) and self.is_bounded(cases[2], limit)
+        if cases is not None:
+            return self.is_small(cases[1], limit) and self.is_small(cases[2], limit)
+        ends = [b for b in self.bounds.get(name, ()) if b.depth <= limit]
+        low = any(b.low is not None and self._names_are_small(b.low) for b in ends)
+        return low and any(b.high is not None and self._names_are_small(b.high) for b in ends)
+
+    def _names_are_small(self, poly: Poly) -> bool:
+        return all(name in self._small for name in poly.names())
 
     def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = 16) -> bool:
         """Whether `poly >= 0` follows from the facts established at depth `limit` or above.
@@ -245,7 +254,7 @@ class Facts:
             return op in ("==", "<=", ">=")
         if op in ("==", "!=") and (left - right).constant is not None:
             return op == "!="
-        if not (self.is_bounded(left, limit) and self.is_bounded(right, limit)):
+        if not (self.is_small(left, limit) and self.is_small(right, limit)):
             return None
         if op in (">", ">="):
             left, right, op = right, left, "<" if op == ">" else "<="

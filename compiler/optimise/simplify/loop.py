@@ -114,6 +114,7 @@ def index_facts(s: State, form: ForLoop) -> None:
         return
     bound = poly_of(form.bound)
     if bound is None:
+        s.facts.small(form.index)
         s.facts.bound(form.index, Poly.const(0), None, 0)
     else:
         s.bind_index(form.index, Poly.const(0), bound)

@@ -80,10 +80,10 @@ def _i64(s: State, se: Bin) -> SE:
 def division(s: State, se: Bin) -> SE | None:
     """`(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
     number, by = s.facts.poly(se.lhs), s.facts.poly(se.rhs)
-    if number is None or by is None or not s.facts.is_bounded(number):
+    if number is None or by is None or not s.facts.is_small(number):
         return None
     quotient, rest = split(number, by)
-    if quotient.terms and not (s.facts.is_bounded(by) and s.facts.non_negative(quotient)):
+    if quotient.terms and not (s.facts.is_small(by) and s.facts.non_negative(quotient)):
         return None
     if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
         return None

@@ -224,6 +224,8 @@ def _learn_range(s: State, name: Name, iota: Iota, width: Poly) -> None:
     start, step = poly_of(iota.start), poly_of(iota.step)
     if start is None or step is None or step.constant is None or step.constant < 0:
         return
+    if s.facts.is_small(start):
+        s.facts.small(name)
     s.facts.bound(name, start, start + step * (width - 1), 0)
 
 

@@ -181,6 +181,7 @@ class State:
     def bind_index(self, name: Name, low: Poly, extent: Poly) -> None:
         """Bring an index into scope, `low <= name < low + extent`: true wherever it is in scope."""
         self.bits[name] = 1 << self.depth
+        self.facts.small(name)
         self.facts.bound(name, low, low + extent - 1, 0)
         self.at_least_one(extent)
 
@@ -188,6 +189,7 @@ class State:
         """Inside the body of something that runs `extent` times it runs at least once."""
         name = extent.as_name
         if name is not None:
+            self.facts.small(name)
             self.facts.bound(name, Poly.const(1), None, self.depth)
 
     def sizes_known(self, type_: Array, depth: int) -> None:
@@ -195,6 +197,7 @@ class State:
         for size in type_.shape:
             name = size.as_name
             if name is not None:
+                self.facts.small(name)
                 self.facts.bound(name, Poly.const(0), None, depth)
 
     def param(self, param: Param) -> Param:
