@@ -130,7 +130,10 @@ class Un:
 
 @dataclass(frozen=True, slots=True)
 class Conv:
-    """Conversion between primitive types (float to int rounds towards zero and saturates)."""
+    """Conversion between primitive types.
+
+    A float becomes an integer by rounding towards zero and saturates; NaN and infinities give 0.
+    """
 
     src: Prim
     dst: Prim

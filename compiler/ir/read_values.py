@@ -187,6 +187,8 @@ class Reader:
         low, high = int_range(prim)
         if prim[0] == "u" and -high <= value < 0:
             value += high + 1
+        if prim[0] == "i" and high < value <= 2 * high + 1:
+            value -= 2 * high + 2  # the bits of a negative number, as `0xffi8` is written
         if not low <= value <= high:
             self.fail(f"`{found[0]}` is out of the range of {prim}, {low} to {high}.", start)
         self.at = found.end()

@@ -123,7 +123,7 @@ _UNARY: dict[str, Callable[[Val], Val]] = {"neg": np.negative, "abs": np.abs, "s
 
 
 def convert(src: Prim, dst: Prim, a: Val) -> Val:
-    """A conversion; floats become integers by rounding towards zero, saturating, NaN becoming 0."""
+    """A conversion, with the meaning that `nodes.Conv` gives it."""
     if dst == "bool":
         return np.not_equal(a, DTYPE[src].type(0))
     if src[0] == "f" and dst[0] in "iu":
@@ -140,7 +140,7 @@ def _float_to_int(a: Val, dst: Prim) -> Val:
         inside = (wide >= float(low)) & (wide < float(high + 1))
     safe = np.where(inside, wide, 0.0).astype(DTYPE[dst])
     result = np.where(inside, safe, np.where(wide < 0, DTYPE[dst].type(low), DTYPE[dst].type(high)))
-    return np.where(np.isnan(wide), DTYPE[dst].type(0), result)[()]
+    return np.where(np.isfinite(wide), result, DTYPE[dst].type(0))[()]
 
 
 # --- functions -------------------------------------------------------------------------------

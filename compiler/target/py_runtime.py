@@ -101,8 +101,8 @@ def ipow(a: int, b: int, bits: int) -> int:
 
 
 def to_int(value: float, prim: Prim) -> int:
-    """Towards zero; the nearest bound for what does not fit, 0 for NaN."""
-    if value != value:
+    """Towards zero; the nearest bound for what does not fit, 0 for NaN and infinities."""
+    if not math.isfinite(value):
         return 0
     low, high = int_range(prim)
     return low if value <= low else high if value >= high else int(value)
