@@ -23,6 +23,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.prove.disjoint import Verdict, disjoint
 from compiler.prove.facts import Facts
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.terms import ZERO, Terms
@@ -41,6 +42,7 @@ class Assumptions:
         self.terms = terms
         self._outer: dict[Scope, list[Poly]] = {}
         self._facts: dict[tuple[Poly, ...], Facts] = {}
+        self._verdicts: dict[tuple[Lmad[Poly], Lmad[Poly], tuple[Poly, ...]], Verdict] = {}
         self._ranges: dict[Scope, tuple[Range, ...]] = {}
 
     def at(self, scope: Scope, before: int | None = None) -> list[Poly]:
@@ -143,6 +145,15 @@ class Assumptions:
         if found is None:
             found = Facts.of(key, names=wanted)
             self._facts[(*key, *(Poly.var(name) for name in sorted(wanted)))] = found
+        return found
+
+    def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: list[Poly]) -> Verdict:
+        """Whether two sets of cells meet; equal questions are asked once."""
+        facts = self.facts(known, (write, use))
+        key = (write, use, facts.bounds)
+        found = self._verdicts.get(key)
+        if found is None:
+            found = self._verdicts[key] = disjoint(write, use, facts)
         return found
 
 

@@ -8,27 +8,35 @@ put into an array that is put into a third one ends up in the third.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
+    I64,
+    SE,
     Alloc,
     Array,
     ArrayLit,
     Concat,
     Copy,
     DimFix,
+    DimIndex,
+    DimSlice,
     Function,
     If,
     Loop,
     MemBind,
     Operand,
+    Param,
     SegMap,
+    Stm,
     Update,
+    Var,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import Attempt, Rule
@@ -112,12 +120,14 @@ class Shortcut:
                 name = item.stm.pat[0].name
                 whole = place[name]
                 point = Point("update", item.scope, item.at, value, name, item)
-                try:
-                    lmad = sliced(self.terms, whole.lmad, dims, f"`{base_of(name)}`")
-                except Failed as failed:
-                    self._settle(self._attempt(point, None), failed)
+                if place[value].block == whole.block:
                     return
-                self._try(point, MemBind(whole.block, lmad))
+                old = item.stm
+                named = tuple(self._named(dim, item) for dim in dims)
+                lmad = sliced(self.terms, whole.lmad, named, f"`{base_of(name)}`")
+                item.stm = Stm(old.pat, replace(exp, dims=named), old.prov)
+                if not self._try(point, MemBind(whole.block, lmad)):
+                    item.stm = old
             case Copy(array):
                 name = item.stm.pat[0].name
                 self._try(Point("copy", item.scope, item.at, array, name, item), place[name])
@@ -126,6 +136,22 @@ class Shortcut:
                 for source, target in reversed(list(self._parts(place[name], exp))):
                     point = Point("concat", item.scope, item.at, source, name, item)
                     self._try(point, target)
+
+    def _named(self, dim: DimIndex, item: Item) -> DimIndex:
+        """An index with names for what is no polynomial; they are bound if the attempt succeeds."""
+        if isinstance(dim, DimFix):
+            return DimFix(self._name(dim.at, item))
+        return DimSlice(self._name(dim.start, item), dim.count, self._name(dim.stride, item))
+
+    def _name(self, se: SE, item: Item) -> SE:
+        if poly_of(se) is not None:
+            return se
+        found = self.terms.named.get(se)
+        at = None if found is None else self.tree.position(found, item.scope)
+        if found is None or at is None or at >= item.at:
+            found = self.ctx.fresh("at")
+            self.terms.define(self.tree.pending(Param(found, I64), se, item))
+        return Var(found, "i64")
 
     def _parts(self, whole: MemBind, exp: Concat | ArrayLit) -> Iterator[tuple[Name, MemBind]]:
         start = Poly.const(0)
@@ -148,15 +174,16 @@ class Shortcut:
         self.attempts.append(attempt)
         return attempt
 
-    def _try(self, point: Point, target: MemBind) -> None:
+    def _try(self, point: Point, target: MemBind) -> bool:
+        """Whether the array is now built there."""
         rule = f"shortcircuit/{point.rule}"
         disabled = self.ctx.options.disabled
         if rule in disabled or "shortcircuit" in disabled:
-            return
+            return False
         mine = self.tree.place[point.source]
         normal = self.terms.normal_lmad
         if mine.block == target.block and normal(mine.lmad).same_cells(normal(target.lmad)):
-            return
+            return False
         attempt = self._attempt(point, target)
         plan = Plan(self.tree, self.terms)
         safety: Safety | None = None
@@ -170,20 +197,22 @@ class Shortcut:
                 self.aliases,
                 plan.new,
                 target.block,
+                self.terms.normal_lmad(self.tree.place[point.destination].lmad),
             )
             safety.segment(point.scope, creation.at, point.end)
-            safety.others(point.scope, target.lmad, point.source)
+            rows = point.rule == "kernel-result"
+            safety.others(point.scope, target.lmad, point.source, rows)
         except Failed as failed:
             if safety is not None:
                 attempt.obligations = safety.obligations
             self._settle(attempt, failed)
-            return
+            return False
         attempt.obligations = safety.obligations
         attempt.creation = _created(creation, plan)
         attempt.projected = plan.new.get(attempt.creation)
         attempt.moved = dict(plan.new)
         attempt.lifted = [p.name for item in plan.lifted for p in item.stm.pat]
-        self._commit(point, plan, creation, attempt)
+        return self._commit(point, plan, creation, attempt)
 
     def _settle(self, attempt: Attempt, failed: Failed) -> None:
         attempt.condition, attempt.because = failed.condition, failed.because
@@ -193,7 +222,7 @@ class Shortcut:
         missed = Missed(because, failed.hint, (("copied", attempt.copied),))
         self.ctx.settle(f"shortcircuit/{attempt.rule}", attempt.prov, missed)
 
-    def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> None:
+    def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> bool:
         saved = [
             size_text(item.stm.exp.prim, item.stm.exp.count)
             for item in plan.allocations
@@ -206,7 +235,7 @@ class Shortcut:
         rule = f"shortcircuit/{point.rule}"
         if self.ctx.settle(rule, attempt.prov, Applied(plan, because, numbers)) is None:
             attempt.because = "There is no fuel left."
-            return
+            return False
         attempt.done, attempt.because = True, because
         tree = self.tree
         for name, mem in plan.new.items():
@@ -224,6 +253,7 @@ class Shortcut:
             scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
             scope.renumber()
         self._aliases.clear()
+        return True
 
     # --- condition 4 ---
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from compiler.base.names import Name, base_of
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
+    SE,
     SE_NODES,
     Alloc,
     Array,
@@ -43,6 +44,7 @@ from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
 _STEPS = 400
+_DIVIDING = ("/", "%", "//", "%%", "**")
 
 
 class Plan:
@@ -325,7 +327,7 @@ class Plan:
                 raise Failed(4, f"`{base_of(name)}` is not in scope where the source is created.")
             if at < before.at:
                 continue
-            item = scope.items[at]
+            item = self.tree.binder[name]
             if item.serial in needed:
                 continue
             if item is before or not _liftable(item):
@@ -336,13 +338,27 @@ class Plan:
                 )
             needed[item.serial] = item
             wanted += item.names
-        self.lift(needed.values())
+            wanted += self._divisors(item, scope, before, end)
+        self.lift(list(needed.values()))
 
-    def lift(self, items: Sequence[Item] | object) -> None:
+    def lift(self, items: Sequence[Item]) -> None:
         """Move statements in front of the creation."""
-        assert hasattr(items, "__iter__")
         found = {item.serial: item for item in (*self.lifted, *items)}
         self.lifted = [found[key] for key in sorted(found)]
+
+    def _divisors(self, item: Item, scope: Scope, before: Item, end: int) -> list[Name]:
+        """Lift checks that what a statement divides by is not zero; the names that they need."""
+        names: list[Name] = []
+        if isinstance(item.stm.exp, Alloc):
+            return names
+        for divisor in _divisors(item.stm.exp):
+            check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
+            if check is None:
+                raise Failed(4, "The place is computed by a division that is not checked before.")
+            if check.at > before.at:
+                self.lift([check])
+                names += check.names
+        return names
 
 
 def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], what: str) -> Lmad[Poly]:
@@ -400,18 +416,31 @@ def _liftable(item: Item) -> bool:
     exp = item.stm.exp
     if isinstance(exp, Alloc):
         return True
-    return isinstance(exp, SE_NODES) and _total(exp)
+    return isinstance(exp, SE_NODES)
 
 
-def _total(se: object) -> bool:
-    if (
-        isinstance(se, Bin)
-        and se.op in ("/", "%", "//", "%%", "**")
-        and se.at[0] in "iu"
-        and not (isinstance(se.rhs, Lit) and se.rhs.value > 0)
-    ):
-        return False
-    return all(map(_total, se_parts(se)))  # type: ignore[arg-type]
+def _divisors(se: object) -> list[SE]:
+    """What an expression divides by, other than positive literals."""
+    found: list[SE] = []
+    if isinstance(se, Bin) and se.op in _DIVIDING and se.at[0] in "iu":
+        found += [] if isinstance(se.rhs, Lit) and se.rhs.value > 0 else [se.rhs]
+    for part in se_parts(se):  # type: ignore[arg-type]
+        found += _divisors(part)
+    return found
+
+
+def _denies_zero(item: Item, divisor: SE) -> bool:
+    """Whether a statement checks that something is not zero."""
+    return isinstance(item.stm.exp, Assert) and _says_not_zero(item.stm.exp.cond, divisor)
+
+
+def _says_not_zero(cond: SE, divisor: SE) -> bool:
+    match cond:
+        case Bin("&&", _, a, b):
+            return _says_not_zero(a, divisor) or _says_not_zero(b, divisor)
+        case Bin("!=", _, a, Lit(0, _)):
+            return a == divisor
+    return False
 
 
 def checks(items: Sequence[Item], names: set[Name]) -> list[Item]:

@@ -40,7 +40,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Disjoint, Overlap, Verdict, disjoint
+from compiler.prove.disjoint import Disjoint, Overlap, Verdict
 from compiler.storage.short_circuit.access import Access, Range, expanded, unique, with_lmad
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
@@ -81,7 +81,10 @@ class Safety:
         aliases: Callable[[Name], frozenset[Name]],
         new: dict[Name, MemBind],
         block: Name,
+        whole: Lmad[Poly] | None = None,
     ) -> None:
+        """`whole` is an index function that the source's place is certainly a part of."""
+        self.whole = whole
         self.tree = tree
         self.terms = terms
         self.assumptions = assumptions
@@ -372,10 +375,11 @@ class Safety:
         if lmad is not None:
             self._write(out, name, lmad)
 
-    def others(self, scope: Scope, own: Lmad[Poly], name: Name) -> None:
+    def others(self, scope: Scope, own: Lmad[Poly], name: Name, rows: bool) -> None:
         """No other point of the kernels around a point touches its cells, which are `own`.
 
-        `scope` is the body that the array is built in; `name` is the array.
+        `scope` is the body that the array is built in; `name` is the array. `rows`: the place is
+        the point's row of a result of the kernel that the body is of.
         """
         bound = self.tree.scope_of.get(self.block)
         access = Access(name, self.terms.normal_lmad(own), True)
@@ -383,7 +387,13 @@ class Safety:
             item = scope.parent
             over = self.assumptions.ranges(scope)
             if scope.kind == "kernel":
-                uses = self._touched(scope, item)
+                uses = [u for u in self._touched(scope, item) if u.lmad != access.lmad]
+                if not uses and rows:
+                    # Different rows of one array have no cell in common.
+                    access = self._leave(access, scope, over)
+                    scope, rows = item.scope, False
+                    continue
+                rows = False
                 where = f"at different points of `{_label(item.stm)}`"
                 if isinstance(item.stm.exp, SegMap):
                     uses.append(access)
@@ -512,6 +522,12 @@ class Safety:
                         f"Which elements of `{base_of(unknown.array)}` are used {where} depends on "
                         "values that are computed there.",
                     )
+                if use.lmad == self.whole:
+                    raise Failed(
+                        5,
+                        f"All of the destination is {'written' if use.writes else 'read'} {where}, "
+                        f"as `{base_of(use.array)}`.",
+                    )
                 verdict = self._verdict(write.lmad, use.lmad, known)
                 self._record(write.lmad, use.lmad, where, verdict)
                 if not isinstance(verdict, Disjoint):
@@ -521,7 +537,7 @@ class Safety:
         self.pairs += 1
         if self.pairs > _PAIRS:
             raise Failed(5, "There are too many accesses to compare.")
-        return disjoint(write, use, self.assumptions.facts(known, (write, use)))
+        return self.assumptions.disjoint(write, use, known)
 
     def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
         self.obligations.append(Obligation(write, use, where, verdict))

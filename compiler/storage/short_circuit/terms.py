@@ -15,7 +15,8 @@ from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimFix, DimIndex, Lit, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_se
-from compiler.storage.short_circuit.tree import Scope, Tree
+from compiler.ir.walk import se_uses
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
 ONE = Poly.const(1)
 ZERO = Poly.const(0)
@@ -49,10 +50,16 @@ class Terms:
         for item in scope.items:
             exp = item.stm.exp
             if isinstance(exp, SE_NODES):
-                self.defs[item.stm.pat[0].name] = exp
-                self.named.setdefault(exp, item.stm.pat[0].name)
+                self.define(item)
             for child in item.children:
                 self._define(child)
+
+    def define(self, item: Item) -> None:
+        """Take note of a scalar's definition."""
+        exp = item.stm.exp
+        assert isinstance(exp, SE_NODES)
+        self.defs[item.stm.pat[0].name] = exp
+        self.named.setdefault(exp, item.stm.pat[0].name)
 
     # --- polynomials ---
 
@@ -134,7 +141,7 @@ class Terms:
         name = show_se(se)
         if name not in self.atoms:
             names: set[Name] = set()
-            _names(se, names)
+            se_uses(se, names.add)
             args = ()
             op = "?"
             if isinstance(se, Conv) and isinstance(inside, Var):
@@ -189,9 +196,3 @@ class Terms:
                 case "/" if (b.constant or 0) > 0:
                     found += [a - b * x, b * x + b - 1 - a]
         return found
-
-
-def _names(se: SE, found: set[Name]) -> None:
-    from compiler.ir.walk import se_uses
-
-    se_uses(se, found.add)

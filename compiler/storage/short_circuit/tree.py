@@ -16,6 +16,7 @@ from compiler.ir.nodes import (
     Alloc,
     Array,
     Body,
+    Exp,
     ForLoop,
     Function,
     If,
@@ -67,6 +68,8 @@ class Item:
     at: int
     names: frozenset[Name]
     """What the statement uses and does not bind."""
+    last: int = 0
+    """The serial of its last statement inside, or its own."""
     arrays: frozenset[Name] = frozenset()
     """The arrays that it uses or binds, also inside."""
     children: list[Scope] = field(default_factory=list)
@@ -100,9 +103,11 @@ class Tree:
         self._fill(self.root, fun.body.stms, fun.body.results)
 
     def serial(self, name: Name) -> int:
-        """The place in the text of a name's binder; parameters of the function come first."""
+        """When a name comes to be: what a statement binds does after all that is inside of it."""
         item = self.binder.get(name)
-        return -1 if item is None else item.serial
+        if item is None:
+            return -1
+        return item.last if self.scope_of[name] is item.scope else item.serial
 
     def array(self, name: Name) -> Array:
         """An array's type as it was; its place may have changed since."""
@@ -122,6 +127,15 @@ class Tree:
                 return -1
         return None
 
+    def pending(self, param: Param, exp: Exp, before: Item) -> Item:
+        """A statement that is in no body yet, but counts as right in front of another one."""
+        stm = Stm((param,), exp, before.stm.prov)
+        item = Item(stm, before.scope, self._serial, before.at, frozenset(free(stm)))
+        self._serial += 1
+        self.binder[param.name] = item
+        self._bind(param, before.scope)
+        return item
+
     # --- building ---
 
     def _bind(self, param: Param, scope: Scope) -> None:
@@ -140,6 +154,7 @@ class Tree:
                 self.users.setdefault(name, []).append(item)
             if type(stm.exp) in NESTED:
                 self._nested(item)
+            item.last = self._serial - 1
             for param in stm.pat:
                 self.binder[param.name] = item
                 self._bind(param, scope)
