@@ -24,6 +24,7 @@ setup: .venv/.installed static/dist/.built
 .venv/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	command -v cc >/dev/null || $(BIN)/python -m pip install --quiet ziglang
 	touch $@
 
 static/dist/.built: $(PAGE) | .venv/.installed
