@@ -1,9 +1,11 @@
 """The type checker: from the syntax tree to the typed program.
 
-`infer` walks an expression, makes unknowns (`metas.py`) and unifies (`unify.py`, `sizes.py`); each
-kind of expression has its function, listed in `expressions.py`. A definition is generalised at its
-end (`functions.py`), freed of unknowns (`zonk.py`), and then its uniqueness is checked
-(`consume.py`). The prelude is checked once and cached (`prelude.py`).
+`program.py` goes through the declarations; modules are tables of names (`modules.py`). `infer`
+walks an expression, makes unknowns (`metas.py`) and unifies (`unify.py`, `sizes.py`); each kind of
+expression has its function, listed in `expressions.py`. A definition is generalised at its end
+(`functions.py`) and freed of unknowns (`zonk.py`); then two walks in the order of evaluation check
+that sizes are known before they are used (`causality.py`) and that nothing is used after it was
+consumed (`consume.py`). The prelude is checked once and cached (`prelude.py`).
 """
 
 from __future__ import annotations

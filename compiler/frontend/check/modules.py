@@ -204,6 +204,7 @@ def _spec(a: _Ascription, spec: ast.Spec) -> None:
             found = a.module.types.get(name)
             if found is None:
                 raise _missing(a, f"type `{name}`", spec.span)
+            _same_parameters(a, name, len(spec.params), len(found.params), spec.span)
             a.seen.types[name] = found
             st.scope.bind_type(name, found)
             if spec.type is not None and not spec.params:
@@ -226,6 +227,14 @@ def _spec(a: _Ascription, spec: ast.Spec) -> None:
             _match(a, type_)
 
 
+def _same_parameters(a: _Ascription, name: str, want: int, got: int, span: Span) -> None:
+    if want != got:
+        raise TypeError_(
+            f"The type `{name}` has {got} parameter(s), but {want} in the module type.",
+            a.span or span,
+        )
+
+
 def _missing(a: _Ascription, what: str, span: Span) -> TypeError_:
     return TypeError_(f"The module has no {what}, which its module type asks for.", a.span or span)
 
@@ -243,7 +252,8 @@ def _same_type(
     found = module.types.get(name[-1]) if module is not None else None
     if found is None:
         raise _missing(a, f"type `{'.'.join(name)}`", type_.span)
-    if params or found.params:
+    _same_parameters(a, ".".join(name), len(params), len(found.params), type_.span)
+    if params:
         return
     wanted = resolve_type(a.st, type_, a.st.size_meta).type
     if not _equal(a.st, wanted, opened(a.st, found, type_.span)):

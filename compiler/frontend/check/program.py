@@ -118,6 +118,8 @@ def _poison(st: State, dec: ast.Dec) -> None:
         dec = dec.dec
     if isinstance(dec, ast.ValDec):
         st.scope.bind(dec.name, Poison(dec.span))
+    elif isinstance(dec, ast.TypeDec):
+        st.wrong_types.add(dec.name)
     elif isinstance(dec, ast.ModDec):
         st.scope.bind_module(dec.name, Module(wrong=True))
 

@@ -58,6 +58,8 @@ class State:
     """The type parameters in scope that may stand for functions."""
     own_types: set[str] = field(default_factory=set)
     """The type names that the program itself has defined so far."""
+    wrong_types: set[str] = field(default_factory=set)
+    """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
     returns: dict[Name, frozenset[Name]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from compiler.frontend import ast
 from compiler.frontend.check.metas import ANY_SIZE, I64, PRIM_T, names_in_type, resolve, subst
 from compiler.frontend.check.scope import Abbreviation, TypeParamInfo, did_you_mean
 from compiler.frontend.check.size_exps import key_of, symbolic
-from compiler.frontend.check.state import State
+from compiler.frontend.check.state import Silent, State
 from compiler.frontend.types import (
     Array,
     Arrow,
@@ -201,10 +201,14 @@ def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
         if found is None:
             if name[0] in PRIM_T:
                 return _PRIMS[name[0]]
+            if name[0] in st.wrong_types:
+                raise Silent("", span)
             known = [*scope.types, *PRIM_T]
             raise TypeError_(f"Unknown type `{name[0]}`.", span, did_you_mean(name[0], known))
         return found
     module = scope.module(name[:-1])
+    if module is not None and module.wrong:
+        raise Silent("", span)
     if module is None:
         path = ".".join(name[:-1])
         raise TypeError_(f"Unknown module `{path}`.", span, did_you_mean(path, scope.modules))

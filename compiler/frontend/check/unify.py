@@ -176,6 +176,8 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
     unify(st, got.param, want.param)
     result = got.result
     hole = resolve(want.result)
+    while isinstance(hole, Arrow):
+        hole = resolve(hole.result)
     not_built = isinstance(hole, MetaT) and hole.lifted
     if got.name:
         if want.name:
