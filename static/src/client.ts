@@ -1,7 +1,7 @@
 // The only file that calls the server.
 import type {
-  CellsAnswer, Checked, Example, Failure, Forest, Frozen, MemoryAnswer, Options, Remark, RunAnswer, RunRequest,
-  Shown, Stage, StageInfo, ThreadsAnswer,
+  Assumptions, Attempt, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, LifeFunction, MemoryAnswer,
+  Options, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
 } from "./types";
 
 export type Answer<T> = T | Failure;
@@ -91,6 +91,24 @@ export function threads(
   source: string, options: Options, stage: string, kernel: string, values: Values,
 ): Promise<Answer<ThreadsAnswer>> {
   return post("memory", { source, options, stage, kernel, values });
+}
+
+export function lifetimes(
+  source: string, options: Options, stage: string, values: Values | null,
+): Promise<Answer<{ ok: true; functions: LifeFunction[] }>> {
+  return post("lifetimes", { source, options, stage, ...(values ? { values } : {}) });
+}
+
+export function attempts(source: string, options: Options): Promise<Answer<{ ok: true; attempts: Attempt[] }>> {
+  return post("attempts", { source, options });
+}
+
+export function prove(assumptions: Assumptions, a: string, b: string): Promise<Answer<Proved & { ok: true }>> {
+  return post("prove", { assumptions, a, b });
+}
+
+export function cellSets(assumptions: Assumptions, lmads: string[], values: Values): Promise<Answer<CellSets>> {
+  return post("cells", { assumptions, lmads, values });
 }
 
 export function tuning(

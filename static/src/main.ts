@@ -8,6 +8,7 @@ import { Header } from "./header";
 import { Link } from "./link";
 import { Model } from "./model";
 import { MemoryPane } from "./panes/memory";
+import { ProofPane } from "./panes/proof";
 import { RemarksPane } from "./panes/remarks";
 import { RunPane, type RunSettings } from "./panes/run";
 import { SelectionPane } from "./panes/selection";
@@ -50,12 +51,14 @@ class Page {
   constructor() {
     const memory = new MemoryPane(this.model, this.link);
     const tuning = new TuningPane(this.model, this.link);
+    const proof = new ProofPane(this.model, this.link);
     const selection = new SelectionPane(this.model, this.link, {
       open: (stage) => this.workbench.open(stage),
       goTo: (span) => this.editor.goTo(span),
     });
     this.tabs = new Tabs("Details", [
       { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
+      { id: "proof", title: "Proof", content: proof.element, show: (visible) => proof.show(visible) },
       { id: "selection", title: "Selection", content: selection.element },
       { id: "remarks", title: "Remarks", content: new RemarksPane(this.model, this.link).element },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },

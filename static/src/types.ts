@@ -165,6 +165,131 @@ export interface ThreadsAnswer {
   accesses: Access[];
 }
 
+export interface LifePoint {
+  label: string;
+  depth: number;
+  src: Span[];
+}
+
+export interface LifeBlock {
+  name: string;
+  prim: string;
+  space: string;
+  kind: string;
+  /** The formula, and its value for the sizes that were asked for. */
+  bytes: string;
+  size?: number;
+  at: number;
+  until: number;
+  per_point: boolean;
+  src: Span[];
+}
+
+export interface LifeArray {
+  name: string;
+  base: string;
+  prim: string;
+  shape: string[];
+  lmad: string;
+  block: string;
+  /** Where it lies; several if it is in one of them. */
+  blocks: string[];
+  first: number;
+  last: number;
+  src: Span[];
+}
+
+export interface LifeFunction {
+  name: string;
+  points: LifePoint[];
+  blocks: LifeBlock[];
+  arrays: LifeArray[];
+  symbols: string[];
+  live?: number[];
+  peak?: { bytes: number; point: number };
+}
+
+/** An inequality as a sum of products of facts. */
+export interface Need {
+  claim: string;
+  scale: number;
+  sum: { coefficient: number; factors: string[] }[];
+  text: string;
+}
+
+export interface Step {
+  rule: string;
+  says: string;
+  offset: string;
+  /** Stride, low, high. */
+  dims: [string, string, string][];
+  needs: Need[];
+  parts: Step[];
+}
+
+export interface Proved {
+  verdict: "disjoint" | "overlap" | "unknown";
+  checked: boolean;
+  witness: { values: Record<string, number>; cell: number; a: number[]; b: number[] } | null;
+  reason: string;
+  missing: string | null;
+  facts: string[];
+  steps: Step[];
+  ms?: number;
+}
+
+export interface Assumptions {
+  other: string[];
+}
+
+export interface Obligation extends Proved {
+  write: string;
+  use: string;
+  why: string;
+}
+
+export interface MemoryPlace {
+  block?: string;
+  lmad?: string;
+}
+
+export interface Attempt {
+  rule: string;
+  source: string;
+  destination: string;
+  src: Span[];
+  done: boolean;
+  condition: number;
+  title: string;
+  because: string;
+  hint: string;
+  place: MemoryPlace;
+  creation: string;
+  projected: MemoryPlace;
+  moved: ({ array: string } & MemoryPlace)[];
+  lifted: string[];
+  obligations: Obligation[];
+  copied: string;
+  allocated: string;
+}
+
+export interface CellSet {
+  offset: number;
+  dims: [number, number][];
+  points: Cell[];
+  count: number;
+  complete: boolean;
+}
+
+export interface CellSets {
+  ok: true;
+  symbols: string[];
+  values: Record<string, number>;
+  broken: string[];
+  lmads: CellSet[];
+  shared: number[];
+}
+
 /** A node of a tuning tree; which fields it has depends on its kind. */
 export interface TreeNode {
   kind: "branch" | "kernel" | "loop" | "choice";

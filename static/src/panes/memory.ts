@@ -9,8 +9,9 @@ import { withThreads } from "../memory/threads";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
 import { contains } from "../spans";
+import { Lanes } from "./lanes";
 import { Today } from "./today";
-import type { ArrayInfo, BlockInfo, MemoryFunction, Problem, Span } from "../types";
+import type { ArrayInfo, BlockInfo, MemoryFunction, Problem, Span, StageInfo } from "../types";
 
 const MOST_CELLS = 2048;
 
@@ -25,6 +26,10 @@ export class MemoryPane {
   private readonly array = h("select", { "aria-label": "Array" });
   private readonly sizes = h("div", { class: "symbols" });
   private readonly picture = h("div", { class: "picture" });
+  private readonly modes = h("div", { class: "segmented first", role: "group", "aria-label": "What is drawn" });
+  private readonly one = h("div", {});
+  private readonly lanes: Lanes;
+  private all = false;
   private functions: MemoryFunction[] = [];
   private cells: Cell[] = [];
   private by = "";
@@ -39,10 +44,12 @@ export class MemoryPane {
 
   constructor(private readonly model: Model, private readonly link: Link) {
     this.today = new Today(model, "Pictures of memory are drawn", () => this.refresh());
+    this.lanes = new Lanes(model, link);
     this.element = h("div", { class: "scroll memory" },
-      h("div", { class: "memory-head" },
-        h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)),
-      this.sizes, this.picture);
+      this.modes, this.one, this.lanes.element);
+    this.one.append(h("div", { class: "memory-head" },
+      h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes, this.picture);
+    this.choose(false);
     this.stage.addEventListener("change", () => void this.load(this.stage.value));
     this.array.addEventListener("change", () => {
       this.at = [];
@@ -68,13 +75,27 @@ export class MemoryPane {
   private refresh(): void {
     const { generation, status } = this.model;
     if (!this.visible || status.phase !== "idle" || this.seen === generation || !this.model.stages.size) return;
-    if (!this.today.permits(this.picture)) return;
+    if (!this.today.permits(this.all ? this.lanes.element : this.picture)) return;
     this.seen = generation;
-    void this.load(this.stage.value);
+    if (this.all) void this.lanes.show(this.stages());
+    else void this.load(this.stage.value);
+  }
+
+  /** One array's cells, or all blocks over the program. */
+  private choose(all: boolean): void {
+    this.all = all;
+    const choice = (lanes: boolean, name: string) => h("button", {
+      "aria-pressed": String(this.all === lanes), onclick: () => this.choose(lanes),
+    }, name);
+    replace(this.modes, choice(false, "One array"), choice(true, "All blocks"));
+    this.one.hidden = all;
+    this.lanes.element.hidden = !all;
+    this.seen = -1;
+    this.refresh();
   }
 
   /** Stages whose text says where arrays lie. */
-  private stages(): { id: string; title: string }[] {
+  private stages(): StageInfo[] {
     return this.model.present().filter((info) => info.kind === "ir"
       && this.model.stages.get(info.id)!.lines.some((line) => line.text.includes(" @ ")));
   }

@@ -2,31 +2,38 @@
 import { h } from "../dom";
 import type { Model } from "../model";
 
+type Finding = "agrees" | "disagrees" | "open";
+
 interface Verdict {
-  agrees: boolean;
+  finding: Finding;
   why: string;
 }
 
+const SIGN: Record<Finding, string> = { agrees: "✓", disagrees: "✗", open: "?" };
+const TONE: Record<Finding, string> = { agrees: "good", disagrees: "bad", open: "open" };
+const WORDS: Record<Finding, string> = { agrees: "agrees", disagrees: "disagrees", open: "not decided" };
+
+/** `valid` is true, false, or null where the stage took too long to be run step by step. */
 function read(value: unknown): Verdict {
-  if (typeof value === "boolean") return { agrees: value, why: "" };
-  if (typeof value === "string") return { agrees: /^(agree|valid|ok|same|yes)/i.test(value), why: value };
-  const record = (value ?? {}) as Record<string, unknown>;
-  const agrees = ["agrees", "ok", "valid", "same"].some((name) => record[name] === true);
-  const why = ["because", "message", "why", "detail"].map((name) => record[name]).find((text) => typeof text === "string");
-  return { agrees, why: (why as string | undefined) ?? "" };
+  const { valid, because } = (value ?? {}) as { valid?: boolean | null; because?: string };
+  return { finding: valid === true ? "agrees" : valid === false ? "disagrees" : "open", why: because ?? "" };
 }
 
 export function verdicts(answer: Record<string, unknown>, model: Model): HTMLElement {
   const stages = Object.entries((answer["stages"] ?? {}) as Record<string, unknown>);
   const rows = stages.map(([id, value]) => ({ title: model.info(id)?.title ?? id, ...read(value) }));
-  const wrong = rows.filter((row) => !row.agrees).length;
+  const count = (finding: Finding) => rows.filter((row) => row.finding === finding).length;
+  const [agree, wrong, open] = [count("agrees"), count("disagrees"), count("open")];
+  const undecided = open ? ` ${open} ${open === 1 ? "is" : "are"} not decided.` : "";
+  const [tone, text] = wrong
+    ? ["bad", `✗ ${wrong} of ${rows.length} stages disagree with the meaning of the program.${undecided}`]
+    : open ? ["open", `? ${agree} of ${rows.length} stages agree with the meaning of the program on this input.${undecided}`]
+      : ["good", `✓ All ${rows.length} stages agree with the meaning of the program on this input.`];
   return h("div", {},
-    h("p", { class: wrong ? "verdict bad" : "verdict good" },
-      wrong ? `✗ ${wrong} of ${rows.length} stages disagree with the meaning of the program.`
-        : `✓ All ${rows.length} stages agree with the meaning of the program on this input.`),
+    h("p", { class: `verdict ${tone}` }, text),
     h("ul", { class: "verdicts" }, ...rows.map((row) =>
-      h("li", { class: row.agrees ? "good" : "bad" },
-        h("span", { "aria-hidden": "true" }, row.agrees ? "✓ " : "✗ "), row.title,
-        h("span", { class: "visually-hidden" }, row.agrees ? " agrees" : " disagrees"),
-        row.why && !row.agrees ? h("span", { class: "quiet" }, ` ${row.why}`) : null))));
+      h("li", { class: TONE[row.finding] },
+        h("span", { "aria-hidden": "true" }, `${SIGN[row.finding]} `), row.title,
+        row.finding === "open" ? h("span", {}, " not decided") : h("span", { class: "visually-hidden" }, ` ${WORDS[row.finding]}`),
+        row.why && row.finding !== "agrees" ? h("span", { class: "quiet" }, ` ${row.why}`) : null))));
 }

@@ -1,0 +1,133 @@
+// Blocks as lanes over the statements of a program, arrays in them as bars, bytes needed below.
+import { bytes, h, s } from "../dom";
+import type { LifeArray, LifeFunction } from "../types";
+import { tidy } from "./formula";
+
+const BAR = 15;
+const HEAD = 15;
+const GAP = 7;
+const CHART = 64;
+const LEFT = 6;
+const RIGHT = 10;
+let drawings = 0;
+
+interface Lane {
+  y: number;
+  rows: LifeArray[][];
+}
+
+/** Arrays of a block in rows, so that those that are needed at once stand below each other. */
+function rowsOf(arrays: readonly LifeArray[]): LifeArray[][] {
+  const rows: LifeArray[][] = [];
+  for (const array of [...arrays].sort((a, b) => a.first - b.first || b.last - a.last)) {
+    const row = rows.find((taken) => taken.every((other) => other.last < array.first || array.last < other.first));
+    if (row) row.push(array);
+    else rows.push([array]);
+  }
+  return rows;
+}
+
+/** Bars are hatched where an array lies in this block or in another one. */
+function hatch(id: string): SVGElement {
+  return s("defs", {}, s("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)", class: "hatch" },
+    s("rect", { width: 6, height: 6, class: "ground" }), s("rect", { width: 1.6, height: 6, class: "ink" })));
+}
+
+/** The drawing. `most` is the largest amount of all drawings that are compared, for one scale. */
+export function drawLanes(fun: LifeFunction, width: number, most: number): SVGElement {
+  const count = fun.points.length;
+  const step = Math.max(8, Math.min(56, (width - LEFT - RIGHT) / count));
+  const total = LEFT + RIGHT + step * count;
+  const x = (point: number): number => LEFT + point * step;
+  let y = 4;
+  const lanes = new Map<string, Lane>();
+  for (const block of fun.blocks) {
+    const rows = rowsOf(fun.arrays.filter((array) => array.blocks.includes(block.name)));
+    lanes.set(block.name, { y, rows });
+    y += HEAD + Math.max(1, rows.length) * (BAR + 2) + GAP;
+  }
+  const bottom = y;
+  const height = bottom + HEAD + CHART + 18;
+  const id = `hatch-${++drawings}`;
+  const live = fun.live ?? [];
+  const top = bottom + HEAD;
+  const level = (amount: number): number => top + CHART - (most ? (amount / most) * CHART : 0);
+  return s("svg", {
+    viewBox: `0 0 ${total} ${height}`, width: total, height, role: "img", class: "lanes",
+    "aria-label": `${fun.blocks.length} blocks over ${count} statements of ${fun.name}${fun.peak ? `; at most ${bytes(fun.peak.bytes)} at once` : ""}`,
+  }, hatch(id),
+  ...fun.points.map((point, k) => s("g", { class: "point", "data-point": k },
+    s("title", {}, `${k}: ${point.label}${live[k] === undefined ? "" : `; ${bytes(live[k]!)} needed`}`),
+    s("rect", { x: x(k), y: 0, width: step, height: top + CHART, class: `band depth-${Math.min(3, Math.max(0, point.depth - 1))}` }))),
+  ...fun.blocks.flatMap((block, k) => {
+    const lane = lanes.get(block.name)!;
+    const size = block.size === undefined ? "" : `, ${bytes(block.size)}`;
+    const lower = lane.y + HEAD;
+    return [
+      s("text", { x: LEFT, y: lane.y + 11, class: "lane-name" },
+        s("tspan", { class: "strong" }, block.name), ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${size}`),
+      s("rect", {
+        x: x(block.at) + 0.5, y: lower - 1, width: (block.until - block.at + 1) * step - 1,
+        height: Math.max(1, lane.rows.length) * (BAR + 2) + 1, rx: 3, class: "lane",
+      }),
+      ...lane.rows.flatMap((row, number) => row.map((array) => bar(array, x(array.first), lower + number * (BAR + 2) + 1, (array.last - array.first + 1) * step, k, id, fun))),
+    ];
+  }),
+  ...chart(fun, live, x, step, level, top),
+  ...axis(count, x, step, top + CHART + 13));
+}
+
+function bar(array: LifeArray, x: number, y: number, width: number, lane: number, id: string, fun: LifeFunction): SVGElement {
+  const sure = array.blocks.length === 1;
+  const from = fun.points[array.first]?.label ?? "";
+  const to = fun.points[array.last]?.label ?? "";
+  const room = Math.floor((width - 8) / 6.4);
+  const name = room >= array.name.length ? array.name : room >= 3 ? `${array.name.slice(0, room - 1)}…` : "";
+  return s("g", { class: `bar hue hue-${lane % 8}`, "data-array": array.name },
+    s("title", {}, `${array.name} ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}: from “${from}” to “${to}”${sure ? "" : `; it lies in one of ${array.blocks.join(", ")}`}`),
+    s("rect", { x: x + 1, y, width: Math.max(3, width - 2), height: BAR, rx: 3, class: sure ? "sure" : "unsure", fill: sure ? undefined : `url(#${id})` }),
+    name ? s("text", { x: x + 5, y: y + BAR - 4 }, name) : null);
+}
+
+function chart(fun: LifeFunction, live: readonly number[], x: (point: number) => number, step: number, level: (amount: number) => number, top: number): SVGElement[] {
+  const { peak } = fun;
+  if (!peak) return [];
+  const outline = live.map((amount, k) => `${k ? "L" : "M"}${x(k)},${level(amount)}L${x(k) + step},${level(amount)}`).join("");
+  const end = x(live.length - 1) + step;
+  const base = top + CHART;
+  const right = peak.point > live.length / 2;
+  return [
+    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, "bytes needed"), ` at most ${bytes(peak.bytes)}`),
+    s("path", { class: "needed", d: `${outline}L${end},${base}L${x(0)},${base}Z` }),
+    s("line", { class: "peak", x1: x(0), x2: end, y1: level(peak.bytes), y2: level(peak.bytes) }),
+    s("circle", { class: "peak-at", cx: x(peak.point) + step / 2, cy: level(peak.bytes), r: 3.5 }),
+    s("text", { class: "axis", x: x(peak.point) + step / 2 + (right ? -7 : 7), y: level(peak.bytes) + 12, "text-anchor": right ? "end" : "start" }, "peak"),
+  ];
+}
+
+function axis(count: number, x: (point: number) => number, step: number, y: number): SVGElement[] {
+  const every = Math.max(1, Math.ceil(22 / step));
+  return Array.from({ length: count }, (_, k) => k).filter((k) => k % every === 0)
+    .map((k) => s("text", { x: x(k) + step / 2, y, class: "axis", "text-anchor": "middle" }, k));
+}
+
+/** The same numbers: blocks with their arrays, then statements with the bytes that they need. */
+export function lanesTables(fun: LifeFunction, choose: (point: number) => void): HTMLElement[] {
+  const point = (k: number) => h("button", { class: "link", title: fun.points[k]?.label, onclick: () => choose(k) }, k);
+  const head = (...names: string[]) => h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name))));
+  return [
+    h("table", { class: "cells-table life-table" }, h("caption", {}, "Blocks and the arrays in them"),
+      head("Block, array", "Bytes", "From", "To"),
+      h("tbody", {}, ...fun.blocks.flatMap((block) => [
+        h("tr", { class: "block-row" }, h("th", { scope: "row" }, block.name),
+          h("td", {}, block.size === undefined ? tidy(block.bytes) : bytes(block.size)), h("td", {}, point(block.at)), h("td", {}, point(block.until))),
+        ...fun.arrays.filter((array) => array.blocks.includes(block.name)).map((array) => h("tr", {},
+          h("td", { class: "inside" }, array.name, array.blocks.length > 1 ? h("span", { class: "quiet" }, " here or elsewhere") : null),
+          h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last)))),
+      ]))),
+    h("table", { class: "cells-table life-table" }, h("caption", {}, "Statements"), head("Statement", "", "Bytes needed"),
+      h("tbody", {}, ...fun.points.map((one, k) => h("tr", { class: fun.peak?.point === k ? "meets" : "" },
+        h("td", {}, point(k)), h("td", { class: "inside" }, "\u00a0".repeat(2 * one.depth), one.label),
+        h("td", {}, fun.live ? bytes(fun.live[k]!) : "–", fun.peak?.point === k ? " peak" : ""))))),
+  ];
+}

@@ -1,0 +1,142 @@
+// Two sets of cells on one grid, each in its own pattern; and the same cells as a table.
+import { h, s } from "../dom";
+import type { CellSet } from "../types";
+
+export interface Sets {
+  names: readonly [string, string];
+  sets: readonly [CellSet, CellSet];
+  shared: readonly number[];
+}
+
+export interface GridSize {
+  columns: number;
+  first: number;
+  rows: number;
+}
+
+const LABELS = 40;
+const TOP = 14;
+const MOST_DRAWN = 4000;
+let drawings = 0;
+
+/** A width of rows at which the sets look regular: their smallest stride beyond a few cells. */
+export function columnsFor(sets: readonly CellSet[]): number {
+  const strides = sets.flatMap((set) => set.dims.filter(([size]) => size > 1).map(([, stride]) => Math.abs(stride)));
+  const fitting = strides.filter((stride) => stride >= 4 && stride <= 48);
+  if (fitting.length) return Math.min(...fitting);
+  const [low, high] = reach(sets);
+  return Math.max(4, Math.min(16, high - low + 1));
+}
+
+function reach(sets: readonly CellSet[]): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { points } of sets) {
+    for (const { cell } of points) {
+      low = Math.min(low, cell);
+      high = Math.max(high, cell);
+    }
+  }
+  return low > high ? [0, 0] : [low, high];
+}
+
+/** The part of the block that is drawn, in whole rows; null if it is too much. */
+export function sizeFor(sets: readonly CellSet[], columns: number): GridSize | null {
+  const [low, high] = reach(sets);
+  const first = Math.floor(Math.min(low, low > 0 && low < 4 * columns ? 0 : low) / columns) * columns;
+  const rows = Math.floor((high - first) / columns) + 1;
+  return rows * columns > MOST_DRAWN ? null : { columns, first, rows };
+}
+
+interface Owner {
+  a: number[][];
+  b: number[][];
+}
+
+function owners({ sets }: Sets): Map<number, Owner> {
+  const found = new Map<number, Owner>();
+  sets.forEach((set, which) => {
+    for (const { index, cell } of set.points) {
+      const owner = found.get(cell) ?? { a: [], b: [] };
+      (which ? owner.b : owner.a).push(index);
+      found.set(cell, owner);
+    }
+  });
+  return found;
+}
+
+const kindOf = (owner: Owner | undefined): "a" | "b" | "both" | "none" =>
+  !owner ? "none" : owner.a.length && owner.b.length ? "both" : owner.a.length ? "a" : "b";
+
+const at = (index: readonly number[]): string => index.length ? `[${index.join("][")}]` : "its only cell";
+
+/** The patterns of the two sets: stripes and dots; what both hold is crossed. */
+function patterns(id: string): SVGElement {
+  return s("defs", {},
+    s("pattern", { id: `${id}-a`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)", class: "pattern-a" },
+      s("rect", { width: 6, height: 6, class: "ground" }), s("rect", { width: 2.4, height: 6, class: "ink" })),
+    s("pattern", { id: `${id}-b`, width: 6, height: 6, patternUnits: "userSpaceOnUse", class: "pattern-b" },
+      s("rect", { width: 6, height: 6, class: "ground" }), s("circle", { cx: 3, cy: 3, r: 1.5, class: "ink" })));
+}
+
+/** A sample of a pattern, for the legend. */
+export function swatch(kind: "a" | "b" | "both" | "none"): SVGElement {
+  const id = `sets-${++drawings}`;
+  return s("svg", { width: 18, height: 18, class: "sets", "aria-hidden": "true" }, patterns(id), ...square(kind, id, 1, 1, 16));
+}
+
+function square(kind: "a" | "b" | "both" | "none", id: string, x: number, y: number, side: number): SVGElement[] {
+  const fill = kind === "a" || kind === "b" ? `url(#${id}-${kind})` : undefined;
+  const box = s("rect", { x, y, width: side, height: side, rx: Math.min(2, side / 8), fill, class: `in-${kind}` });
+  if (kind !== "both") return [box];
+  const end = side * 0.24;
+  return [box, s("path", { class: "cross", d: `M${x + end},${y + end}L${x + side - end},${y + side - end}M${x + side - end},${y + end}L${x + end},${y + side - end}` })];
+}
+
+/** The drawing; `width` is what there is room for. */
+export function drawSets(given: Sets, size: GridSize, width: number, witness: number | null): SVGElement {
+  const { columns, first, rows } = size;
+  const found = owners(given);
+  const pitch = Math.max(9, Math.min(24, Math.floor((width - LABELS) / columns)));
+  const side = pitch - (pitch > 12 ? 2 : 1);
+  const id = `sets-${++drawings}`;
+  const step = Math.max(1, Math.ceil(26 / pitch));
+  const rowStep = Math.max(1, Math.ceil(12 / pitch));
+  const cells = Array.from({ length: rows * columns }, (_, k) => {
+    const cell = first + k;
+    const owner = found.get(cell);
+    const kind = kindOf(owner);
+    const x = LABELS + (k % columns) * pitch;
+    const y = TOP + Math.floor(k / columns) * pitch;
+    const holds = owner ? [...owner.a.map((i) => `${given.names[0]} ${at(i)}`), ...owner.b.map((i) => `${given.names[1]} ${at(i)}`)].join(", ") : "in neither";
+    return s("g", { class: `set-cell${cell === witness ? " witness" : ""}`, "data-cell": cell },
+      s("title", {}, `cell ${cell}: ${holds}${cell === witness ? "; the witness" : ""}`), ...square(kind, id, x, y, side));
+  });
+  const total = LABELS + columns * pitch;
+  const height = TOP + rows * pitch;
+  const counts = given.sets.map((set, k) => `${given.names[k]} has ${set.count}`).join(", ");
+  return s("svg", {
+    viewBox: `0 0 ${total} ${height}`, width: total, height, role: "img", class: "sets",
+    "aria-label": `Cells ${first} to ${first + rows * columns - 1} of the block, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
+  }, patterns(id),
+  ...Array.from({ length: columns }, (_, k) => k % step ? null
+    : s("text", { x: LABELS + k * pitch + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${k}`)),
+  ...Array.from({ length: rows }, (_, k) => k % rowStep ? null
+    : s("text", { x: LABELS - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, first + k * columns)),
+  ...cells);
+}
+
+/** The same numbers as a table: each cell with its index in both sets. */
+export function setsTable(given: Sets, most = 1000): HTMLElement {
+  const found = [...owners(given)].sort(([one], [other]) => one - other);
+  return h("table", { class: "cells-table" },
+    h("caption", {}, `Cells of both sets${found.length > most ? `, the first ${most} of ${found.length}` : ""}`),
+    h("thead", {}, h("tr", {}, ...["Cell", ...given.names, "In both"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...found.slice(0, most).map(([cell, { a, b }]) => h("tr", { class: a.length && b.length ? "meets" : "" },
+      h("td", {}, cell), h("td", {}, a.map(at).join(" ") || "–"), h("td", {}, b.map(at).join(" ") || "–"),
+      h("td", {}, a.length && b.length ? "yes" : "")))));
+}
+
+/** The cells that one dimension alone reaches (or none: the offset), for lighting a term. */
+export function cellsOfTerm(set: CellSet, dimension: number): Set<number> {
+  return new Set(set.points.filter(({ index }) => index.every((i, k) => k === dimension || i === 0)).map(({ cell }) => cell));
+}
