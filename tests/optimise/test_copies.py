@@ -13,7 +13,7 @@ from tests.cases import compare, run
 
 # The branch is folded away, so that `d_6` becomes `re_7`, with all of its uses.
 SHARED = r"""
-entry main [n_1] (xs_2: [n_1]i64, c_3: i64) : (r_4: [3]i64, q_5: [3]i64) =
+entry main (xs_2: [3]i64, c_3: i64) : (r_4: [3]i64, q_5: [3]i64) =
   let (d_6: [3]i64) =
     if -3i64 < 4i64 then
       let (re_7: [3]i64) = map [3] (xs_2) \(x_15: i64) : (i64) -> (x_15 + c_3)
@@ -33,7 +33,7 @@ entry main [n_1] (xs_2: [n_1]i64, c_3: i64) : (r_4: [3]i64, q_5: [3]i64) =
 
 
 def test_a_copy_of_what_a_folded_branch_returned_stays() -> None:
-    before = parse(SHARED.replace("[n_1] (xs_2: [n_1]i64", "(xs_2: [3]i64"))
+    before = parse(SHARED)
     verify(before, "simplified")
     after = simplify(before, Ctx(names=NameSource(100)))
     verify(after, "simplified")
