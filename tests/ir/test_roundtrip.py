@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -11,6 +13,7 @@ from compiler.base.spans import Span
 from compiler.ir import nodes
 from compiler.ir.parser import parse
 from compiler.ir.printer import show, show_text
+from compiler.ir.verify import verify
 from compiler.ir.walk import Rewrite, all_stms, rewrite
 from tests.ir.programs import ALL, SCALARS, SOACS
 
@@ -21,6 +24,15 @@ def test_text_reads_back(text: str) -> None:
     again = show_text(prog)
     assert parse(again) == prog
     assert show_text(parse(again)) == again
+
+
+def test_programs_in_the_documentation_are_correct() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "ir.md").read_text("utf-8")
+    blocks = re.findall(r"```futhark-ir\n(.*?)```", text, re.DOTALL)
+    stages = ("soa", "flat", "funmem")
+    for block, stage in zip(blocks, stages, strict=True):
+        verify(parse(block), stage)
+        assert parse(show_text(parse(block))) == parse(block)
 
 
 def forms_in(text: str) -> set[type]:
