@@ -3,7 +3,8 @@
 Each round is a forward pass (`engine.py`: everything that needs definitions before uses) and a
 backward pass (`dead.py`: everything that needs uses before definitions). The first round shares
 common subexpressions, the second puts scalars that are used once in the place of their use; a
-further one follows only where the last one found work that may have made more. See Note [Rounds].
+further one follows only where the last one changed statements, not just expressions. See Note
+[Rounds].
 
 Note [Rounds]. The order of the first two matters: once `x*x` stands inside a larger expression, an
 equal `x*x` elsewhere is no longer found. There is no loop until nothing changes: what is left
@@ -44,6 +45,6 @@ def _function(fun: Function, ctx: Ctx, rigid: set[Name]) -> Function:
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new
-        if number and (unchanged or not (state.rewrites or uses.removed)):
+        if number and (unchanged or not state.rewrites):
             break
     return fun

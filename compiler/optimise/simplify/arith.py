@@ -449,14 +449,15 @@ def is_total(se: SE) -> bool:
             return is_total(cond) and is_total(then) and is_total(orelse)
 
 
-def size(se: SE) -> int:
-    """The number of operations."""
+def size(se: SE, limit: int = 1_000_000) -> int:
+    """The number of operations; some number above `limit` if there are more."""
     kind = type(se)
-    if kind is Lit or kind is Var:
+    if kind is Lit or kind is Var or limit < 0:
         return 0
     match se:
         case Bin(_, _, lhs, rhs):
-            return 1 + size(lhs) + size(rhs)
+            left = 1 + size(lhs, limit - 1)
+            return left if left > limit else left + size(rhs, limit - left)
         case Un(_, _, arg) | Conv(_, _, arg):
             return 1 + size(arg)
         case Fun(_, _, args):

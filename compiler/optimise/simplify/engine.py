@@ -103,7 +103,7 @@ def _array_op(s: State, stm: Stm) -> None:
     shared = param.name not in s.rigid and type(exp) not in _OWNERS
     if shared and "simplify/cse" not in s.off:
         found = s.table.find(exp)
-        if found is not None and found not in s.rigid and s.spend():
+        if found is not None and found not in s.rigid and s.share():
             s.counts[found] = s.counts.get(found, 0) + 1
             s.alias(param, found if type(param.type) is Array else variable(found, param))
             return
@@ -242,7 +242,7 @@ def _if(s: State, stm: Stm) -> None:
     same = cond is exp.cond and then is exp.then and orelse is exp.orelse
     new = exp if same else If(cond, then, orelse)
     selected = branch.as_selects(new)
-    if selected is not None and s.spend():
+    if selected is not None and s.share():
         for param, value in zip(stm.pat, selected, strict=True):
             s.mask = 0
             s.let(param, s.se(value), stm.prov)

@@ -59,7 +59,7 @@ def _i64(s: State, se: Bin) -> SE:
     if op in ("+", "-", "*"):
         if type(se.lhs) is not Bin and type(se.rhs) is not Bin:
             return se
-        before = arith.size(se)
+        before = arith.size(se, MAX_NESTED)
         if before > MAX_NESTED:
             return se
         poly = poly_of(se)

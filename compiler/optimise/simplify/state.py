@@ -135,11 +135,13 @@ class State:
         return len(self.scopes) - 1
 
     def spend(self) -> bool:
-        """Pay for one small rewrite."""
-        if self.ctx.fuel.spend():
-            self.rewrites += 1
-            return True
-        return False
+        """Pay for a rewrite inside an expression, which makes no others possible elsewhere."""
+        return self.ctx.fuel.spend()
+
+    def share(self) -> bool:
+        """Pay for a rewrite of statements that goes without saying."""
+        self.rewrites += 1
+        return self.ctx.fuel.spend()
 
     def apply(self, rule: str, prov: Prov, because: str) -> bool:
         """Pay for a rewrite that the program's author should know of; False: leave it."""
@@ -263,7 +265,7 @@ class State:
             if type(value) is str or type(value) is Var or type(value) is Lit:
                 continue
             found = self.table.find(value)  # type: ignore[arg-type]
-            if found is not None and self.spend():
+            if found is not None and self.share():
                 known = Var(found, prim_of(value))  # type: ignore[arg-type]
                 self.mask |= self.bits.get(found, 0)
                 new = (*new[:k], known, *new[k + 1 :])
@@ -333,6 +335,9 @@ class State:
         """From now on `param` is `value`, a name, variable or literal."""
         name = param.name
         self.subst[name] = value
+        if type(value) is str:
+            # Whoever used the one now uses the other, in place of the statement that made it one.
+            self.counts[value] = self.counts.get(value, 1) - 1 + self.counts.get(name, 0)
         self.bits[name] = self.depends(value)
         if type(value) is not str and param.type == I64:
             poly = poly_of(value)  # type: ignore[arg-type]
@@ -358,7 +363,7 @@ class State:
             self.moved[param.name] = self.prov(prov)
             return
         found = self.table.find(se)
-        if found is not None and "simplify/cse" not in self.off and self.spend():
+        if found is not None and "simplify/cse" not in self.off and self.share():
             self.pulled.clear()
             self.alias(param, Var(found, param.type.prim))
             return
