@@ -40,9 +40,9 @@ def cells(
     """
     if len(lmads) > MOST_LMADS:
         raise UsageError(f"At most {MOST_LMADS} LMADs make a picture.")
-    reader = Reader()
+    reader = Reader(opaque=True)
     read = [reader.lmad(lmad) for lmad in lmads]
-    facts = facts_of(reader, assumptions)
+    facts = facts_of(reader, _readable(assumptions))
     own = frozenset(reader.quotients.values()) | facts.equalities.keys()
     symbols = sorted(reader.names - own)
     normal = [_normal(lmad, facts) for lmad in read]
@@ -61,6 +61,18 @@ def cells(
         "lmads": drawn,
         "shared": shared,
     }
+
+
+def _readable(assumptions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without the relations in which the compiler names what has no notation here."""
+    other: list[str] = []
+    for text in assumptions.get("other", ()):
+        try:
+            facts_of(Reader(opaque=True), {"other": [text]})
+        except UsageError:
+            continue
+        other.append(text)
+    return {**assumptions, "other": other}
 
 
 def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:

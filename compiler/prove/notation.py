@@ -22,13 +22,18 @@ _KEYS = (
     "lower_bounds_exclusive",
     "other",
 )
+_KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div)
 _FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
 
 
 class Reader:
-    """Reads polynomials; what they need beside them gathers in `bounds`."""
+    """Reads polynomials; what they need beside them gathers in `bounds`.
 
-    def __init__(self) -> None:
+    With `opaque`, other operations are names of their own, as in what the compiler prints.
+    """
+
+    def __init__(self, opaque: bool = False) -> None:
+        self.opaque = opaque
         self.bounds: list[Poly] = []
         self.names: set[Name] = set()
         self.quotients: dict[tuple[Poly, Poly], Name] = {}
@@ -55,11 +60,20 @@ class Reader:
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return -self._of(inner, text)
             case ast.BinOp(left=left, op=operator, right=right):
+                if self.opaque and not isinstance(operator, _KNOWN):
+                    return self._opaque(node)
                 return self._binary(self._of(left, text), operator, self._of(right, text), text)
+        if self.opaque and not isinstance(node, ast.Constant):
+            return self._opaque(node)
         raise UsageError(
             f"`{text}` is not a polynomial.",
             hint="Polynomials are made of whole numbers, names, + - * // and parentheses.",
         )
+
+    def _opaque(self, node: ast.expr) -> Poly:
+        name = ast.unparse(node)
+        self.names.add(name)
+        return Poly.var(name)
 
     def _binary(self, left: Poly, operator: ast.operator, right: Poly, text: str) -> Poly:
         match operator:
@@ -72,6 +86,8 @@ class Reader:
             case ast.Pow() if right.constant is not None and 0 <= right.constant <= 16:
                 return left**right.constant
             case ast.FloorDiv():
+                return self._quotient(left, right)
+            case ast.Div() if self.opaque:
                 return self._quotient(left, right)
         raise UsageError(f"`{text}` has an operator that polynomials do not have.")
 

@@ -70,3 +70,12 @@ def test_an_lmad_reads_the_same_as_text_and_as_an_object() -> None:
     text = "b*i + {(i + 1 : n*b - b), ((b + 1)*2 : 1)}"
     assert Reader().lmad(text) == Reader().lmad(data)
     assert str(Reader().lmad(str(Reader().lmad(text)))) == str(Reader().lmad(text))
+
+
+def test_what_the_compiler_prints_may_hold_other_operations() -> None:
+    given = {
+        "other": ["(n_1)/(b_2) - 1 >= 0", "max(n_1, 4) >= 0", "n_1 % 3 >= 0", "if c then 1 >= 0"]
+    }
+    found = cells(given, ["(n_1)/(b_2) + {(max(n_1, 4) : 1)}"], {"n_1": 9, "b_2": 2})
+    assert found["symbols"] == ["b_2", "max(n_1, 4)", "n_1", "n_1 % 3"]
+    assert found["lmads"][0]["offset"] == 4
