@@ -337,7 +337,7 @@ entry main (n_1: i64) : (r_2: [n_1]i64) =
     prog = parse(text)
     limits = interp.Limits(seconds=5.0)
     (found,) = interp.run(prog, "main", [np.int64(5_000_000)], limits)
-    assert found[:1000].tolist() == list(range(1000))
+    assert np.asarray(found)[:1000].tolist() == list(range(1000))
 
 
 def test_wrong_uses() -> None:
@@ -375,4 +375,6 @@ entry main (n_1: i64, k_2: i64) : (r_3: [k_2][n_1]i64) =
     verify(parse(text), "soa")
     limits = interp.Limits(seconds=10.0)
     (found,) = interp.run(parse(text), "main", [np.int64(100_000), np.int64(64)], limits)
-    assert found[:, :3000].tolist() == (np.arange(64)[:, None] + np.arange(3000)).tolist()
+    assert (
+        np.asarray(found)[:, :3000].tolist() == (np.arange(64)[:, None] + np.arange(3000)).tolist()
+    )

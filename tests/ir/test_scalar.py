@@ -138,10 +138,7 @@ def test_conversions_between_integers_wrap(src: Prim, dst: Prim, data: st.DataOb
 @example(math.inf, "u16")
 def test_floats_become_integers_by_saturating(x: float, dst: Prim) -> None:
     low, high = int_range(dst)
-    if not math.isfinite(x):
-        expected = 0
-    else:
-        expected = min(high, max(low, math.trunc(x)))
+    expected = min(high, max(low, math.trunc(x))) if math.isfinite(x) else 0
     assert int(convert("f64", dst, np.float64(x))) == expected
     assert int(convert("f64", dst, np.array([x, x]))[1]) == expected
 
