@@ -279,10 +279,10 @@ def _loop(s: State, stm: Stm) -> None:
         bound = s.se(form.bound)
         if bound is not form.bound:
             form = ForLoop(form.index, form.prim, bound)
-        done = loop.few_trips(s, stm, bound, exp, init)
-        if done is not None:
-            splice(s, stm, done)
-            return
+    done = loop.few_trips(s, stm, bound, exp, init)
+    if done is not None:
+        splice(s, stm, done)
+        return
     exp, pat, init = loop.drop_invariant(s, stm, exp, init)
     params = exp.params
 
