@@ -21,7 +21,7 @@ from compiler.frontend.check.metas import (
     subst_size,
 )
 from compiler.frontend.check.size_exps import cheap_size
-from compiler.frontend.check.sizes import same_size, size_key, unify_size
+from compiler.frontend.check.sizes import same_size, simplified, size_key, unify_size
 from compiler.frontend.check.state import State
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import (
@@ -29,6 +29,7 @@ from compiler.frontend.types import (
     Arrow,
     Record,
     Size,
+    SizeOp,
     SizeVar,
     Sum,
     Type,
@@ -54,10 +55,18 @@ class Hidden:
         names_in_size(s, mentioned)
         if all(self.visible(n) for n in mentioned):
             return s
+        if isinstance(s, SizeOp):
+            shorter = simplified(s)
+            if shorter != s:
+                return self.size(shorter)
         meaning = known_as(self.st, s, mentioned)
         if meaning is not s:
             return self.size(meaning)
-        key = size_key(s, self.st.alias)
+        if not isinstance(s, SizeVar):
+            known = {n: SizeVar(self.names[n]) for n in mentioned if n in self.names}
+            if known and all(n in known or self.visible(n) for n in mentioned):
+                return subst_size(s, known)
+        key = s.name if isinstance(s, SizeVar) else size_key(s, self.st.alias)
         name = self.names.get(key)
         if name is None:
             base = s.name if isinstance(s, SizeVar) else "d"
@@ -74,7 +83,15 @@ def known_as(st: State, s: Size, mentioned: set[Name]) -> Size:
 def hide(st: State, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, ...]]:
     """`type_` with sizes over invisible names made existential, and the names made."""
     hidden = Hidden(st, visible)
-    return map_sizes(type_, hidden.size), tuple(hidden.names.values())
+
+    def names_first(s: Size) -> Size:
+        """`[k]` gets its name before `[n - k]` is looked at."""
+        return hidden.size(s) if isinstance(resolve_size(s), SizeVar) else s
+
+    named = map_sizes(type_, names_first)
+    visible_too = set(hidden.names.values())
+    hidden.visible = lambda name: name in visible_too or visible(name)
+    return map_sizes(named, hidden.size), tuple(hidden.names.values())
 
 
 def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:

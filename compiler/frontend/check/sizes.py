@@ -124,6 +124,12 @@ def from_poly(p: Poly, atoms: Atoms) -> Size:
     return SizeConst(0) if result is None else result
 
 
+def simplified(s: Size) -> Size:
+    """`s` in normal form."""
+    atoms: Atoms = {}
+    return from_poly(poly(s, atoms, {}), atoms)
+
+
 def combine(op: str, lhs: Size, rhs: Size, alias: Mapping[Name, Size]) -> Size:
     """`lhs op rhs`, simplified when that makes it shorter."""
     new = SizeOp(op, lhs, rhs)
