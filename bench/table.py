@@ -54,13 +54,13 @@ def compile_part(data: dict[str, Any]) -> str:
 
 {where(data)}
 
-Median over the {len(examples)} examples {f["median_ms"]:.1f} ms, the largest {f["largest_ms"]:.1f} ms.
-Memory of the process after them: {f["peak_mb_after_examples"]} MB. A worker started cold answers
+Median over the {len(examples)} examples {f["median_ms"]:.1f} ms, the largest
+{f["largest_ms"]:.1f} ms. Memory of the process after them: {f["peak_mb_after_examples"]} MB. A worker started cold answers
 its first request after {f["cold_worker_first_answer_ms"]:.0f} ms.
 
 {rows(["stage", "median over the examples, ms"], medians)}
 
-How it grows (a program of many functions, each with maps, a reduction, a scan, a loop and a branch):
+How it grows (many functions, each with maps, a reduction, a scan, a loop and a branch):
 
 {rows(["lines", "ms", "ms a line"], growth)}
 """
@@ -110,10 +110,10 @@ def prove_part(data: dict[str, Any]) -> str:
 
 {where(data)}
 
-Pairs of wavefront and LU programs: {k["proved"]} of {k["pairs"]} proved, certificates accepted; median
-{k["median_ms"]} ms a pair, largest {k["largest_ms"]} ms. LMADs of numbers, up to three dimensions:
-{c["pairs"]} pairs against enumeration, {c["wrong"]} wrong, {c["mean_us"]} µs a pair. Random symbolic pairs
-against brute force on a grid:
+Pairs of wavefront and LU programs: {k["proved"]} of {k["pairs"]} proved, certificates accepted;
+median {k["median_ms"]} ms a pair, largest {k["largest_ms"]} ms. LMADs of numbers, up to three
+dimensions: {c["pairs"]} pairs against enumeration, {c["wrong"]} wrong, {c["mean_us"]} µs a pair.
+Random symbolic pairs against brute force on a grid:
 
 {rows(["family", "disjoint pairs", "proved", "share", "unsound"], body)}
 """
