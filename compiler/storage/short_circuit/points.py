@@ -28,7 +28,6 @@ from compiler.ir.nodes import (
     If,
     Loop,
     MemBind,
-    Operand,
     Param,
     SegMap,
     Stm,
@@ -38,6 +37,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import se_uses
+from compiler.storage.short_circuit import in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import Attempt, Rule
 from compiler.storage.short_circuit.conditions import Failed
@@ -79,6 +79,8 @@ class Shortcut:
 
     def run(self) -> Function:
         """All attempts; the function with what came of them."""
+        if not self._off("in-place-map"):
+            self._overwriting(self.tree.root)
         self._scope(self.tree.root)
         if not any(attempt.done for attempt in self.attempts):
             return self.tree.fun
@@ -93,6 +95,94 @@ class Shortcut:
         for item in reversed(tuple(scope.items)):
             for child in reversed(item.children):
                 self._scope(child)
+
+    # --- in-place maps ---
+
+    def _overwriting(self, scope: Scope) -> None:
+        """Inner bodies first, so that a loop's memory is one block before what is around it."""
+        if scope.kind == "operator":
+            return
+        for item in scope.items:
+            for child in item.children:
+                self._overwriting(child)
+            self._overwrite(item)
+            for param, bound, start in in_place.settled(self.tree, item):
+                self.tree.settle(item, param, bound, start)
+                self._aliases.clear()
+
+    def _overwrite(self, item: Item) -> None:
+        """Let the results of a kernel take the places of arrays that it reads for the last time."""
+        done: set[Name] = set()
+        for name, array in in_place.candidates(self.tree, self.terms, item):
+            target = self.tree.place[array]
+            if name in done or target.block in done:
+                continue
+            attempt = Attempt("in-place-map", name, array, item.stm.prov, target)
+            kind = self.tree.array(name)
+            attempt.allocated = size_text(kind.prim, Poly.product(kind.shape))
+            safety = Safety(
+                self.tree,
+                self.terms,
+                self.assumptions,
+                self.aliases,
+                self._renamed(name, target.block),
+                target.block,
+            )
+            try:
+                in_place.nobody_needs(self.tree, self.aliases, target.block, item)
+                if isinstance(item.stm.exp, SegMap):
+                    safety.item(item)
+                elif isinstance(item.stm.exp, Loop):
+                    first = in_place.scratch_of(self.tree, name)
+                    safety.segment(item.scope, first.at, item.at + 1)
+            except Failed as failed:
+                if failed.condition == 5 or failed.hint:
+                    attempt.obligations = safety.obligations
+                    self._not_reused(attempt, failed)
+                continue
+            attempt.obligations = safety.obligations
+            if self._reuse(attempt, item):
+                done |= {name, target.block}
+
+    def _renamed(self, name: Name, block: Name) -> dict[Name, MemBind]:
+        """The places of all arrays that share a block with `name`, in another block."""
+        place = self.tree.place
+        return {
+            other: MemBind(block, place[other].lmad)
+            for other in self.tree.members[place[name].block]
+        }
+
+    def _not_reused(self, attempt: Attempt, failed: Failed) -> None:
+        self.attempts.append(attempt)
+        attempt.condition, attempt.because = failed.condition, failed.because
+        attempt.hint = failed.hint
+        source, destination = base_of(attempt.source), base_of(attempt.destination)
+        because = f"`{source}` does not take the place of `{destination}`. {failed.because}"
+        missed = Missed(because, failed.hint, (("allocated", attempt.allocated),))
+        self.ctx.settle("shortcircuit/in-place-map", attempt.prov, missed)
+
+    def _reuse(self, attempt: Attempt, item: Item) -> bool:
+        """Give the result the block of what it overwrites."""
+        name, array = attempt.source, attempt.destination
+        because = f"`{base_of(name)}` takes the place of `{base_of(array)}`, which is used no more."
+        numbers = (("allocated", attempt.allocated),)
+        new = Applied(attempt, because, numbers)
+        if self.ctx.settle("shortcircuit/in-place-map", attempt.prov, new) is None:
+            return False
+        self.attempts.append(attempt)
+        attempt.done, attempt.because, attempt.creation = True, because, name
+        old = self.tree.place[name].block
+        assert attempt.target is not None
+        self.tree.rename(old, attempt.target.block)
+        self.tree.removed.add(old)
+        self._aliases.clear()
+        attempt.projected = self.tree.place[name]
+        attempt.moved = {name: attempt.projected}
+        return True
+
+    def _off(self, rule: str) -> bool:
+        disabled = self.ctx.options.disabled
+        return "shortcircuit" in disabled or f"shortcircuit/{rule}" in disabled
 
     # --- points ---
 
@@ -176,9 +266,7 @@ class Shortcut:
 
     def _try(self, point: Point, target: MemBind) -> bool:
         """Whether the array is now built there."""
-        rule = f"shortcircuit/{point.rule}"
-        disabled = self.ctx.options.disabled
-        if rule in disabled or "shortcircuit" in disabled:
+        if self._off(point.rule):
             return False
         mine = self.tree.place[point.source]
         normal = self.terms.normal_lmad
@@ -321,13 +409,8 @@ class Shortcut:
                 names = [param.name for param in exp.params]
             at = names.index(name)
             found = [exp.init[at], item.children[0].results[at]]
-        return [x for x in found if isinstance(x, str)]
+        return [self.tree.block(x) for x in found if isinstance(x, str)]
 
 
 def _created(creation: Item, plan: Plan) -> Name:
     return next((p.name for p in creation.stm.pat if p.name in plan.new), "")
-
-
-def operands(values: tuple[Operand, ...]) -> list[Name]:
-    """Those that are arrays or blocks."""
-    return [value for value in values if isinstance(value, str)]

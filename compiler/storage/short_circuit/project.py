@@ -85,11 +85,11 @@ class Plan:
         self._unused(scope, end, block, source, given)
         members = sorted(tree.members.get(block, ()), key=tree.serial)
         exp = binder.stm.exp
+        creation, lmad = self._undone(source, block, target.lmad)
+        creation, lmad = self._earliest(creation, lmad, members, block)
         if isinstance(exp, Alloc):
-            creation, lmad = self._undone(source, block, target.lmad)
             self.allocations.append(binder)
         elif isinstance(exp, If):
-            creation, lmad = self._undone(source, block, target.lmad)
             if creation is not binder:
                 raise Failed(2, f"{what} comes from a branch in a way that is not followed.")
         else:
@@ -129,7 +129,7 @@ class Plan:
                         f"Use the part of the result instead of `{base_of(name)}`.",
                     )
             for k, result in enumerate(scope.results):
-                if k != given and _mentions(result, name):
+                if k != given and mentions(result, name):
                     raise Failed(3, f"`{base_of(name)}` is a result as well.")
         expected = 1 if given is not None else 0
         if len(tree.carried.get(block, ())) > expected:
@@ -175,6 +175,18 @@ class Plan:
                 return item, lmad
             name = back
         raise Failed(2, f"The creation of `{base_of(source)}` was not found.")
+
+    def _earliest(
+        self, creation: Item, lmad: Lmad[Poly], members: Sequence[Name], block: Name
+    ) -> tuple[Item, Lmad[Poly]]:
+        """The creation of the first array in the block, over which later ones have been built."""
+        roots = self._roots(creation, block)
+        if members[0] in roots or len(roots) != 1:
+            return creation, lmad
+        place = self.tree.place
+        if not self._same(place[members[0]], place[roots[0]]):
+            raise Failed(2, f"Before `{base_of(roots[0])}`, its memory holds another array.")
+        return self._undone(members[0], block, lmad)
 
     def _shape(self, name: Name) -> tuple[Poly, ...]:
         return self.tree.array(name).shape
@@ -242,7 +254,7 @@ class Plan:
         for scope in item.children:
             result = scope.results[array]
             assert isinstance(result, str)
-            if self.tree.place[result].block != scope.results[at]:
+            if self.tree.place[result].block != self.tree.block(str(scope.results[at])):
                 raise Failed(2, f"A branch returns `{base_of(name)}` in a way not followed.")
             self.build(scope, len(scope.items), result, self.new[name], array)
         self.dropped.append(block)
@@ -283,6 +295,8 @@ class Plan:
                 if len(places) == 2 and self._same(*places):
                     return places[0].lmad
         if back is None or back not in new:
+            back = next((x for x in new if self._same(tree.place[x], tree.place[name])), None)
+        if back is None:
             raise Failed(2, f"`{base_of(name)}` is built in the same memory in another way.")
         old = tree.place
         if not self._same(old[name], old[back]):
@@ -383,7 +397,8 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], what: str
     return lmad
 
 
-def _mentions(result: object, name: Name) -> bool:
+def mentions(result: object, name: Name) -> bool:
+    """Whether a result of a body is, or writes, an array."""
     if isinstance(result, Write):
         return result.dest == name or any(value == name for _, value in result.writes)
     return result == name

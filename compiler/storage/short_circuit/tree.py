@@ -96,6 +96,8 @@ class Tree:
         """Blocks that branches return no more."""
         self.removed: set[Name] = set()
         """Blocks that are allocated no more."""
+        self.renamed: dict[Name, Name] = {}
+        """Blocks that are others now."""
         self._serial = 0
         self.root = Scope("function", None, 0)
         for param in fun.params:
@@ -108,6 +110,32 @@ class Tree:
         if item is None:
             return -1
         return item.last if self.scope_of[name] is item.scope else item.serial
+
+    def block(self, name: Name) -> Name:
+        """The block that a name stands for now."""
+        while name in self.renamed:
+            name = self.renamed[name]
+        return name
+
+    def rename(self, old: Name, new: Name) -> None:
+        """Let a block be another one; its arrays keep their index functions."""
+        self.renamed[old] = new
+        moved = self.members.pop(old, [])
+        for name in moved:
+            self.place[name] = MemBind(new, self.place[name].lmad)
+        self.members[new] = [*self.members.get(new, ()), *moved]
+        self.carried[new] = [*self.carried.get(new, ()), *self.carried.pop(old, ())]
+
+    def settle(self, loop: Item, param: Name, bound: Name, start: Name) -> None:
+        """Let a loop carry a block no more: its parameter and result are the block it starts with.
+
+        The body hands the parameter on as it is.
+        """
+        for old in (param, bound):
+            self.rename(old, start)
+            self.dropped.add(old)
+        self.carried[start].remove(loop.scope)
+        self.carried[start].remove(loop.children[0])
 
     def array(self, name: Name) -> Array:
         """An array's type as it was; its place may have changed since."""
@@ -211,7 +239,7 @@ class Tree:
     def rebuilt(self) -> Function:
         """The function with everything where it is now."""
         stms, results = self._body(self.root)
-        return replace(self.fun, body=Body(stms, tuple(map(_operand, results))))
+        return replace(self.fun, body=Body(stms, tuple(map(self._operand, results))))
 
     def _body(self, scope: Scope) -> tuple[tuple[Stm, ...], tuple[KernelResult, ...]]:
         stms: list[Stm] = []
@@ -239,26 +267,36 @@ class Tree:
             case If():
                 kept = [k for k, p in enumerate(item.stm.pat) if p.name not in self.dropped]
                 then, orelse = (
-                    Body(stms, tuple(_operand(results[k]) for k in kept))
+                    Body(stms, tuple(self._operand(results[k]) for k in kept))
                     for stms, results in bodies
                 )
                 return If(exp.cond, then, orelse)
             case Loop():
                 ((stms, results),) = bodies
-                body = Body(stms, tuple(map(_operand, results)))
-                return replace(exp, params=tuple(map(self._param, exp.params)), body=body)
+                kept = [k for k, p in enumerate(exp.params) if p.name not in self.dropped]
+                return Loop(
+                    tuple(self._param(exp.params[k]) for k in kept),
+                    tuple(self._operand(exp.init[k]) for k in kept),
+                    exp.form,
+                    Body(stms, tuple(self._operand(results[k]) for k in kept)),
+                )
             case SegMap() | SegRed() | SegScan() | SegHist():
                 stms, results = bodies[-1]
                 kernel = KernelBody(stms, results, self._returns(exp.body, results))
                 if isinstance(exp, SegMap):
                     return replace(exp, body=kernel)
                 fns = [
-                    Lambda(fn.params, Body(inner, tuple(map(_operand, out))), fn.returns)
+                    Lambda(fn.params, Body(inner, tuple(map(self._operand, out))), fn.returns)
                     for fn, (inner, out) in zip(children(exp), bodies, strict=False)
                     if isinstance(fn, Lambda)
                 ]
                 return _with_operators(exp, kernel, fns)
         raise AssertionError(exp)
+
+    def _operand(self, result: KernelResult) -> Operand:
+        """A result of a body that is no kernel's, or a loop's first value."""
+        assert not isinstance(result, Write)
+        return self.block(result) if isinstance(result, str) else result
 
     def _returns(self, body: KernelBody, results: tuple[KernelResult, ...]) -> tuple[Type, ...]:
         """The types of a kernel's results, which say where a row is if they said so before."""
@@ -277,12 +315,6 @@ class Tree:
         if now is kind.mem:
             return param
         return Param(param.name, Array(kind.prim, kind.shape, now), param.unique)
-
-
-def _operand(result: KernelResult) -> Operand:
-    """A result of a body that is no kernel's."""
-    assert not isinstance(result, Write)
-    return result
 
 
 def _with_operators(

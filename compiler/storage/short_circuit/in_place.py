@@ -1,0 +1,195 @@
+"""In-place maps (thesis 6.9): a kernel writes over what it reads, if nobody else needs that.
+
+A map whose points each read the very cell that they would write, of an array that is used for the
+last time, needs no second block. In a loop the block then stays the same in all iterations, and is
+carried no more. A copy of an array that is used for the last time is that array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from compiler.base.names import Name, base_of
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    Copy,
+    If,
+    Index,
+    Loop,
+    Scratch,
+    SegMap,
+    Var,
+)
+from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.project import mentions
+from compiler.storage.short_circuit.terms import Terms
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
+
+Aliases = Callable[[Name], frozenset[Name]]
+
+
+def candidates(tree: Tree, terms: Terms, item: Item) -> Iterator[tuple[Name, Name]]:
+    """Results of a statement, each with an array whose place it could take."""
+    exp = item.stm.exp
+    if isinstance(exp, Copy):
+        name = item.stm.pat[0].name
+        if _alike(tree, terms, name, exp.array):
+            yield name, exp.array
+        return
+    if isinstance(exp, Loop):
+        yield from _filled(tree, terms, item, exp)
+    if not isinstance(exp, SegMap):
+        return
+    point = tuple(Var(index, "i64") for index, _ in exp.space.dims)
+    read = dict.fromkeys(_read_at(item.children[-1], point))
+    for param, result in zip(item.stm.pat, item.children[-1].results, strict=True):
+        if not isinstance(param.type, Array) or isinstance(result, str) or hasattr(result, "dest"):
+            continue
+        for array in read:
+            if tree.scope_of[array] is not item.children[-1] and _alike(
+                tree, terms, param.name, array
+            ):
+                yield param.name, array
+
+
+def _filled(tree: Tree, terms: Terms, item: Item, exp: Loop) -> Iterator[tuple[Name, Name]]:
+    """Results of a loop that fills a new array, each with an array that the loop reads."""
+    body = item.children[0]
+    for start in exp.init:
+        if not isinstance(start, str) or start not in tree.place:
+            continue
+        first = tree.binder.get(start)
+        if first is None or first.scope is not item.scope or not isinstance(first.stm.exp, Scratch):
+            continue
+        for array in sorted(item.arrays & item.names):
+            if tree.scope_of[array] is not body and _alike(tree, terms, start, array):
+                yield start, array
+
+
+def scratch_of(tree: Tree, name: Name) -> Item:
+    """The statement that makes an array that a loop fills."""
+    return tree.binder[name]
+
+
+def _read_at(scope: Scope, point: tuple[Var, ...]) -> Iterator[Name]:
+    """The arrays that a body indexes by the point, and by nothing else."""
+    for item in scope.items:
+        exp = item.stm.exp
+        if isinstance(exp, Index) and exp.at == point:
+            yield exp.array
+        for child in item.children:
+            yield from _read_at(child, point)
+
+
+def _alike(tree: Tree, terms: Terms, new: Name, old: Name) -> bool:
+    """Whether two arrays lie in the same way in different blocks of one kind."""
+    mine, theirs = tree.place[new], tree.place[old]
+    if mine.block == theirs.block or tree.types[mine.block] != tree.types[theirs.block]:
+        return False
+    binder = tree.binder.get(mine.block)
+    if binder is None or not isinstance(binder.stm.exp, Alloc):
+        return False
+    normal = terms.normal_lmad
+    return normal(mine.lmad).same_cells(normal(theirs.lmad))
+
+
+def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
+    """Condition 6: after a statement, nothing in a block is used. Raises Failed."""
+    scope = item.scope
+    while True:
+        _not_after(tree, block, scope, item)
+        if tree.scope_of[block] is scope:
+            break
+        if scope.parent is None or scope.kind not in ("then", "else"):
+            where = {"loop": "a loop", "kernel": "a kernel"}.get(scope.kind, "a function")
+            raise Failed(6, f"The array that would be overwritten is made outside of {where}.")
+        item = scope.parent
+        scope = item.scope
+    if len(tree.carried.get(block, ())) > 0:
+        raise Failed(6, "The memory that would be overwritten is handed on as well.")
+    _owned(tree, aliases, block, scope)
+
+
+def _not_after(tree: Tree, block: Name, scope: Scope, item: Item) -> None:
+    for name in tree.members.get(block, ()):
+        if any(user.scope is scope and user.at > item.at for user in tree.users.get(name, ())):
+            raise Failed(6, f"`{base_of(name)}` is used again later.")
+        if any(mentions(result, name) for result in scope.results):
+            raise Failed(6, f"`{base_of(name)}` is a result as well.")
+
+
+def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
+    """The block may be overwritten when its arrays are used no more."""
+    binder = tree.binder.get(block)
+    if binder is None:
+        for param in tree.fun.params:
+            kind = param.type
+            if isinstance(kind, Array) and kind.mem is not None and kind.mem.block == block:
+                if not param.unique:
+                    raise Failed(
+                        6,
+                        f"`{base_of(param.name)}` belongs to the caller.",
+                        f"With a unique type, `{base_of(param.name)}: *[]..`, it may be reused.",
+                    )
+                return
+        raise Failed(6, "The memory belongs to the caller.")
+    exp = binder.stm.exp
+    if isinstance(exp, Alloc):
+        return
+    if isinstance(exp, If):
+        if all(
+            (found := tree.binder.get(root)) is not None
+            and isinstance(found.stm.exp, Alloc)
+            and found.scope.depth > scope.depth
+            for root in aliases(block)
+        ):
+            return
+        raise Failed(6, "A branch returns memory that is used elsewhere.")
+    assert isinstance(exp, Loop)
+    names = [param.name for param in exp.params]
+    if block not in names:
+        raise Failed(6, "The memory comes out of a loop.")
+    at = names.index(block)
+    start, end = tree.block(str(exp.init[at])), tree.block(str(binder.children[0].results[at]))
+    last = tree.binder.get(end)
+    fresh = last is not None and isinstance(last.stm.exp, Alloc) and last.scope is scope
+    if end != block and not fresh:
+        raise Failed(6, "A loop hands memory on that is used elsewhere.")
+    _first_value(tree, aliases, start, binder)
+
+
+def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
+    """What a loop starts with is used neither in it nor after it."""
+    body = loop.children[0]
+    if len(tree.carried.get(start, ())) != 1:
+        raise Failed(6, "The memory that the loop starts with is handed on as well.")
+    for name in tree.members.get(start, ()):
+        if any(user.scope is body for user in tree.users.get(name, ())):
+            raise Failed(6, f"The loop uses `{base_of(name)}` beside its own value of it.")
+    scope, item = loop.scope, loop
+    while True:
+        _not_after(tree, start, scope, item)
+        if tree.scope_of[start] is scope:
+            break
+        if scope.parent is None or scope.kind not in ("then", "else"):
+            raise Failed(6, "What the loop starts with is made outside of another loop.")
+        item = scope.parent
+        scope = item.scope
+    _owned(tree, aliases, start, scope)
+
+
+def settled(tree: Tree, item: Item) -> list[tuple[Name, Name, Name]]:
+    """Blocks that a loop need not carry: parameter, result, and the block that they always are."""
+    exp = item.stm.exp
+    if not isinstance(exp, Loop):
+        return []
+    found: list[tuple[Name, Name, Name]] = []
+    for param, start, result, bound in zip(
+        exp.params, exp.init, item.children[0].results, item.stm.pat, strict=True
+    ):
+        if param.name in tree.place or not isinstance(start, str) or param.name in tree.dropped:
+            continue
+        if isinstance(result, str) and tree.block(result) == param.name:
+            found.append((param.name, bound.name, tree.block(start)))
+    return found
