@@ -55,8 +55,8 @@ def compile_part(data: dict[str, Any]) -> str:
 {where(data)}
 
 Median over the {len(examples)} examples {f["median_ms"]:.1f} ms, the largest
-{f["largest_ms"]:.1f} ms. Memory of the process after them: {f["peak_mb_after_examples"]} MB. A worker started cold answers
-its first request after {f["cold_worker_first_answer_ms"]:.0f} ms.
+{f["largest_ms"]:.1f} ms. Memory of the process after them: {f["peak_mb_after_examples"]} MB.
+A worker started cold answers its first request after {f["cold_worker_first_answer_ms"]:.0f} ms.
 
 {rows(["stage", "median over the examples, ms"], medians)}
 

@@ -52,9 +52,9 @@ _FLOAT_FUNS = """
 
 FUNS: dict[str, tuple[int, FunKind, str]] = {
     # name: (arity, which types have it, result: "same", "bool", "i32", or "bits")
-    **{f: (1, "float", "same") for f in _FLOAT_FUNS.split()},
-    **{f: (2, "float", "same") for f in ("atan2", "atan2pi", "hypot", "copysign", "nextafter")},
-    **{f: (3, "float", "same") for f in ("lerp", "fma", "mad")},
+    **dict.fromkeys(_FLOAT_FUNS.split(), (1, "float", "same")),
+    **dict.fromkeys(("atan2", "atan2pi", "hypot", "copysign", "nextafter"), (2, "float", "same")),
+    **dict.fromkeys(("lerp", "fma", "mad"), (3, "float", "same")),
     "isnan": (1, "float", "bool"),
     "isinf": (1, "float", "bool"),
     "to_bits": (1, "float", "bits"),
