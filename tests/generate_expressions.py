@@ -334,7 +334,8 @@ class Expressions:
             body = f"{acc} with [{at}] = {value}"
             return f"(loop {acc} = copy ({start}) for {i} < n do {body})"
         body = self.expression({**inner, acc: kind}, kind, depth)
-        return f"(loop {acc} = ({start}) for {i} < 2i64 do {body})"
+        # The type says that the sizes stay the same, which a nested loop may leave open.
+        return f"(loop {acc} = ({start}) for {i} < 2i64 do ({body}) :> {kind})"
 
     def transposed(self, scope: Scope, kind: Kind, depth: int) -> str:
         a, b = kind.shape
