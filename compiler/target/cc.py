@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compiler.base.errors import CompilerBug, UsageError
+from compiler.base.errors import CompilerBug, Limitation, UsageError
 
 _COMMON = (
     "-std=gnu11",
-    "-O3",
     "-fPIC",
     "-shared",
     "-fwrapv",
@@ -40,6 +39,8 @@ float f(const float *x, int n) {
 }
 """
 COMPILE_SECONDS = 120
+LONG_TEXT = 250_000
+"""Characters from which on a program is compiled with less effort, or it would take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
 
 def _run(compiler: Compiler, text: str, target: Path) -> str:
     """Compile; the compiler's complaints, or "" if there are none."""
-    command = [*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(target)]
+    effort = "-O3" if len(text) < LONG_TEXT else "-O1"
+    command = [*compiler.command, effort, *compiler.flags, "-x", "c", "-", "-o", str(target)]
     try:
         done = subprocess.run(
             [*command, *compiler.libraries],
@@ -109,7 +111,10 @@ def _run(compiler: Compiler, text: str, target: Path) -> str:
             timeout=COMPILE_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {COMPILE_SECONDS} s"
+        raise Limitation(
+            f"the C compiler needs more than {COMPILE_SECONDS} s for this program",
+            hint="Run it with the reference interpreter, or compile a part of it.",
+        ) from None
     return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
 
 
@@ -141,7 +146,11 @@ def compile_c(text: str) -> Path:
     handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
     os.close(handle)
     made = Path(name)
-    complaint = _run(compiler, text, made)
+    try:
+        complaint = _run(compiler, text, made)
+    except Limitation:
+        made.unlink(missing_ok=True)
+        raise
     if complaint:
         made.unlink(missing_ok=True)
         raise CompilerBug(f"the C compiler refused our program:\n{complaint[:2000]}")
