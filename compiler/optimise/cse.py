@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from compiler.base.names import Name
 from compiler.ir import walk
-from compiler.ir.nodes import Body, Exp, Hist, KernelBody, Lambda, Map, Reduce, Scan, Scatter, Stm
-from compiler.ir.walk import Rewrite
+from compiler.ir.nodes import Exp, Map, Reduce, Scan, Stm
 
 _Key = object
 
@@ -74,8 +73,6 @@ def _key(exp: Exp) -> _Key | None:
             return ("reduce", width, arrays, len(fn.body.stms), len(ops))
         case Scan(width, ops, fn, arrays):
             return ("scan", width, arrays, len(fn.body.stms), len(ops))
-        case Scatter() | Hist():
-            return None
     return None
 
 
@@ -94,23 +91,8 @@ def _no_fresh_names(name: Name) -> Name:
 
 
 def _without_prov(exp: Exp) -> Exp:
-    return walk.rewrite(exp, _STRIP)
+    return walk.map_stms(exp, _bare)
 
 
-def _strip_stms(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-    return tuple(Stm(stm.pat, walk.rewrite(stm.exp, _STRIP)) for stm in stms)
-
-
-def _strip_body(body: Body) -> Body:
-    return Body(_strip_stms(body.stms), body.results)
-
-
-def _strip_lambda(fn: Lambda) -> Lambda:
-    return Lambda(fn.params, _strip_body(fn.body), fn.returns)
-
-
-def _strip_kernel(body: KernelBody) -> KernelBody:
-    return KernelBody(_strip_stms(body.stms), body.results, body.returns)
-
-
-_STRIP = Rewrite(body=_strip_body, fn=_strip_lambda, kernel=_strip_kernel)
+def _bare(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+    return tuple(Stm(stm.pat, _without_prov(stm.exp)) for stm in stms)
