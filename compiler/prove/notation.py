@@ -1,6 +1,7 @@
 """Problems as JSON: polynomials as text, assumptions by kind (`docs/proving.md` has the notation).
 
-Floor division `a // b` stands for a name of its own, `d`, with the facts `0 <= a - b*d <= b - 1`.
+Floor division `a // b` stands for a name of its own, `d`, with the facts `0 <= a - b*d <= b - 1`;
+the name is the division itself in parentheses, so that answers can be read and given back.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ class Reader:
             raise UsageError("Division by zero.")
         key = dividend, divisor
         if key not in self.quotients:
-            name = f"quotient_{len(self.quotients)}"
+            parts = [str(p) if len(p.terms) == 1 else f"({p})" for p in key]
+            name = f"({parts[0]}//{parts[1]})"
             self.quotients[key] = name
             self.names.add(name)
             rest = dividend - divisor * Poly.var(name)

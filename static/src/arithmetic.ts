@@ -2,7 +2,7 @@
 
 /** The value, or null if a name is missing or something in it is not understood. */
 export function evaluate(text: string, values: Readonly<Record<string, number>>): number | null {
-  const tokens = text.match(/\d[\d_]*|[A-Za-z_][\w']*|\*\*|[-+*/%(),]|\S/g) ?? [];
+  const tokens = text.match(/\d[\d_]*|[A-Za-z_][\w']*|\*\*|\/\/|[-+*/%(),]|\S/g) ?? [];
   let at = 0;
   const next = (): string => tokens[at] ?? "";
 
@@ -14,10 +14,10 @@ export function evaluate(text: string, values: Readonly<Record<string, number>>)
 
   function product(): number {
     let left = power();
-    while (["*", "/", "%"].includes(next())) {
+    while (["*", "/", "//", "%"].includes(next())) {
       const sign = tokens[at++];
       const right = power();
-      left = sign === "*" ? left * right : sign === "/" ? Math.floor(left / right) : left % right;
+      left = sign === "*" ? left * right : sign !== "%" ? Math.floor(left / right) : left % right;
     }
     return left;
   }

@@ -124,6 +124,144 @@ def memory(request: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "block": "ys_mem_2", "cells": cells, "complete": True}
 
 
+FACT = "n - 2*b - 1 >= 0"
+STEP = {
+    "rule": "apart",
+    "says": "The smallest value of the sum is n*m, which is positive.",
+    "offset": "n*m",
+    "dims": [["1", "0", "n - 1"]],
+    "needs": [
+        {
+            "claim": FACT,
+            "scale": 1,
+            "sum": [{"coefficient": 1, "factors": ["n - 2*b - 1"]}],
+            "text": "n - 2*b - 1 = (n - 2*b - 1)",
+        }
+    ],
+    "parts": [],
+}
+DISJOINT = {
+    "verdict": "disjoint",
+    "checked": True,
+    "witness": None,
+    "reason": "",
+    "missing": None,
+    "facts": [FACT, "b >= 0"],
+    "steps": [STEP],
+}
+OVERLAP = {
+    **DISJOINT,
+    "verdict": "overlap",
+    "witness": {"values": {"b": 1, "n": 4}, "cell": 4, "a": [0], "b": [1]},
+    "reason": "Both hold cell 4 for b = 1, n = 4.",
+    "steps": [],
+}
+UNKNOWN = {**DISJOINT, "verdict": "unknown", "checked": False, "missing": FACT, "steps": []}
+
+
+def prove(request: dict[str, Any]) -> dict[str, Any]:
+    """Disjoint, unless the second LMAD mentions `OVER` or `OPEN`."""
+    if "BAD" in request["a"]:
+        error = {"kind": "usage", "message": "`BAD` is not a polynomial.", "span": None}
+        return {"ok": False, "error": error}
+    second = request["b"]
+    verdict = OVERLAP if "OVER" in second else UNKNOWN if "OPEN" in second else DISJOINT
+    return {"ok": True, **verdict}
+
+
+def cells(request: dict[str, Any]) -> dict[str, Any]:
+    """Rows 1 and 2 (or 1 and a column) of a matrix with n columns."""
+    values = {"b": 1, "n": 5, **request["values"]}
+    n, column = values["n"], "OVER" in request["lmads"][1]
+    rows = [{"index": [k], "cell": n + k} for k in range(n)]
+    other = [{"index": [k], "cell": n * k if column else 2 * n + k} for k in range(n)]
+    shared = sorted({at["cell"] for at in rows} & {at["cell"] for at in other})
+    sets = [
+        {"offset": rows[0]["cell"], "dims": [[n, 1]], "points": rows},
+        {"offset": other[0]["cell"], "dims": [[n, n if column else 1]], "points": other},
+    ]
+    return {
+        "ok": True,
+        "symbols": ["b", "n"],
+        "values": {"b": values["b"], "n": n},
+        "broken": [FACT] if n <= 2 * values["b"] else [],
+        "lmads": [{**one, "count": n, "complete": True} for one in sets],
+        "shared": shared,
+    }
+
+
+def attempts() -> dict[str, Any]:
+    """One that is built in place, one that is not."""
+    lmads = {"write": "n + {(n : 1)}", "use": "2*n + {(n : 1)}"}
+    place = {"block": "ys_mem_2", "lmad": "n + {(n : 1)}"}
+    made = {
+        "rule": "shortcircuit/update",
+        "source": "row_3",
+        "destination": "ys_1",
+        "src": [[4, 1, 4, 11]],
+        "done": True,
+        "condition": 0,
+        "title": "",
+        "because": "`row` is built in its place in `ys`, and never copied.",
+        "hint": "",
+        "place": place,
+        "creation": "row_3",
+        "projected": place,
+        "moved": [{"array": "row_3", **place}],
+        "lifted": ["k_4"],
+        "obligations": [{**lmads, "why": "in `row` and after it", **DISJOINT}],
+        "copied": "8*n B",
+        "allocated": "8*n B",
+    }
+    kept = {
+        **made,
+        "rule": "shortcircuit/copy",
+        "done": False,
+        "condition": 5,
+        "title": "What is written early does not meet what is still needed.",
+        "because": "`row` would overwrite cell 4, which is read later.",
+        "hint": "Read it before.",
+        "projected": {},
+        "moved": [],
+        "lifted": [],
+        "obligations": [
+            {**lmads, "use": "{(n : n)} OVER", "why": "in `ys`", **OVERLAP},
+            {**lmads, "why": "in `zs`", **UNKNOWN},
+        ],
+        "allocated": "",
+    }
+    return {"ok": True, "attempts": [made, kept]}
+
+
+def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
+    """A temporary that is copied into the result; with values also in bytes."""
+    src = [[4, 1, 4, 11]]
+    labels = ["parameters", "tmp_5 = segmap", "ys_1 = copy", "results"]
+    block = {"prim": "i64", "space": "device", "per_point": False, "src": src, "bytes": "8*n"}
+    array = {"prim": "i64", "shape": ["n"], "lmad": "0 + {(n : 1)}", "src": src}
+    fun: dict[str, Any] = {
+        "name": "main",
+        "points": [{"label": label, "depth": 0, "src": src} for label in labels],
+        "blocks": [
+            {**block, "name": "tmp_mem_6", "kind": "alloc", "at": 1, "until": 2},
+            {**block, "name": "ys_mem_2", "kind": "alloc", "at": 2, "until": 3},
+        ],
+        "arrays": [
+            {**array, "name": "tmp_5", "block": "tmp_mem_6", "first": 1, "last": 2},
+            {**array, "name": "ys_1", "block": "ys_mem_2", "first": 2, "last": 3},
+        ],
+        "symbols": ["n"],
+    }
+    for one in fun["arrays"]:
+        one["blocks"] = [one["block"]]
+    n = (request.get("values") or {}).get("n")
+    if n is not None:
+        for one in fun["blocks"]:
+            one["size"] = 8 * n
+        fun |= {"live": [0, 8 * n, 16 * n, 8 * n], "peak": {"bytes": 16 * n, "point": 2}}
+    return {"ok": True, "functions": [fun]}
+
+
 def inputs(request: dict[str, Any]) -> str:
     """The input, or what random ones would be made of."""
     if "sizes" not in request:
@@ -155,10 +293,19 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [{"ok": True, "output": output, "ms": 0.5}]
         case "memory":
             return [memory(request)]
+        case "prove":
+            return [prove(request)]
+        case "cells":
+            return [cells(request)]
+        case "attempts":
+            return [attempts()]
+        case "lifetimes":
+            return [lifetimes(request)]
         case "tuning":
             return [{"ok": True, "trees": TREES}]
         case "validity":
-            verdicts = {"fused": {"valid": True}, "funmem": {"valid": "DIFFERS" not in source}}
+            found: bool | None = None if "SLOWLY" in source else "DIFFERS" not in source
+            verdicts = {"fused": {"valid": True}, "funmem": {"valid": found, "because": "So."}}
             return [{"ok": True, "stages": verdicts}]
         case "generate":
             return [{"ok": True, "input": inputs(request), "sizes": {}}]

@@ -258,6 +258,90 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     expect(drawing.locator(".cell")).to_have_count(12)
 
 
+def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> None:
+    page.get_by_role("button", name="All blocks").click()
+    drawing = page.locator("svg.lanes")
+    expect(drawing).to_have_count(1)  # Nothing changes from the one stage to the other.
+    expect(drawing.locator(".bar")).to_have_text([re.compile("tmp_5"), re.compile("ys_1")])
+    expect(drawing).to_have_attribute("aria-label", re.compile("at most 1.60 kB at once"))
+    drawing.locator(".bar").first.hover()
+    expect(page.locator(".source .lit-place")).to_have_count(1)
+    page.get_by_label("n", exact=True).last.fill("10")
+    expect(drawing).to_have_attribute("aria-label", re.compile("at most 160 B at once"))
+    page.get_by_role("button", name="Table").last.click()
+    expect(page.locator(".block-row").first).to_have_text("tmp_mem_680 B12")
+    expect(page.locator(".life-table .meets")).to_contain_text("160 B peak")
+    page.get_by_role("button", name="One array").click()
+    expect(page.locator(".memory svg.cells").first).to_be_visible()
+
+
+def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    expect(page.locator(".attempts").first.locator("li")).to_have_count(2)
+    panel = page.locator(".proof-program")
+    expect(panel).to_contain_text("row is built in its place in ys, and never copied.")
+    expect(panel).to_contain_text("8·n B less to copy")
+    expect(page.locator(".pair-verdict")).to_contain_text("never share a cell")
+    cells = page.locator("svg.sets .set-cell")
+    expect(cells.locator(".in-a")).to_have_count(5)
+    expect(cells.locator(".in-b")).to_have_count(5)
+    expect(page.locator(".proof-tree")).to_contain_text("The smallest value of the sum is n·m")
+    expect(page.locator(".proof-tree .needs")).to_contain_text("n ≥ 2·b + 1")
+    expect(page.locator(".facts-used li.used")).to_have_text("✓n ≥ 2·b + 1 used")
+    page.locator(".term").first.focus()
+    expect(page.locator("svg.sets .pointed")).to_have_count(1)
+    page.locator(".pair").get_by_role("button", name="Table").click()
+    expect(page.locator(".cells-table tbody tr")).to_have_count(10)
+    expect(page.locator(".cells-table tbody tr").first).to_have_text("5[0]–")
+    page.get_by_label("n", exact=True).last.fill("2")
+    expect(page.locator(".broken")).to_contain_text("do not meet n ≥ 2·b + 1")
+
+
+def test_a_failed_attempt_says_why_and_draws_the_witness(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    page.locator(".attempt", has_text="copy").click()
+    expect(page.locator(".source .lit-place")).to_have_count(1)
+    panel = page.locator(".proof-program")
+    expect(panel).to_contain_text("row would overwrite cell 4, which is read later.")
+    expect(panel).to_contain_text("Condition 5 does not hold")
+    expect(page.locator(".pair-verdict")).to_contain_text("Witness: cell 4 for b = 1, n = 4.")
+    expect(page.locator("svg.sets .witness .in-both")).to_have_count(1)
+    expect(page.locator("svg.sets .witness title")).to_contain_text("cell 4:")
+    page.locator(".obligations .attempt").nth(1).focus()
+    page.keyboard.press("Enter")
+    verdict = page.locator(".pair-verdict")
+    expect(verdict).to_contain_text("It was not shown that n is at least 2·b + 1.")
+    expect(page.locator(".obligations .attempt").nth(1)).to_be_focused()
+
+
+def test_two_lmads_of_ones_own_are_decided_and_kept(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    page.get_by_role("button", name="Two LMADs").click()
+    expect(page.locator(".free-pair .pair-verdict")).to_contain_text("never share a cell")
+    page.locator("#pair-b").fill("{(n : n)} + OVER")
+    expect(page.locator(".free-pair .pair-verdict")).to_contain_text("share a cell.")
+    page.locator("#pair-a").fill("BAD")
+    expect(page.locator(".free-pair [role=alert]")).to_contain_text("BAD is not a polynomial.")
+    page.get_by_label("Assumptions").fill("0 <= i < n")
+    with page.expect_request("**/api/prove") as asked:
+        page.locator("#pair-a").fill("i*n + {(n : 1)}")
+    body = asked.value.post_data_json
+    assert body is not None
+    assert body["assumptions"] == {"other": ["0 <= i", "i < n"]}
+    page.reload()
+    page.get_by_role("button", name="Two LMADs").click()
+    expect(page.locator("#pair-a")).to_have_value("i*n + {(n : 1)}")
+
+
+def test_a_stage_that_took_too_long_is_not_decided(page: Page) -> None:
+    write(page, "-- SLOWLY\nentry main (xs: []i64) = map (+1) xs\n")
+    expect(pane(page)).to_contain_text("-- fused")
+    page.get_by_role("button", name="Check all stages").click()
+    expect(page.locator(".verdict.open")).to_contain_text("1 of 2 stages agree")
+    expect(page.locator(".verdicts .open")).to_contain_text("FUNMEM not decided So.")
+    expect(page.locator(".verdict.bad")).to_have_count(0)
+
+
 def test_the_versions_pane_tells_which_version_runs(page: Page) -> None:
     page.get_by_role("tab", name="Versions").click()
     running = page.locator(".tree li.runs", has=page.locator(".badge"))
@@ -320,7 +404,7 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
     expect(page.locator(".memory svg").first).to_be_visible()
     page.locator(".source .cm-line", has_text="map (+1)").click()
     page.evaluate(AXE.read_text())
-    for tab in ("Memory", "Selection", "Remarks", "Versions"):
+    for tab in ("Memory", "Proof", "Selection", "Remarks", "Versions"):
         page.get_by_role("tab", name=tab).click()
         page.wait_for_timeout(150)
         found = page.evaluate(

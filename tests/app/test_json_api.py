@@ -85,6 +85,17 @@ def test_a_bad_request_says_what_is_wrong(
     assert error["message"]
 
 
+def test_questions_about_lmads_need_no_program(client: FlaskClient) -> None:
+    pair = {"assumptions": {"other": ["0 <= i"]}, "a": "i + {(n : 1)}", "b": {"offset": "n"}}
+    assert client.post("/api/prove", json=pair).get_json()["verdict"] == "disjoint"
+    drawn = client.post("/api/cells", json={"lmads": [pair["a"], "{(n : 1)}"], "values": {"n": 3}})
+    assert drawn.get_json()["values"]["n"] == 3
+    refused = client.post("/api/prove", json={"a": "0"})
+    assert refused.status_code == 400
+    assert "`b`" in refused.get_json()["error"]["message"]
+    assert client.post("/api/attempts", json={}).status_code == 400
+
+
 def test_a_text_that_is_too_long_is_refused(make_app: MakeApp) -> None:
     response = make_app(SOURCE_LIMIT=10).test_client().post("/api/check", json={"source": "a" * 11})
     assert response.status_code == 413

@@ -47,6 +47,27 @@ def test_all_operations_on_one_program(ask: Any) -> None:
     assert run["output"].startswith("[[")
 
 
+def test_what_is_built_in_place_with_proof_picture_and_lives(ask: Any) -> None:
+    source = "entry main [n] [m] (xs: [n]i32) (ys: [m]i32) = map (+ 1) xs ++ map (* 2) ys\n"
+    found = ask("attempts", source=source)["attempts"]
+    attempts = [attempt for attempt in found if attempt["rule"] == "shortcircuit/concat"]
+    assert [attempt["done"] for attempt in attempts] == [True, True]
+    (shown, *_) = [o for attempt in attempts for o in attempt["obligations"]]
+    assert shown["verdict"] == "disjoint"
+    assert shown["checked"]
+    assert {"rule", "says", "offset", "dims", "needs", "parts"} <= shown["steps"][0].keys()
+    facts = {"other": shown["facts"]}
+    drawn = ask("cells", assumptions=facts, lmads=[shown["write"], shown["use"]])
+    assert drawn["shared"] == drawn["broken"] == []
+    peaks = {}
+    for stage in ("funmem", "shortcircuit"):
+        (fun,) = ask("lifetimes", source=source, stage=stage)["functions"]
+        values = dict.fromkeys(fun["symbols"], 1000)
+        (fun,) = ask("lifetimes", source=source, stage=stage, values=values)["functions"]
+        peaks[stage] = fun["peak"]["bytes"]
+    assert peaks["shortcircuit"] < peaks["funmem"]
+
+
 def test_errors_have_places_and_kinds(ask: Any) -> None:
     error = ask("check", source="entry main = 1 +\n\nentry other = (2")["error"]
     assert error["kind"] == "syntax"

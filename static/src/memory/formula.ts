@@ -12,10 +12,27 @@ export interface Lmad {
 
 /** Read `offset + {(size : stride), ..}`, as the compiler prints it. */
 export function readLmad(text: string): Lmad {
-  const at = text.lastIndexOf(" + {");
+  const at = text.indexOf("{");
   if (at < 0) return { offset: text, dims: [] };
-  const dims = [...text.slice(at + 4).matchAll(/\(([^:]*) : ((?:[^()]|\([^()]*\))*)\)/g)];
-  return { offset: text.slice(0, at), dims: dims.map(([, size, stride]) => ({ size: size!, stride: stride! })) };
+  const offset = text.slice(0, at).replace(/\+\s*$/, "").trim() || "0";
+  const inside = text.slice(at + 1).replace(/\}\s*$/, "");
+  const dims = outside(inside, (character) => character === ",").map((part) => {
+    const [size = "", stride = ""] = part.trim().replace(/^\(|\)$/g, "").split(":");
+    return { size: size.trim(), stride: stride.trim() };
+  });
+  return { offset, dims: inside.trim() ? dims : [] };
+}
+
+/** The parts of a text between separators that stand outside of parentheses. */
+export function outside(text: string, separates: (character: string, at: number) => boolean): string[] {
+  const parts = [""];
+  let depth = 0;
+  [...text].forEach((character, at) => {
+    depth += character === "(" ? 1 : character === ")" ? -1 : 0;
+    if (depth === 0 && separates(character, at)) parts.push("");
+    else parts[parts.length - 1] += character;
+  });
+  return parts;
 }
 
 function times(index: string, stride: string): string {

@@ -13,16 +13,36 @@ let drawings = 0;
 
 interface Lane {
   y: number;
-  rows: LifeArray[][];
+  rows: Bar[][];
+}
+
+/** An array, or several that are needed at the same statements, such as those inside of a kernel. */
+interface Bar {
+  arrays: LifeArray[];
+  first: number;
+  last: number;
+  sure: boolean;
+}
+
+function barsOf(arrays: readonly LifeArray[]): Bar[] {
+  const bars = new Map<string, Bar>();
+  for (const array of arrays) {
+    const sure = array.blocks.length === 1;
+    const key = [array.first, array.last, sure].join();
+    const bar = bars.get(key);
+    if (bar) bar.arrays.push(array);
+    else bars.set(key, { arrays: [array], first: array.first, last: array.last, sure });
+  }
+  return [...bars.values()];
 }
 
 /** Arrays of a block in rows, so that those that are needed at once stand below each other. */
-function rowsOf(arrays: readonly LifeArray[]): LifeArray[][] {
-  const rows: LifeArray[][] = [];
-  for (const array of [...arrays].sort((a, b) => a.first - b.first || b.last - a.last)) {
-    const row = rows.find((taken) => taken.every((other) => other.last < array.first || array.last < other.first));
-    if (row) row.push(array);
-    else rows.push([array]);
+function rowsOf(bars: readonly Bar[]): Bar[][] {
+  const rows: Bar[][] = [];
+  for (const bar of [...bars].sort((a, b) => a.first - b.first || b.last - a.last)) {
+    const row = rows.find((taken) => taken.every((other) => other.last < bar.first || bar.last < other.first));
+    if (row) row.push(bar);
+    else rows.push([bar]);
   }
   return rows;
 }
@@ -42,7 +62,7 @@ export function drawLanes(fun: LifeFunction, width: number, most: number): SVGEl
   let y = 4;
   const lanes = new Map<string, Lane>();
   for (const block of fun.blocks) {
-    const rows = rowsOf(fun.arrays.filter((array) => array.blocks.includes(block.name)));
+    const rows = rowsOf(barsOf(fun.arrays.filter((array) => array.blocks.includes(block.name))));
     lanes.set(block.name, { y, rows });
     y += HEAD + Math.max(1, rows.length) * (BAR + 2) + GAP;
   }
@@ -70,21 +90,24 @@ export function drawLanes(fun: LifeFunction, width: number, most: number): SVGEl
         x: x(block.at) + 0.5, y: lower - 1, width: (block.until - block.at + 1) * step - 1,
         height: Math.max(1, lane.rows.length) * (BAR + 2) + 1, rx: 3, class: "lane",
       }),
-      ...lane.rows.flatMap((row, number) => row.map((array) => bar(array, x(array.first), lower + number * (BAR + 2) + 1, (array.last - array.first + 1) * step, k, id, fun))),
+      ...lane.rows.flatMap((row, number) => row.map((one) => drawBar(one, x(one.first), lower + number * (BAR + 2) + 1, (one.last - one.first + 1) * step, k, id, fun))),
     ];
   }),
   ...chart(fun, live, x, step, level, top),
   ...axis(count, x, step, top + CHART + 13));
 }
 
-function bar(array: LifeArray, x: number, y: number, width: number, lane: number, id: string, fun: LifeFunction): SVGElement {
-  const sure = array.blocks.length === 1;
-  const from = fun.points[array.first]?.label ?? "";
-  const to = fun.points[array.last]?.label ?? "";
+function drawBar(bar: Bar, x: number, y: number, width: number, lane: number, id: string, fun: LifeFunction): SVGElement {
+  const { arrays, sure } = bar;
+  const from = fun.points[bar.first]?.label ?? "";
+  const to = fun.points[bar.last]?.label ?? "";
+  const many = arrays.length > 1;
+  const full = many ? `${arrays[0]!.name} +${arrays.length - 1}` : arrays[0]!.name;
   const room = Math.floor((width - 8) / 6.4);
-  const name = room >= array.name.length ? array.name : room >= 3 ? `${array.name.slice(0, room - 1)}…` : "";
-  return s("g", { class: `bar hue hue-${lane % 8}`, "data-array": array.name },
-    s("title", {}, `${array.name} ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}: from “${from}” to “${to}”${sure ? "" : `; it lies in one of ${array.blocks.join(", ")}`}`),
+  const name = room >= full.length ? full : many && room >= 2 ? `×${arrays.length}` : room >= 3 ? `${full.slice(0, room - 1)}…` : "";
+  const listed = arrays.map((array) => `${array.name} ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}`).join(", ");
+  return s("g", { class: `bar hue hue-${lane % 8}`, "data-array": arrays[0]!.name },
+    s("title", {}, `${listed}: from “${from}” to “${to}”${sure ? "" : `; in one of ${arrays[0]!.blocks.join(", ")}`}`),
     s("rect", { x: x + 1, y, width: Math.max(3, width - 2), height: BAR, rx: 3, class: sure ? "sure" : "unsure", fill: sure ? undefined : `url(#${id})` }),
     name ? s("text", { x: x + 5, y: y + BAR - 4 }, name) : null);
 }

@@ -20,7 +20,7 @@ export function proposed(array: ArrayInfo, fun: MemoryFunction): Record<string, 
 /** A slider and a number for one name. */
 export function symbolField(name: string, value: number, change: (value: number) => void, least = 0): HTMLElement {
   const number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": name });
-  const slider = h("input", { type: "range", min: 0, max: Math.max(24, value), value, "aria-label": `${name}, slider`, tabindex: -1 });
+  const slider = h("input", { type: "range", min: 0, max: value > 24 ? 4 * value : 24, value, "aria-label": `${name}, slider`, tabindex: -1 });
   const listen = (source: HTMLInputElement, other: HTMLInputElement): void => {
     source.addEventListener("input", () => {
       if (!Number.isSafeInteger(source.valueAsNumber)) return;

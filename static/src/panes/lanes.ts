@@ -108,7 +108,7 @@ export class Lanes {
         h("td", {}, bytes(fun.peak?.bytes ?? 0), less > 0 ? h("span", { class: "less" }, ` −${bytes(less)}`) : null));
     };
     return h("table", { class: "cells-table before-after" }, h("caption", { class: "visually-hidden" }, "Before and after"),
-      h("thead", {}, h("tr", {}, ...["Stage", "Allocations", "Bytes at the peak"].map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, ...["Stage", "Allocations", "At the peak"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, ...this.shown.map(row)));
   }
 

@@ -111,7 +111,7 @@ export class ProofPane {
     const done = this.attempts.filter((one) => one.done).length;
     replace(this.program,
       h("p", { class: "quiet proof-count" }, `${done} of ${this.attempts.length} built in place`,
-        done < this.attempts.length ? `, ${this.attempts.length - done} copied` : ""),
+        done < this.attempts.length ? `, ${this.attempts.length - done} not` : ""),
       h("ul", { class: "attempts", "aria-label": "Attempts" }, ...this.attempts.map((one, k) => this.item(one, k))),
       ...this.detail(attempt, obligation));
     if (focused) this.program.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
@@ -135,7 +135,7 @@ export class ProofPane {
     h("span", { class: "attempt-sign", "aria-hidden": "true" }, attempt.done ? "✓" : "✗"),
     h("span", { class: "attempt-text" }, h("code", {}, base(attempt.source)), " into ", h("code", {}, base(attempt.destination)),
       h("span", { class: "quiet" }, ` ${pointOf(attempt)}${place ? `, ${placeName(place)}` : ""}`),
-      h("span", { class: "visually-hidden" }, attempt.done ? ", built in place" : ", copied"))));
+      h("span", { class: "visually-hidden" }, attempt.done ? ", built in place" : ", not in place"))));
   }
 
   private detail(attempt: Attempt, chosen: number): HTMLElement[] {
@@ -144,7 +144,8 @@ export class ProofPane {
     const place = (at: { block?: string; lmad?: string }) => [h("code", {}, tidy(at.lmad ?? "")), " of ", h("code", {}, at.block ?? "")];
     const saved = [attempt.copied && `${tidy(attempt.copied)} less to copy`, attempt.allocated && `${tidy(attempt.allocated)} less to allocate`].filter(Boolean).join(", ");
     return [
-      h("h2", {}, attempt.done ? "Built in place" : "Copied", h("span", { class: "quiet" }, attempt.done ? saved : `${tidy(attempt.copied)} each time`)),
+      h("h2", {}, attempt.done ? "Built in place" : "Not in place",
+        h("span", { class: "quiet" }, attempt.done ? saved : attempt.copied ? `${tidy(attempt.copied)} copied` : "")),
       h("p", { class: "attempt-because" }, ...quoted(attempt.because)),
       ...(attempt.done || !attempt.title ? [] : [h("p", { class: "quiet" }, `Condition ${attempt.condition} does not hold: `, ...quoted(attempt.title))]),
       ...(attempt.hint ? [h("p", { class: "quiet" }, ...quoted(attempt.hint))] : []),

@@ -79,7 +79,7 @@ export class PairView {
         : `Nobody knows yet whether ${a} and ${b} share a cell.`;
     return h("div", { class: `pair-verdict ${TONE[verdict]}`, role: "status" },
       h("p", {}, h("span", { class: "pair-mark", "aria-hidden": "true" }, MARK[verdict]), h("strong", {}, text)),
-      verdict === "disjoint" && proved.checked ? h("p", { class: "quiet" }, "A checker that shares no code with the search has accepted the proof.") : null,
+      verdict === "disjoint" && proved.checked ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.") : null,
       witness ? h("p", {}, "Witness: cell ", h("code", {}, witness.cell), ...(Object.keys(witness.values).length
         ? [" for ", h("code", {}, Object.entries(witness.values).map(([name, value]) => `${name} = ${value}`).join(", "))] : []), ".") : null,
       verdict === "unknown" && missing

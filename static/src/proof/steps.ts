@@ -44,7 +44,7 @@ function sum(step: Step, values: Values): HTMLElement {
   const offset = evaluate(step.offset, values);
   return h("div", { class: "proof-sum" },
     h("p", {}, "to show: never ", h("code", {}, `${[tidy(step.offset), ...terms].join(" + ")} = 0`),
-      offset === null || /^-?\d+$/.test(step.offset) ? null : h("span", { class: "here" }, ` here ${offset} first`)),
+      offset === null || /^-?\d+$/.test(step.offset) ? null : h("span", { class: "here" }, `, which begins at ${offset} here`)),
     step.dims.length ? h("ul", { class: "intervals" }, ...step.dims.map(([stride, low, high], k) => {
       const [from, to, by] = [low, high, stride].map((text) => evaluate(text, values));
       return h("li", {}, h("code", {}, `${tidy(low)} ≤ ${nameOf(k)} ≤ ${tidy(high)}`),

@@ -10,14 +10,20 @@ interface Sides {
 /** `n - 2*b - 1 >= 0` as its two sides: `n` and `2*b + 1`. */
 function sides(claim: string): Sides {
   const polynomial = claim.replace(/\s*>=\s*0\s*$/, "").trim();
-  const terms = polynomial.replace(/^-\s*/, "- ").split(/\s+(?=[+-]\s)/);
   const more: string[] = [];
   const less: string[] = [];
-  for (const term of terms) {
-    if (term.startsWith("- ")) less.push(term.slice(2));
-    else more.push(term.replace(/^\+ /, ""));
-  }
-  // A constant by itself reads better on the other side of a strict bound.
+  let [depth, from] = [0, 0];
+  const take = (to: number): void => {
+    const term = polynomial.slice(from, to).trim();
+    const sign = /^[-+]/.exec(term)?.[0];
+    (sign === "-" ? less : more).push(sign ? term.slice(1).trim() : term);
+    from = to;
+  };
+  [...polynomial].forEach((character, at) => {
+    depth += character === "(" ? 1 : character === ")" ? -1 : 0;
+    if (depth === 0 && at > 0 && /[-+]/.test(character) && polynomial[at + 1] === " ") take(at);
+  });
+  take(polynomial.length);
   return { more: more.join(" + ") || "0", less: less.join(" + ") || "0" };
 }
 
