@@ -1,6 +1,7 @@
 """Short-circuiting: arrays are built where they end up, where that is proved safe (thesis ch. 6).
 
 points.py       finds the points, makes the attempts, outer and late ones first
+in_place.py     kernels that write over what they read (6)
 conditions.py   the numbered conditions
 project.py      the new index functions, and what has to move up for them (1 to 4)
 safety.py       access summaries, compared pair by pair (5)
@@ -16,9 +17,13 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.base.context import Ctx, Options
+from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.points import Shortcut
+
+_FREE = 1 << 40
+"""Names from here on are in no program."""
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
@@ -32,7 +37,7 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
 
 def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
     """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data."""
-    ctx = Ctx(options or Options(), stage="shortcircuit")
+    ctx = Ctx(options or Options(), NameSource(_FREE), stage="shortcircuit")
     return [attempt.json() for attempt in _run(prog, ctx)[1]]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from compiler.base.names import Name
 from compiler.ir.lmad import Lmad
@@ -34,57 +35,84 @@ _MOST = 24
 """Facts for one question: those that share names with it, nearest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds somewhere: `bounds` are not negative, `equal` are what names are equal to.
+
+    `either`: the facts of one side hold, or those of the other.
+    """
+
+    bounds: tuple[Poly, ...] = ()
+    equal: tuple[tuple[Name, Poly], ...] = ()
+    either: tuple[tuple[Context, Context], ...] = ()
+
+    def plus(self, other: Context) -> Context:
+        """Both together."""
+        if other is NOTHING:
+            return self
+        if self is NOTHING:
+            return other
+        return Context(
+            self.bounds + other.bounds, self.equal + other.equal, self.either + other.either
+        )
+
+
+NOTHING = Context()
+
+
 class Assumptions:
     """Facts by scope, made when first asked for."""
 
     def __init__(self, tree: Tree, terms: Terms) -> None:
         self.tree = tree
         self.terms = terms
-        self._outer: dict[Scope, list[Poly]] = {}
-        self._facts: dict[tuple[Poly, ...], Facts] = {}
-        self._verdicts: dict[tuple[Lmad[Poly], Lmad[Poly], tuple[Poly, ...]], Verdict] = {}
+        self._outer: dict[Scope, Context] = {}
+        self._facts: dict[tuple[object, ...], Facts] = {}
+        self._verdicts: dict[tuple[object, ...], Verdict] = {}
         self._ranges: dict[Scope, tuple[Range, ...]] = {}
 
-    def at(self, scope: Scope, before: int | None = None) -> list[Poly]:
+    def at(self, scope: Scope, before: int | None = None) -> Context:
         """What holds in a scope; with `before`, after the checks in front of that statement."""
         found = self._around(scope)
         if before is None:
             return found
-        return found + self._checks(scope, before)
+        return found.plus(self.checked(scope.items[:before]))
 
-    def _around(self, scope: Scope) -> list[Poly]:
+    def _around(self, scope: Scope) -> Context:
         found = self._outer.get(scope)
         if found is None:
             item = scope.parent
             if item is None:
                 found = self._sizes()
             else:
-                found = self.at(item.scope, item.at) + self._entering(scope, item)
+                found = self.at(item.scope, item.at).plus(self._entering(scope, item))
             self._outer[scope] = found
         return found
 
-    def _sizes(self) -> list[Poly]:
+    def _sizes(self) -> Context:
         found: dict[Poly, None] = {}
         for param in self.tree.fun.params:
             if isinstance(param.type, Array):
                 found.update((self.terms.normal(size), None) for size in param.type.shape)
-        return [size for size in found if size.constant is None]
+        return Context(tuple(size for size in found if size.constant is None))
 
-    def _checks(self, scope: Scope, before: int) -> list[Poly]:
-        found: list[Poly] = []
-        for item in scope.items[:before]:
+    def checked(self, items: Iterable[Item]) -> Context:
+        """What the checks among statements say."""
+        found = NOTHING
+        for item in items:
             if isinstance(item.stm.exp, Assert):
-                self.condition(item.stm.exp.cond, True, found)
+                found = found.plus(self.condition(item.stm.exp.cond, True))
         return found
 
-    def _entering(self, scope: Scope, item: Item) -> list[Poly]:
+    def _entering(self, scope: Scope, item: Item) -> Context:
         exp = item.stm.exp
-        found: list[Poly] = []
+        found = NOTHING
         if isinstance(exp, If):
-            self.condition(exp.cond, scope.kind == "then", found)
+            found = self.condition(exp.cond, scope.kind == "then")
         for over in self.ranges(scope):
             index = Poly.var(over.name)
-            found += [index, over.count - 1 - index]
+            bounds = (index, over.count - 1 - index, over.count - 1)
+            found = found.plus(Context(tuple(b for b in bounds if b.constant is None)))
         return found
 
     def ranges(self, scope: Scope) -> tuple[Range, ...]:
@@ -108,59 +136,88 @@ class Assumptions:
             return tuple(Range(index, ZERO, self.terms.normal(bound)) for index, bound in dims)
         return ()
 
-    def condition(self, cond: SE, holds: bool, found: list[Poly]) -> None:
-        """The inequalities that a condition, or its contrary, states."""
+    def condition(self, cond: SE, holds: bool) -> Context:
+        """What a condition, or its contrary, states."""
         match cond:
             case Var(name, _) if name in self.terms.defs:
-                self.condition(self.terms.defs[name], holds, found)
+                return self.condition(self.terms.defs[name], holds)
             case Un("not", _, arg):
-                self.condition(arg, not holds, found)
-            case Bin("&&", _, a, b) if holds:
-                self.condition(a, True, found)
-                self.condition(b, True, found)
-            case Bin("||", _, a, b) if not holds:
-                self.condition(a, False, found)
-                self.condition(b, False, found)
+                return self.condition(arg, not holds)
+            case Bin("&&" | "||" as op, _, a, b):
+                left, right = self.condition(a, holds), self.condition(b, holds)
+                if (op == "&&") == holds:
+                    return left.plus(right)
+                if left is not NOTHING and right is not NOTHING:
+                    return Context(either=((left, right),))
             case Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, "i64", a, b):
-                found += _compared(op if holds else _CONTRARY[op], a, b, self.terms)
+                return _compared(op if holds else _CONTRARY[op], a, b, self.terms)
+        return NOTHING
 
-    def facts(self, known: list[Poly], lmads: Iterable[Lmad[Poly]]) -> Facts:
-        """Of what is known, what may matter for these LMADs."""
+    def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
+        """Whether two sets of cells meet; equal questions are asked once."""
+        facts = self.facts(known, (write, use))
+        key = (write, use, facts.bounds, tuple(facts.equalities.items()))
+        found = self._verdicts.get(key)
+        if found is None:
+            found = self._verdicts[key] = disjoint(write, use, facts)
+        return found
+
+    def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
+        """Of what is known, what may matter for these LMADs, which are not empty."""
+        sizes = {dim.size - 1 for lmad in lmads for dim in lmad.dims}
+        bounds, equal = _settled(known, sizes)
         names: set[Name] = set()
         for lmad in lmads:
             names |= lmad.names()
         chosen: dict[Poly, None] = {}
+        equalities: dict[Name, Poly] = {}
         wanted = set(names)
         for _ in range(_ROUNDS):
             new = set(wanted)
-            for fact in [*self.terms.facts(wanted), *known]:
+            for name, value in equal:
+                if name in wanted and name not in equalities and name not in value.names():
+                    equalities[name] = value
+                    new |= value.names()
+            for fact in [*self.terms.facts(wanted), *bounds]:
                 if fact not in chosen and len(chosen) < _MOST and fact.names() & wanted:
                     chosen[fact] = None
                     new |= fact.names()
             if new == wanted:
                 break
             wanted = new
-        key = tuple(chosen)
-        found = self._facts.get((*key, *(Poly.var(name) for name in sorted(wanted))))
+        key = (tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted)))
+        found = self._facts.get(key)
         if found is None:
-            found = Facts.of(key, names=wanted)
-            self._facts[(*key, *(Poly.var(name) for name in sorted(wanted)))] = found
+            found = self._facts[key] = Facts.of(chosen, equalities, wanted)
         return found
 
-    def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: list[Poly]) -> Verdict:
-        """Whether two sets of cells meet; equal questions are asked once."""
-        facts = self.facts(known, (write, use))
-        key = (write, use, facts.bounds)
-        found = self._verdicts.get(key)
-        if found is None:
-            found = self._verdicts[key] = disjoint(write, use, facts)
-        return found
+
+def _settled(known: Context, sizes: set[Poly]) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
+    """Bounds and equalities, with those of an alternative whose other side is impossible."""
+    bounds, equal = list(known.bounds), list(known.equal)
+    for left, right in known.either:
+        for one, other in ((left, right), (right, left)):
+            if _impossible(one, sizes.union(bounds)):
+                inner, more = _settled(other, sizes.union(bounds))
+                bounds += inner
+                equal += more
+                break
+    return bounds, equal
+
+
+def _impossible(one: Context, bounds: set[Poly]) -> bool:
+    """Whether a fact plainly contradicts one that holds."""
+    return any(
+        (total := (fact + bound).constant) is not None and total < 0
+        for fact in one.bounds
+        for bound in bounds
+    ) or any(all(_impossible(side, bounds) for side in sides) for sides in one.either)
 
 
 _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
-def _compared(op: str, a: SE, b: SE, terms: Terms) -> list[Poly]:
+def _compared(op: str, a: SE, b: SE, terms: Terms) -> Context:
     left, right = terms.poly(a), terms.poly(b)
     match op:
         case "<":
@@ -174,5 +231,12 @@ def _compared(op: str, a: SE, b: SE, terms: Terms) -> list[Poly]:
         case "==":
             found = [left - right, right - left]
         case _:
-            found = []
-    return [fact for fact in found if fact.constant is None]
+            return NOTHING
+    equal: list[tuple[Name, Poly]] = []
+    if op == "==":
+        for one, other in ((left, right), (right, left)):
+            if one.as_name is not None:
+                equal.append((one.as_name, other))
+                break
+    bounds = tuple(fact for fact in found if fact.constant is None)
+    return Context(bounds, tuple(equal)) if bounds else NOTHING

@@ -90,6 +90,11 @@ def _alike(tree: Tree, terms: Terms, new: Name, old: Name) -> bool:
     binder = tree.binder.get(mine.block)
     if binder is None or not isinstance(binder.stm.exp, Alloc):
         return False
+    if tree.binder[new].scope is not binder.scope:
+        return False
+    first = tree.serial(new)
+    if any(tree.serial(x) <= first for x in tree.members[mine.block] if x != new):
+        return False  # Other arrays are built there as well.
     normal = terms.normal_lmad
     return normal(mine.lmad).same_cells(normal(theirs.lmad))
 
@@ -177,6 +182,16 @@ def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
         item = scope.parent
         scope = item.scope
     _owned(tree, aliases, start, scope)
+
+
+def is_carried(tree: Tree, block: Name) -> bool:
+    """Whether a block is what a loop hands from one iteration to the next."""
+    binder = tree.binder.get(block)
+    return (
+        binder is not None
+        and isinstance(binder.stm.exp, Loop)
+        and tree.scope_of[block] is not binder.scope
+    )
 
 
 def settled(tree: Tree, item: Item) -> list[tuple[Name, Name, Name]]:

@@ -79,9 +79,12 @@ class Shortcut:
 
     def run(self) -> Function:
         """All attempts; the function with what came of them."""
-        if not self._off("in-place-map"):
-            self._overwriting(self.tree.root)
+        overwriting = not self._off("in-place-map")
+        if overwriting:
+            self._overwriting(self.tree.root, True)
         self._scope(self.tree.root)
+        if overwriting:
+            self._overwriting(self.tree.root, False)
         if not any(attempt.done for attempt in self.attempts):
             return self.tree.fun
         return self.tree.rebuilt()
@@ -98,24 +101,30 @@ class Shortcut:
 
     # --- in-place maps ---
 
-    def _overwriting(self, scope: Scope) -> None:
-        """Inner bodies first, so that a loop's memory is one block before what is around it."""
+    def _overwriting(self, scope: Scope, carried: bool) -> None:
+        """In-place maps, inner bodies first.
+
+        First those that write over what a loop carries, so that its memory is one block, then, when
+        all that can be built in its place is, the others.
+        """
         if scope.kind == "operator":
             return
         for item in scope.items:
             for child in item.children:
-                self._overwriting(child)
-            self._overwrite(item)
+                self._overwriting(child, carried)
+            self._overwrite(item, carried)
             for param, bound, start in in_place.settled(self.tree, item):
                 self.tree.settle(item, param, bound, start)
                 self._aliases.clear()
 
-    def _overwrite(self, item: Item) -> None:
+    def _overwrite(self, item: Item, carried: bool) -> None:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
         done: set[Name] = set()
         for name, array in in_place.candidates(self.tree, self.terms, item):
             target = self.tree.place[array]
             if name in done or target.block in done:
+                continue
+            if in_place.is_carried(self.tree, target.block) != carried:
                 continue
             attempt = Attempt("in-place-map", name, array, item.stm.prov, target)
             kind = self.tree.array(name)
@@ -286,6 +295,7 @@ class Shortcut:
                 plan.new,
                 target.block,
                 self.terms.normal_lmad(self.tree.place[point.destination].lmad),
+                self.assumptions.checked(plan.lifted),
             )
             safety.segment(point.scope, creation.at, point.end)
             rows = point.rule == "kernel-result"

@@ -32,8 +32,10 @@ from compiler.ir.nodes import (
     SegMap,
     SegRed,
     SegScan,
+    Select,
     Slice,
     Update,
+    Var,
     Write,
 )
 from compiler.ir.poly import Poly
@@ -360,12 +362,25 @@ class Plan:
         found = {item.serial: item for item in (*self.lifted, *items)}
         self.lifted = [found[key] for key in sorted(found)]
 
+    def _never_zero(self, se: SE) -> bool:
+        """Whether a value is another one in place of zero."""
+        if isinstance(se, Var) and se.name in self.terms.defs:
+            return self._never_zero(self.terms.defs[se.name])
+        match se:
+            case Lit(value, _):
+                return value != 0
+            case Select(Bin("==", _, a, Lit(0, _)), then, orelse):
+                return a == orelse and self._never_zero(then)
+        return False
+
     def _divisors(self, item: Item, scope: Scope, before: Item, end: int) -> list[Name]:
         """Lift checks that what a statement divides by is not zero; the names that they need."""
         names: list[Name] = []
         if isinstance(item.stm.exp, Alloc):
             return names
         for divisor in _divisors(item.stm.exp):
+            if self._never_zero(divisor):
+                continue
             check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
             if check is None:
                 raise Failed(4, "The place is computed by a division that is not checked before.")

@@ -42,7 +42,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.prove.disjoint import Disjoint, Overlap, Verdict
 from compiler.storage.short_circuit.access import Access, Range, expanded, unique, with_lmad
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
@@ -82,9 +82,14 @@ class Safety:
         new: dict[Name, MemBind],
         block: Name,
         whole: Lmad[Poly] | None = None,
+        checked: Context = NOTHING,
     ) -> None:
-        """`whole` is an index function that the source's place is certainly a part of."""
+        """`whole` is an index function that the source's place is certainly a part of.
+
+        `checked`: what is checked before the source is created.
+        """
         self.whole = whole
+        self.checked = checked
         self.tree = tree
         self.terms = terms
         self.assumptions = assumptions
@@ -108,7 +113,7 @@ class Safety:
         return self._backwards(scope, 0, len(scope.items), after or Summary(), known)
 
     def _backwards(
-        self, scope: Scope, first: int, end: int, total: Summary, known: list[Poly]
+        self, scope: Scope, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
         for item in reversed(scope.items[first:end]):
             if self._touches(item):
@@ -359,7 +364,7 @@ class Safety:
         return out
 
     def _row(
-        self, item: Item, out: Summary, result: Name, row: Lmad[Poly] | None, known: list[Poly]
+        self, item: Item, out: Summary, result: Name, row: Lmad[Poly] | None, known: Context
     ) -> None:
         """A row is read, and is not in its place already."""
         lmad = self._lmad(result)
@@ -438,7 +443,7 @@ class Safety:
         use: Access,
         scope: Scope,
         over: Sequence[Range],
-        known: list[Poly],
+        known: Context,
         where: str,
     ) -> bool:
         """Whether all writes together keep away from all uses together."""
@@ -510,7 +515,7 @@ class Safety:
         self._compare(writes, uses, known, where)
 
     def _compare(
-        self, writes: Sequence[Access], uses: Sequence[Access], known: list[Poly], where: str
+        self, writes: Sequence[Access], uses: Sequence[Access], known: Context, where: str
     ) -> None:
         """Each write against each use. Raises Failed."""
         for write in writes:
@@ -533,11 +538,11 @@ class Safety:
                 if not isinstance(verdict, Disjoint):
                     raise Failed(5, _because(write, use, where, verdict))
 
-    def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: list[Poly]) -> Verdict:
+    def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         self.pairs += 1
         if self.pairs > _PAIRS:
             raise Failed(5, "There are too many accesses to compare.")
-        return self.assumptions.disjoint(write, use, known)
+        return self.assumptions.disjoint(write, use, known.plus(self.checked))
 
     def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
         self.obligations.append(Obligation(write, use, where, verdict))
@@ -547,7 +552,7 @@ class _Quiet(Safety):
     """Summaries without comparisons."""
 
     def _compare(
-        self, writes: Sequence[Access], uses: Sequence[Access], known: list[Poly], where: str
+        self, writes: Sequence[Access], uses: Sequence[Access], known: Context, where: str
     ) -> None:
         """Nothing to show."""
 
