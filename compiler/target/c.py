@@ -9,6 +9,7 @@ An entry point takes and fills arrays of 64-bit slots, one per scalar or block, 
 from __future__ import annotations
 
 import json
+from itertools import count
 
 from compiler.base.context import Ctx
 from compiler.base.spans import Prov
@@ -40,8 +41,9 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     scalars = Scalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     bodies: list[Line] = []
+    numbers = count()
     for fun in prog.funs:
-        out = Kernels(scalars, sites)
+        out = Kernels(scalars, sites, numbers)
         out.functions = []
         _function(out, fun)
         bodies.extend(out.functions)

@@ -6,7 +6,7 @@ languages differ in how a check fails, how kernels run and where scratch memory 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
@@ -40,14 +40,17 @@ LOCAL_BYTES = 4096
 
 
 class Writer:
-    """Lines of text with an indent; every line carries the statement that it came from."""
+    """Lines of text with an indent; every line carries the statement that it came from.
 
-    def __init__(self) -> None:
+    Writers of one text share `numbers`, so that no two statements have the same one.
+    """
+
+    def __init__(self, numbers: Iterator[int]) -> None:
         self.lines: list[Line] = []
         self.indent = ""
         self.src: Prov = ()
         self.node = -1
-        self.count = 0
+        self.numbers = numbers
 
     def line(self, text: str) -> None:
         """One line."""
@@ -67,8 +70,13 @@ class Writer:
 class Statements(Writer):
     """Prints statement lists; `sites` are the checks, by number."""
 
-    def __init__(self, scalars: Scalars, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        scalars: Scalars,
+        sites: list[tuple[Prov, tuple[str | SE, ...]]],
+        numbers: Iterator[int],
+    ) -> None:
+        super().__init__(numbers)
         self.scalars = scalars
         self.sites = sites
         self.show = scalars.show
@@ -112,8 +120,7 @@ class Statements(Writer):
         src, node = self.src, self.node
         for stm in stms:
             self.src = stm.prov or src
-            self.node = self.count
-            self.count += 1
+            self.node = next(self.numbers)
             getattr(self, _PRINT[type(stm)])(stm)
         self.src, self.node = src, node
 

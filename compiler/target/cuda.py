@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 from compiler.base.context import Ctx
 from compiler.base.spans import Prov
@@ -22,7 +23,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     """Kernels, then the host program after `HOST_MARK`."""
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
-    kernels = CudaKernels(scalars, sites)
+    kernels = CudaKernels(scalars, sites, count())
     host = Host(kernels)
     host.line("import numpy as np")
     host.line("from compiler.target.py_runtime import *")

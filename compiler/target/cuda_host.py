@@ -52,7 +52,7 @@ class Host(Writer):
     """Prints host statements, and has the kernels printed by `kernels`."""
 
     def __init__(self, kernels: CudaKernels) -> None:
-        super().__init__()
+        super().__init__(kernels.numbers)
         self.kernels = kernels
         self.copies = 0
 
@@ -74,8 +74,7 @@ class Host(Writer):
             self.line("pass")
         for stm in stms:
             self.src = stm.prov or src
-            self.node = self.count
-            self.count += 1
+            self.node = next(self.numbers)
             _PRINT[type(stm)](self, stm)
         self.src, self.node = src, node
 
@@ -124,7 +123,7 @@ class Host(Writer):
             self.line(f"device.copy({dest}, {source}, {count})")
             return
         self.copies += 1
-        name = f"copy_{self.kernels.count}_{self.copies}"
+        name = f"copy_{self.copies}"
         self.kernel(Kernel(name, "grid", copy_dims(s), copy_body(s), MapWork(), prov=s.prov))
 
     def branch(self, s: If) -> None:

@@ -27,7 +27,7 @@ from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.target.cc import compile_c, find_compiler
 from compiler.target.imp_nodes import ImpProg
-from compiler.target.runner_child import receive, send
+from compiler.target.runner_child import memory_file, receive, send
 from compiler.target.signature import Plain, check_shapes, choose_entry, poly_value, solve_sizes
 
 Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
@@ -326,7 +326,7 @@ def pack(entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> tuple[li
             raise UsageError(f"the size `{name}` does not follow from the shapes of the inputs")
     if not total:
         return slots, -1, 0
-    fd = os.memfd_create("inputs")
+    fd = memory_file()
     os.ftruncate(fd, total)
     with mmap.mmap(fd, total) as area:
         whole = np.frombuffer(area, np.uint8)

@@ -14,6 +14,7 @@ import resource
 import socket
 import struct
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -196,7 +197,7 @@ def outputs(
     given = list(out)[: len(results)]
     if not total:
         return [0 if results[k]["block"] else v for k, v in enumerate(given)], -1
-    fd = os.memfd_create("results")
+    fd = memory_file()
     os.ftruncate(fd, total)
     at = 0
     for k, size in enumerate(sizes):
@@ -206,6 +207,14 @@ def outputs(
             given[k] = at
             at += (size + 63) // 64 * 64
     return given, fd
+
+
+def memory_file() -> int:
+    """A file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("values")
+    with tempfile.TemporaryFile() as made:
+        return os.dup(made.fileno())
 
 
 def write_all(fd: int, data: Any, at: int) -> None:
