@@ -9,9 +9,25 @@ from __future__ import annotations
 
 from compiler.base.names import Name
 from compiler.ir import walk
-from compiler.ir.nodes import Exp, Map, Reduce, Scan, Stm
+from compiler.ir.nodes import (
+    SE,
+    SE_NODES,
+    Bin,
+    Body,
+    Exp,
+    Fun,
+    Lit,
+    Map,
+    Reduce,
+    Scan,
+    Stm,
+    Un,
+    Var,
+)
 
 _Key = object
+_SCALARS = frozenset(SE_NODES)
+_MAX_COMPARED = 8
 
 
 class Table:
@@ -51,7 +67,7 @@ class Table:
         candidates = self._soacs.get(_key(exp))
         if not candidates:
             return None
-        for other, names in reversed(candidates):
+        for other, names in candidates[-_MAX_COMPARED:]:
             if same_up_to_names(exp, other):
                 return names
         return None
@@ -66,14 +82,35 @@ class Table:
 
 
 def _key(exp: Exp) -> _Key | None:
-    match exp:
-        case Map(width, fn, arrays):
-            return ("map", width, arrays, len(fn.body.stms), len(fn.returns))
-        case Reduce(width, ops, fn, arrays):
-            return ("reduce", width, arrays, len(fn.body.stms), len(ops))
-        case Scan(width, ops, fn, arrays):
-            return ("scan", width, arrays, len(fn.body.stms), len(ops))
+    """What equal operators have in common; few others have it too."""
+    if isinstance(exp, Map):
+        return (Map, exp.width, exp.arrays, _shape(exp.fn.body))
+    if isinstance(exp, (Reduce, Scan)):
+        ops = tuple(_shape(op.fn.body) for op in exp.ops)
+        return (type(exp), exp.width, exp.arrays, ops, _shape(exp.fn.body))
     return None
+
+
+def _shape(body: Body) -> _Key:
+    """A body's kinds of statements and literals, without names."""
+    stms = tuple(
+        _se_shape(stm.exp) if type(stm.exp) in _SCALARS else type(stm.exp)  # type: ignore[arg-type]
+        for stm in body.stms
+    )
+    return stms, tuple(None if isinstance(r, str) else _se_shape(r) for r in body.results)
+
+
+def _se_shape(se: SE) -> _Key:
+    match se:
+        case Lit():
+            return se
+        case Var():
+            return None
+        case Bin(op, _, _, _) | Un(op, _, _):
+            return op, tuple(map(_se_shape, walk.se_parts(se)))
+        case Fun(fun, _, _):
+            return fun, tuple(map(_se_shape, walk.se_parts(se)))
+    return type(se), tuple(map(_se_shape, walk.se_parts(se)))
 
 
 def same_up_to_names(one: Exp, other: Exp) -> bool:

@@ -160,5 +160,7 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
                     current = graph.merge(first, current, merged)
                     changed = True
         for name in current.stm.exp.arrays:  # type: ignore[union-attr]
-            by_array.setdefault(name, []).append(current)
+            known = by_array.get(name, ())
+            by_array[name] = [n for n in known if graph.nodes[n.at] is n and n is not current]
+            by_array[name].append(current)
     return changed

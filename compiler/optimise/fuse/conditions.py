@@ -17,7 +17,6 @@ from __future__ import annotations
 from compiler.base.names import base_of
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Missed
-from compiler.ir import walk
 from compiler.ir.nodes import (
     Array,
     Hist,
@@ -54,10 +53,7 @@ def viewed_between(graph: Graph, first: Node) -> Missed | None:
 
 def reads_by_element(first: Node, second: Node, name: str) -> Missed | None:
     """Condition 2."""
-    exp = second.stm.exp
-    inside = walk.free(exp.fn)  # type: ignore[union-attr]
-    for op in getattr(exp, "ops", ()) or getattr(exp, "dests", ()):
-        inside |= walk.free(op)
+    inside = second.inside()
     for made in first.stm.pat:
         if made.name in inside:
             return Missed(

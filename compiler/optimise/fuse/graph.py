@@ -26,6 +26,7 @@ from compiler.ir.nodes import (
     Reshape,
     Scratch,
     Slice,
+    Soac,
     Stm,
     Update,
     WhileLoop,
@@ -34,6 +35,7 @@ from compiler.optimise.consumption import Classes
 from compiler.optimise.simplify.arith import is_total
 
 _SCALARS = frozenset(SE_NODES)
+_SOACS = Soac.__args__
 _STEP = 1.0 / 1024
 _CAN_FAIL = frozenset((Index, Slice, Reshape, Iota, Replicate, Scratch, Update, Call, Assert))
 
@@ -44,15 +46,45 @@ class Node:
     `at` is its place in the text, `rank` grows along every edge.
     """
 
-    __slots__ = ("after", "at", "before", "rank", "reads", "stm")
+    __slots__ = ("_inside", "_is_nested", "after", "at", "before", "rank", "reads", "stm")
 
-    def __init__(self, stm: Stm, at: int) -> None:
+    def __init__(self, stm: Stm, at: int, reads: set[Name]) -> None:
         self.stm = stm
         self.at = at
         self.rank = float(at)
-        self.reads: set[Name] = walk.free(stm)
+        self.reads = reads
         self.before: set[Node] = set()
         self.after: set[Node] = set()
+        self._inside: set[Name] | None = None
+        self._is_nested: bool | None = None
+
+    def inside(self) -> set[Name]:
+        """What a parallel operator reads other than its inputs, element by element."""
+        if self._inside is None:
+            exp = self.stm.exp
+            assert isinstance(exp, _SOACS)
+            self._inside = walk.free(exp.fn)
+            for part in getattr(exp, "ops", ()) or getattr(exp, "dests", ()):
+                self._inside |= walk.free(part)
+        return self._inside
+
+    def is_nested(self) -> bool:
+        """Whether a parallel operator has others inside."""
+        if self._is_nested is None:
+            exp = self.stm.exp
+            assert isinstance(exp, _SOACS)
+            inner = walk.all_stms(exp.fn.body.stms)
+            self._is_nested = any(isinstance(stm.exp, _SOACS) for stm in inner)
+        return self._is_nested
+
+    def merged(self, second: Node, stm: Stm) -> Node:
+        """The node of the operator that both became; nothing is looked through again."""
+        made = {param.name for param in self.stm.pat}
+        node = Node(stm, second.at, (self.reads | second.reads) - made)
+        node._inside = self.inside() | second.inside()
+        node._is_nested = self.is_nested() or second.is_nested()
+        node.rank = max(self.rank, second.rank)
+        return node
 
 
 class Graph:
@@ -62,7 +94,7 @@ class Graph:
 
     def __init__(self, stms: tuple[Stm, ...], results: Iterable[Operand], classes: Classes) -> None:
         self.classes = classes
-        self.nodes: list[Node] = [Node(stm, at) for at, stm in enumerate(stms)]
+        self.nodes: list[Node] = [Node(stm, at, walk.free(stm)) for at, stm in enumerate(stms)]
         self.definer: dict[Name, Node] = {}
         self.overwrites: dict[Node, set[Name]] = {}
         self.results: set[Name] = walk.free(tuple(results))
@@ -128,7 +160,7 @@ class Graph:
 
     def merge(self, first: Node, second: Node, stm: Stm) -> Node:
         """Replace two statements by one that stands where the second stood."""
-        merged = Node(stm, second.at)
+        merged = first.merged(second, stm)
         merged.before = (first.before | second.before) - {first, second}
         merged.after = (first.after | second.after) - {first, second}
         for node in merged.before:
@@ -143,7 +175,6 @@ class Graph:
         for param in stm.pat:
             self.definer[param.name] = merged
         self.nodes[first.at] = self.nodes[second.at] = merged
-        merged.rank = max(first.rank, second.rank)
         _push_down(merged)
         return merged
 

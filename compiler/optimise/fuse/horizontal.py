@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
-from compiler.ir import walk
 from compiler.ir.nodes import Array, Hist, Iota, Soac, Stm
 from compiler.ir.poly import Poly
 from compiler.optimise.fuse import conditions
@@ -36,7 +35,7 @@ def side_by_side(graph: Graph, first: Node, second: Node) -> Outcome[Stm]:
         return Missed(f"{one} needs {other}, so {what} must be read twice.")
     if _overwrites(graph, first, second) or _overwrites(graph, second, first):
         return Missed(f"One of {one} and {other} overwrites what both read.")
-    if _has_parallel(first.stm) != _has_parallel(second.stm):
+    if first.is_nested() != second.is_nested():
         return Missed(
             f"Only one of {one} and {other} has parallelism inside: they become separate kernels."
         )
@@ -60,13 +59,6 @@ def _shared(graph: Graph, first: Stm, second: Stm) -> list[Name]:
         if name in mine
         and not (name in graph.definer and isinstance(graph.definer[name].stm.exp, Iota))
     ]
-
-
-def _has_parallel(stm: Stm) -> bool:
-    return any(
-        type(inner.exp) in _SOACS
-        for inner in walk.all_stms(stm.exp.fn.body.stms)  # type: ignore[union-attr]
-    )
 
 
 def _numbers(shared: list[Name], second: Stm) -> tuple[tuple[str, str], ...]:
