@@ -121,13 +121,16 @@ def names_of(stm: Stm) -> str:
     """What a statement binds, in the user's names."""
     if not stm.pat:
         return "A check"
-    given = [base_of(param.name) for param in stm.pat]
+    given = [base_of(param.name) for param in stm.pat[:_MAX_NAMED]]
     words = [f"`{name}`" for name in given if name not in _MADE_UP]
     if len(words) < len(given):
         words.append(_WORDS.get(type(stm.exp), "the result"))
+    if len(stm.pat) > _MAX_NAMED:
+        words.append(f"{len(stm.pat) - _MAX_NAMED} more")
     return ", ".join(words)
 
 
+_MAX_NAMED = 5
 _MADE_UP = frozenset(("r", "red", "map", "res", "scan"))
 """Names that were given to results without one."""
 
