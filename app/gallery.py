@@ -8,11 +8,13 @@ An example begins with comment lines:
     -- order: 20
     -- look: fused: the map has become a part of the reduction
     -- look: funmem 7: `ys` is a view of `xs`
+    -- look: shortcircuit/proof: the copy is gone, and why that is safe
     -- ==
     -- input { [1, 2] }
     -- output { 3 }
 
-`look` names a stage, perhaps a line of the file, and says what is to be seen there. The page shows
+`look` names a stage, perhaps with a tab of the details (after `/`) or a line of the file, and says
+what is to be seen there. The page shows
 the program without the lines from `group` on: what they say is shown around it.
 """
 
@@ -24,17 +26,18 @@ from pathlib import Path
 from typing import Any
 
 _KEY = re.compile(r"^(group|order|look)\s*:\s*(.*)$")
-_LOOK = re.compile(r"^look\s*:\s*([\w-]+)(?:\s+(\d+))?\s*:\s*(.+)$")
+_LOOK = re.compile(r"^look\s*:\s*([\w-]+)(?:/(\w+))?(?:\s+(\d+))?\s*:\s*(.+)$")
 _INPUT = re.compile(r"^(random |)input\s*\{(.*)\}\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something to look at: a stage, a source line (0: none), a sentence."""
+    """Something to look at: a stage, a source line (0: none), a sentence, a tab of the details."""
 
     stage: str
     line: int
     text: str
+    tab: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def parse(name: str, text: str) -> Example:
     prose, facts = head[:start], head[start:]
     keys = {"group": "Examples", "order": "1000", **_pairs(_KEY, facts)}
     inputs = {"": "", "random ": "", **_pairs(_INPUT, facts)}
-    looks = [Look(m[1], int(m[2] or 0), m[3]) for m in map(_LOOK.match, facts) if m]
+    looks = [Look(m[1], int(m[3] or 0), m[4], m[2] or "") for m in map(_LOOK.match, facts) if m]
     body = lines[end:]
     while body and not body[0].strip():
         body = body[1:]

@@ -6,7 +6,7 @@ import atexit
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from app.worker import COMMAND, DeadlinePassed, MemoryExceeded, Worker, WorkerDied
@@ -74,7 +74,9 @@ class Pool:
         for worker in workers:
             worker.stop()
 
-    def stream(self, request: dict[str, Any], seconds: float) -> Iterator[dict[str, Any]]:
+    def stream(
+        self, request: dict[str, Any], seconds: float
+    ) -> Generator[dict[str, Any], None, None]:
         """The answers to a request: `{"queued": position}` while it waits, partial ones, the last.
 
         Raises Busy, DeadlinePassed, MemoryExceeded, WorkerDied. A worker that did not finish

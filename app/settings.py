@@ -49,7 +49,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LIMIT_RUN", "120 per minute", "Rate limit of run requests per address."),
     Setting("LIMIT_SHARE", "60 per minute", "Rate limit of new permalinks per address."),
     Setting("RATELIMIT", True, "Switch the rate limits on."),
-    Setting("FRONT_EXAMPLE", "matrix_multiplication", "The example that a first visit shows."),
+    Setting("FRONT_EXAMPLE", "concatenation", "The example that a first visit shows."),
     Setting("METRICS", True, "Serve /metrics for Prometheus."),
     Setting("PROXIES", 0, "Trusted reverse proxies in front, for addresses and https."),
     Setting("THREADS", 24, "Request threads of the server that `stridescope serve` starts."),

@@ -1,9 +1,10 @@
 -- Three maps, one after another
--- The parts of a concatenation are computed on their own and then moved to their places.
+-- Each part of a concatenation is computed right where it ends up: nothing is copied.
 -- group: Memory
 -- order: 80
--- look: soa: one concatenation of three parts
--- look: funmem: a block for the whole, and a copy for each part
+-- look: fused: two of the three maps read the same array, so they are one
+-- look: funmem/memory: every part has a block of its own, from which it would be copied
+-- look: shortcircuit/proof: one block is left, and a proof that this is safe
 -- ==
 -- entry: main
 -- input { [1i32, 2i32, 3i32] [10i32, 20i32] }

@@ -201,13 +201,14 @@ class Page {
 
   private look(look: Look): void {
     this.workbench.open(look.stage);
+    if (look.tab) this.tabs.open(look.tab);
     const line = this.model.source.split("\n")[look.line - 1];
     if (!line) return;
     const column = line.search(/\S/) + 1;
     const spans = this.link.places().filter((span) => span[0] === look.line);
     const place: Span = [look.line, column, look.line, line.length + 1];
     this.link.choose({ spans: spans.length ? [place] : [place], origin: "story", line: -1 });
-    this.tabs.open("selection");
+    if (!look.tab) this.tabs.open("selection");
   }
 
   private view(): Pick<Work, "panes" | "tab" | "run"> {

@@ -320,6 +320,8 @@ export interface Look {
   stage: string;
   line: number;
   text: string;
+  /** A tab of the details to open with it, or "". */
+  tab: string;
 }
 
 export interface Example {

@@ -14,7 +14,7 @@ TEXT = """\
 -- in two lines.
 -- group: Memory
 -- order: 20
--- look: fused: what is fused
+-- look: fused/proof: what is fused
 -- look: funmem 13: where it is
 -- ==
 -- entry: main
@@ -34,7 +34,7 @@ def test_an_examples_head_is_read_and_kept_out_of_the_program() -> None:
     assert (example.group, example.order) == ("Memory", 20)
     assert (example.input, example.random) == ("[1i32]", "[10]i32")
     assert example.source.startswith("-- A title.\n-- The point,\n-- in two lines.\n\nentry main")
-    assert example.looks[0] == Look("fused", 0, "what is fused")
+    assert example.looks[0] == Look("fused", 0, "what is fused", "proof")
 
 
 def test_lines_to_look_at_move_with_the_program() -> None:

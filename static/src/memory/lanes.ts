@@ -16,7 +16,7 @@ interface Lane {
   rows: Bar[][];
 }
 
-/** An array, or several that are needed at the same statements, such as those inside of a kernel. */
+/** An array, or those that a kernel has inside, which are all at its own statement. */
 interface Bar {
   arrays: LifeArray[];
   first: number;
@@ -28,7 +28,8 @@ function barsOf(arrays: readonly LifeArray[]): Bar[] {
   const bars = new Map<string, Bar>();
   for (const array of arrays) {
     const sure = array.blocks.length === 1;
-    const key = [array.first, array.last, sure].join();
+    const inside = array.first === array.last;
+    const key = inside ? [array.first, sure].join() : array.name;
     const bar = bars.get(key);
     if (bar) bar.arrays.push(array);
     else bars.set(key, { arrays: [array], first: array.first, last: array.last, sure });
@@ -118,13 +119,11 @@ function chart(fun: LifeFunction, live: readonly number[], x: (point: number) =>
   const outline = live.map((amount, k) => `${k ? "L" : "M"}${x(k)},${level(amount)}L${x(k) + step},${level(amount)}`).join("");
   const end = x(live.length - 1) + step;
   const base = top + CHART;
-  const right = peak.point > live.length / 2;
   return [
-    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, "bytes needed"), ` at most ${bytes(peak.bytes)}`),
+    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, "bytes needed"), ` at most ${bytes(peak.bytes)}, at ●`),
     s("path", { class: "needed", d: `${outline}L${end},${base}L${x(0)},${base}Z` }),
     s("line", { class: "peak", x1: x(0), x2: end, y1: level(peak.bytes), y2: level(peak.bytes) }),
     s("circle", { class: "peak-at", cx: x(peak.point) + step / 2, cy: level(peak.bytes), r: 3.5 }),
-    s("text", { class: "axis", x: x(peak.point) + step / 2 + (right ? -7 : 7), y: level(peak.bytes) + 12, "text-anchor": right ? "end" : "start" }, "peak"),
   ];
 }
 

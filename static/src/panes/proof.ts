@@ -133,9 +133,15 @@ export class ProofPane {
       onmouseleave: () => this.link.hover(null),
     },
     h("span", { class: "attempt-sign", "aria-hidden": "true" }, attempt.done ? "✓" : "✗"),
-    h("span", { class: "attempt-text" }, h("code", {}, base(attempt.source)), " into ", h("code", {}, base(attempt.destination)),
+    h("span", { class: "attempt-text" }, h("code", {}, this.called(attempt)), " into ", h("code", {}, base(attempt.destination)),
       h("span", { class: "quiet" }, ` ${pointOf(attempt)}${place ? `, ${placeName(place)}` : ""}`),
       h("span", { class: "visually-hidden" }, attempt.done ? ", built in place" : ", not in place"))));
+  }
+
+  /** What its author calls it, unless two attempts would be called the same. */
+  private called({ source, destination, rule }: Attempt): string {
+    const alike = this.attempts.filter((one) => base(one.source) === base(source) && base(one.destination) === base(destination) && one.rule === rule);
+    return alike.length > 1 ? source : base(source);
   }
 
   private detail(attempt: Attempt, chosen: number): HTMLElement[] {
