@@ -15,6 +15,7 @@ from compiler.ir.nodes import SE, Lit, Var
 from compiler.target.c_kernels import BLOCK, HEAVY_BLOCK
 from compiler.target.c_tiles import TileKernels
 from compiler.target.c_types import C_TYPE, c_name
+from compiler.target.checks import checks_first
 from compiler.target.imp_nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
 from compiler.target.index import product, row_major
 from compiler.target.sequential import accumulate, begin, combine, finish, next_name, sequential
@@ -132,8 +133,33 @@ class FoldKernels(TileKernels):
     ) -> None:
         """Reduce a range of the last dimension into the operators' left operands."""
         self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+        steps = [s for fold in folds for s in accumulate(fold, kernel.prov)]
+        whole = _with_ops(traits_of(body), folds)
+        checks = checks_first(body)
+        if checks is not None:
+            self.make_checks(kernel.dims[-1], low, high, checks)
+            self.open("if (checked) {")
+            rest = _with_ops(traits_of(checks.rest), folds)
+            self.fold_loop(kernel, folds, rest, low, high, checks.rest, steps)
+            self.close("} else {")
+            self.indent += "    "
+            self.fold_loop(kernel, folds, whole, low, high, body, steps)
+            self.close()
+        else:
+            self.fold_loop(kernel, folds, whole, low, high, body, steps)
+
+    def fold_loop(
+        self,
+        kernel: Kernel,
+        folds: Sequence[Fold],
+        whole: Traits,
+        low: str,
+        high: str,
+        body: Stms,
+        steps: Sequence[Stm],
+    ) -> None:
+        """The loop over a range, in vector registers where body and operators allow."""
         kinds = [builtin(fold.op) for fold in folds]
-        whole = _with_ops(traits, folds)
         if whole.straight and all(kinds):
             shares = " ".join(
                 f"reduction({kind}:{c_name(fold.op.lhs[0])})"
@@ -141,7 +167,6 @@ class FoldKernels(TileKernels):
             )
             self.line(f"#pragma omp simd {shares}")
         self.loop_over(kernel.dims[-1], low, high)
-        steps = [s for fold in folds for s in accumulate(fold, kernel.prov)]
         self.body(body, whole, steps)
         self.close()
 

@@ -15,6 +15,7 @@ from compiler.ir.nodes import SE, Lit, Var
 from compiler.target.c_stms import Statements
 from compiler.target.c_types import C_TYPE, c_name
 from compiler.target.c_vector import reduction_pragma
+from compiler.target.checks import Checks, checks_first
 from compiler.target.imp_nodes import (
     Alloc,
     Assign,
@@ -217,13 +218,14 @@ class MapKernels(Statements):
             self.body(kernel.body, traits)
             return
         inside = interior(kernel.body, dims[-1][0], traits.bound) if traits.straight else None
-        if len(dims) == 1 and inside is None:
+        checks = None if traits.straight else checks_first(kernel.body)
+        if len(dims) == 1 and inside is None and checks is None:
             self.parallel(kernel, traits, 1, traits.straight)
             self.loop_over(dims[0])
             self.body(kernel.body, traits)
             self.close()
             return
-        self.pieces(kernel, traits, inside)
+        self.pieces(kernel, traits, inside, checks)
 
     def loop_over(self, dim: tuple[Name, SE], low: str = "0", high: str = "") -> None:
         """The head of a loop over a dimension or a part of it."""
@@ -231,10 +233,16 @@ class MapKernels(Statements):
         end = high or self.show(dim[1])
         self.open(f"for (int64_t {index} = {low}; {index} < {end}; {index}++) {{")
 
-    def pieces(self, kernel: Kernel, traits: Traits, inside: Interior | None) -> None:
+    def pieces(
+        self,
+        kernel: Kernel,
+        traits: Traits,
+        inside: Interior | None,
+        checks: Checks | None,
+    ) -> None:
         """Several dimensions: the last one is cut into pieces, all others are shared out."""
         *outer, last = kernel.dims
-        if not traits.straight:
+        if not traits.straight and checks is None:
             self.parallel(kernel, traits, len(kernel.dims))
             for dim in kernel.dims:
                 self.loop_over(dim)
@@ -253,7 +261,9 @@ class MapKernels(Statements):
             self.line(f"const int64_t {high} = {end} - {low} < {PIECE} ? {end} : {low} + {PIECE};")
         else:
             low, high = "0", end
-        if inside is None:
+        if checks is not None:
+            self.checked_loop(last, low, high, kernel.body, checks)
+        elif inside is None:
             self.simd_loop(last, low, high, kernel.body, traits)
         else:
             self.split_loop(kernel, traits, inside, low, high)
@@ -269,6 +279,30 @@ class MapKernels(Statements):
         self.line("#pragma omp simd")
         self.loop_over(dim, low, high)
         self.body(body, traits)
+        self.close()
+
+    def make_checks(self, dim: tuple[Name, SE], low: str, high: str, checks: Checks) -> None:
+        """`checked` tells whether all points of a range pass their checks."""
+        self.line("bool checked = true;")
+        self.line("#pragma omp simd reduction(&&:checked)")
+        self.loop_over(dim, low, high)
+        self.body(checks.needs, traits_of(checks.needs))
+        conditions = " && ".join(self.scalars.within(c, 3) for c in checks.conditions)
+        self.line(f"checked = checked && {conditions};")
+        self.close()
+
+    def checked_loop(
+        self, dim: tuple[Name, SE], low: str, high: str, body: Stms, checks: Checks
+    ) -> None:
+        """All checks of a range first; then the work without them, or with them."""
+        self.make_checks(dim, low, high, checks)
+        self.open("if (checked) {")
+        self.simd_loop(dim, low, high, checks.rest, traits_of(checks.rest))
+        self.close("} else {")
+        self.indent += "    "
+        self.loop_over(dim, low, high)
+        self.body(body, traits_of(body))
+        self.close()
         self.close()
 
     def split_loop(

@@ -60,10 +60,11 @@ def _signed(text: str) -> str:
 
 
 def _float_literal(value: float, prim: Prim) -> str:
+    zero = "0.0" if prim == "f64" else "0.0f"
     if math.isnan(value):
-        return f"({C_TYPE[prim]})(0.0f / 0.0f)" if prim != "f64" else "(0.0 / 0.0)"
+        return f"({zero} / {zero})"
     if math.isinf(value):
-        text = "(1.0f / 0.0f)" if prim != "f64" else "(1.0 / 0.0)"
+        text = f"(1{zero[1:]} / {zero})"
         return f"(-{text})" if value < 0 else text
     if prim == "f64":
         return _signed(repr(value))

@@ -191,6 +191,16 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         " (map2 (\\k a -> if k == 1 then a - 1 else -1) keep at) xs, count)",
         [i32(70_000)],
     ),
+    "checked gather": (
+        "def main [n] (xs: [n]f32) (is: []i64): ([]f32, f32) ="
+        " let ys = map (\\i -> xs[i] * 2) is in (ys, reduce f32.max 0 (map (\\i -> xs[i]) is))",
+        [f32(1000), rng.integers(0, 1000, 40_000)],
+    ),
+    "checks that protect later ones": (
+        "def main [n] (xs: [n]i32) (ds: []i32): []i32 ="
+        " map (\\d -> let q = 1000 / d in xs[q] + 1) ds",
+        [i32(1001), rng.integers(1, 50, 20_000, dtype=np.int32)],
+    ),
     "filter": ("def main (xs: []i32): []i32 = filter (> 10) xs", [i32(50_000)]),
     "three dimensions": (
         "def main [a][b][c] (xs: [a][b][c]i32): [c][b][a]i32 ="

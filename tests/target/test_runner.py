@@ -34,6 +34,20 @@ def test_a_failed_check_in_a_kernel_has_message_values_and_place() -> None:
     assert runner.run_c(None, text, "main", [xs, good]).values[0][0] == 1
 
 
+def test_the_first_check_that_fails_is_reported() -> None:
+    text = code("def main (xs: []i32) (ds: []i32) =\n  map (\\d -> xs[i64.i32 (100 / d)]) ds")
+    xs, ds = np.arange(101, dtype=np.int32), np.full(30_000, 7, np.int32)
+    assert runner.run_c(None, text, "main", [xs, ds]).values[0][0] == 14
+    ds[17_000] = 0
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [xs, ds])
+    assert "zero" in caught.value.message
+    ds[17_000] = -1
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [xs, ds])
+    assert "-100" in caught.value.message
+
+
 def test_a_failed_assertion_of_the_host() -> None:
     text = code("def main (n: i64) (m: i64): i64 = n / m")
     assert runner.run_c(None, text, "main", [np.int64(-7), np.int64(2)]).values == [-4]
