@@ -283,6 +283,19 @@ def test_a_type_does_not_contain_itself() -> None:
 def test_near_misses_are_suggested() -> None:
     assert "`count`" in error("def f (count: i32) = cuont + 1").hint
     assert "`reduce`" in error("def f xs = reduc (+) 0 xs").hint
+    assert "`reduce`" in error("def f xs = recude (+) 0 xs").hint
+    assert "`map`" in error("def f xs = mpa (+ 1) xs").hint
+    assert "`i32`" in error("def f (x: i33) = x").hint
+    assert "`f32`" in error("def f x = f23.sqrt x").hint
+    assert error("def f (n: i32) = m").hint == ""
+
+
+def test_a_hint_does_not_repeat_the_message() -> None:
+    pair = error("def f = (1i32, 2) + 3")
+    assert pair.message.endswith("found a number.") and pair.hint == ""
+    assert error("def f = [1, true]").message == (
+        "An element after the first: expected a number, found `bool`."
+    )
 
 
 def test_several_errors_in_one_run() -> None:

@@ -42,7 +42,7 @@ def infer_array(st: State, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
     elems = [first]
     for e in exp.elems[1:]:
         typed = st.infer(e, elem)
-        st.unify(elem, typed.type, e.span, "This element, like the first one,")
+        st.unify(elem, typed.type, e.span, "An element after the first")
         elems.append(typed)
     return t.ArrayLit(array_of(SizeConst(len(elems)), resolve(elem)), exp.span, tuple(elems))
 

@@ -188,7 +188,32 @@ class Scope:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names up to three near misses, or ""."""
-    close = difflib.get_close_matches(name, [k for k in known if k != name], n=3, cutoff=0.7)
+    others = [k for k in known if k != name]
+    limit = max(1, len(name) // 3) if len(name) > 2 else 0
+    slips = [(d, k) for k in others if (d := _slips(name, k, limit)) <= limit]
+    close = [k for _, k in sorted(slips)] or difflib.get_close_matches(name, others, cutoff=0.7)
     if not close:
         return ""
-    return f"Did you mean {' or '.join(f'`{c}`' for c in close)}?"
+    return f"Did you mean {' or '.join(f'`{c}`' for c in close[:3])}?"
+
+
+def _slips(typed: str, meant: str, limit: int) -> int:
+    """How many letters were left out, added, mistyped or swapped; `limit + 1` if more than that.
+
+    Neighbours that changed places are one slip.
+    """
+    if abs(len(typed) - len(meant)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(meant) + 1))
+    for i, a in enumerate(typed):
+        after = [i + 1]
+        for j, b in enumerate(meant):
+            cost = min(row[j] + (a != b), row[j + 1] + 1, after[j] + 1)
+            if before and j and a == meant[j - 1] and b == typed[i - 1]:
+                cost = min(cost, before[j - 1] + 1)
+            after.append(cost)
+        if min(after) > limit and min(row) > limit:
+            return limit + 1
+        before, row = row, after
+    return row[-1]

@@ -131,7 +131,8 @@ class State:
         try:
             unify(self, want, got)
         except Mismatch as difference:
-            error = mismatch(what, want, got, span, difference.reason)
+            reason = "" if _says_number(want, got) else difference.reason
+            error = mismatch(what, want, got, span, reason)
             if difference.not_built:
                 raise Limitation(
                     "A function whose result has a size of its own cannot be an argument yet.",
@@ -159,6 +160,14 @@ def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeE
     expected, found = describe(want), describe(got)
     message = f"{what}: expected {expected}, found {found}."
     return TypeError_(message, span, reason or _conversion(want, got))
+
+
+def _says_number(want: Type, got: Type) -> bool:
+    """Does the message say already that one of the two is a number of some type?"""
+    from compiler.frontend.check.metas import resolve
+
+    kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
+    return kinds[0] != kinds[1]
 
 
 def _conversion(want: Type, got: Type) -> str:
