@@ -292,7 +292,8 @@ def test_near_misses_are_suggested() -> None:
 
 def test_a_hint_does_not_repeat_the_message() -> None:
     pair = error("def f = (1i32, 2) + 3")
-    assert pair.message.endswith("found a number.") and pair.hint == ""
+    assert pair.message.endswith("found a number.")
+    assert pair.hint == ""
     assert error("def f = [1, true]").message == (
         "An element after the first: expected a number, found `bool`."
     )

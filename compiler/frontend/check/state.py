@@ -163,7 +163,7 @@ def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeE
 
 
 def _says_number(want: Type, got: Type) -> bool:
-    """Does the message say already that one of the two is a number of some type?"""
+    """Whether the message says already that one of the two is a number of some type."""
     from compiler.frontend.check.metas import resolve
 
     kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
