@@ -145,9 +145,8 @@ class Shortcut:
                     first = in_place.scratch_of(self.tree, name)
                     safety.segment(item.scope, first.at, item.at + 1)
             except Failed as failed:
-                if failed.condition == 5 or failed.hint:
-                    attempt.obligations = safety.obligations
-                    self._not_reused(attempt, failed)
+                attempt.obligations = safety.obligations
+                self._not_reused(attempt, failed)
                 continue
             attempt.obligations = safety.obligations
             if self._reuse(attempt, item):
@@ -165,6 +164,8 @@ class Shortcut:
         self.attempts.append(attempt)
         attempt.condition, attempt.because = failed.condition, failed.because
         attempt.hint = failed.hint
+        if failed.condition == 6 and not failed.hint:
+            return  # Most arrays are used again: that is nothing to tell.
         source, destination = base_of(attempt.source), base_of(attempt.destination)
         because = f"`{source}` does not take the place of `{destination}`. {failed.because}"
         missed = Missed(because, failed.hint, (("allocated", attempt.allocated),))
