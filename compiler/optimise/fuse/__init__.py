@@ -20,13 +20,18 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Missed
 from compiler.ir import walk
-from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Prog, Soac, Stm
+from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Map, Prog, Soac, Stm
 from compiler.optimise.consumption import Classes, classes
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
 from compiler.optimise.fuse.horizontal import side_by_side
 from compiler.optimise.fuse.pull import pull_views
-from compiler.optimise.fuse.vertical import fuse_into_reader, rule_id
+from compiler.optimise.fuse.vertical import (
+    fuse_into_reader,
+    reads_repeatedly,
+    repeated,
+    rule_id,
+)
 
 _SOACS = frozenset(Soac.__args__)
 
@@ -95,6 +100,7 @@ def _fuse_level(
     changed |= _horizontally(graph, ctx, last=False)
     changed |= _vertically(graph, ctx, only_single=False)
     changed |= _horizontally(graph, ctx, last=True)
+    _explain_repeated(graph, ctx)
     return graph.stms() if changed else stms
 
 
@@ -128,6 +134,18 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
+
+
+def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
+    """Say why a map does not go into readers that run many times."""
+    for node in graph.live():
+        if type(node.stm.exp) is not Map:
+            continue
+        for param in node.stm.pat:
+            for user in graph.users(param.name, node):
+                reader = reads_repeatedly(user, param.name)
+                if reader is not None:
+                    ctx.settle(rule_id(node.stm, reader), reader.prov, repeated(user, param.name))
 
 
 def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
-from compiler.ir.nodes import Hist, Map, Reduce, Scan, Scatter, Stm
+from compiler.ir import walk
+from compiler.ir.nodes import Hist, If, Loop, Map, Reduce, Scan, Scatter, Stm
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
@@ -63,6 +64,30 @@ def _not_by_element(first: Stm, name: Name) -> Missed | None:
         return None
     return Missed(
         f"`{base_of(name)}` comes from a scan, whose elements are finished only when the scan is.",
+    )
+
+
+def reads_repeatedly(user: Node, name: Name) -> Stm | None:
+    """The parallel operator inside a loop or another operator that takes `name` as an input."""
+    exp = user.stm.exp
+    if type(exp) not in walk.NESTED or isinstance(exp, If) or name in getattr(exp, "arrays", ()):
+        return None
+    for part in walk.children(exp):
+        for stm in walk.all_stms(walk.stms_of(part)):
+            if name in getattr(stm.exp, "arrays", ()) and type(stm.exp) in RULE_OF:
+                return stm
+    return None
+
+
+def repeated(user: Node, name: Name) -> Missed:
+    """An element computed in a body that runs many times would be computed many times."""
+    where = (
+        "iteration of the loop"
+        if isinstance(user.stm.exp, Loop)
+        else "row of the operator around it"
+    )
+    return Missed(
+        f"`{base_of(name)}` is read for every {where}, so it is computed once, before.",
     )
 
 
