@@ -404,9 +404,13 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
     expect(page.locator(".memory svg").first).to_be_visible()
     page.locator(".source .cm-line", has_text="map (+1)").click()
     page.evaluate(AXE.read_text())
-    for tab in ("Memory", "Proof", "Selection", "Remarks", "Versions"):
+    tabs = ("Memory", "Proof", "Selection", "Remarks", "Versions")
+    modes = (("Proof", "Two LMADs"), ("Memory", "All blocks"), ("Memory", "Table"))
+    for tab, mode in (*((tab, "") for tab in tabs), *modes):
         page.get_by_role("tab", name=tab).click()
-        page.wait_for_timeout(150)
+        if mode:
+            page.get_by_role("button", name=mode).last.click()
+        page.wait_for_timeout(400 if mode else 200)
         found = page.evaluate(
             "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
             "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"

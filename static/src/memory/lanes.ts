@@ -147,7 +147,7 @@ export function lanesTables(fun: LifeFunction, choose: (point: number) => void):
           h("td", { class: "inside" }, array.name, array.blocks.length > 1 ? h("span", { class: "quiet" }, " here or elsewhere") : null),
           h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last)))),
       ]))),
-    h("table", { class: "cells-table life-table" }, h("caption", {}, "Statements"), head("Statement", "", "Bytes needed"),
+    h("table", { class: "cells-table life-table" }, h("caption", {}, "Statements"), head("Number", "Statement", "Bytes needed"),
       h("tbody", {}, ...fun.points.map((one, k) => h("tr", { class: fun.peak?.point === k ? "meets" : "" },
         h("td", {}, point(k)), h("td", { class: "inside" }, "\u00a0".repeat(2 * one.depth), one.label),
         h("td", {}, fun.live ? bytes(fun.live[k]!) : "–", fun.peak?.point === k ? " peak" : ""))))),

@@ -104,11 +104,11 @@ export class Lanes {
     const row = ({ info, fun }: Of) => {
       const made = fun.blocks.filter((block) => block.kind === "alloc");
       const less = first && first.fun !== fun ? (first.fun.peak?.bytes ?? 0) - (fun.peak?.bytes ?? 0) : 0;
-      return h("tr", {}, h("th", { scope: "row" }, info.title), h("td", {}, made.length),
+      return h("tr", {}, h("th", { scope: "row" }, info.title), h("td", {}, made.length), h("td", {}, bytes(made.reduce((sum, block) => sum + (block.size ?? 0), 0))),
         h("td", {}, bytes(fun.peak?.bytes ?? 0), less > 0 ? h("span", { class: "less" }, ` −${bytes(less)}`) : null));
     };
     return h("table", { class: "cells-table before-after" }, h("caption", { class: "visually-hidden" }, "Before and after"),
-      h("thead", {}, h("tr", {}, ...["Stage", "Allocations", "At the peak"].map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, ...["Stage", "Blocks", "Made", "At the peak"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, ...this.shown.map(row)));
   }
 

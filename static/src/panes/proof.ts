@@ -171,11 +171,13 @@ export class ProofPane {
   private obligations(obligations: readonly Obligation[], chosen: number): HTMLElement {
     const sign = { disjoint: "✓", overlap: "✗", unknown: "?" };
     const tone = { disjoint: "good", overlap: "bad", unknown: "open" };
+    const alike = (one: Obligation) => obligations.filter((other) => other.why === one.why).length > 1;
     return h("ul", { class: "attempts obligations", "aria-label": "Obligations" }, ...obligations.map((one, k) => h("li", {}, h("button", {
       class: `attempt ${tone[one.verdict]}`, "aria-pressed": String(k === chosen), "data-key": `obligation-${k}`,
       onclick: () => this.draw(k),
     }, h("span", { class: "attempt-sign", "aria-hidden": "true" }, sign[one.verdict]),
-    h("span", { class: "attempt-text" }, ...quoted(one.why), h("span", { class: "visually-hidden" }, `, ${one.verdict}`))))));
+    h("span", { class: "attempt-text" }, ...quoted(one.why), h("span", { class: "visually-hidden" }, `, ${one.verdict}`),
+      alike(one) ? h("code", { class: "attempt-use", title: `uses ${one.use}` }, `uses ${tidy(one.use)}`) : null)))));
   }
 }
 

@@ -19,11 +19,17 @@ const TOP = 14;
 const MOST_DRAWN = 4000;
 let drawings = 0;
 
-/** A width of rows at which the sets look regular: their smallest stride beyond a few cells. */
-export function columnsFor(sets: readonly CellSet[]): number {
+/**
+ * A width of rows at which the sets look regular: their smallest stride beyond a few cells, or the
+ * size next to it, which makes diagonals of them.
+ */
+export function columnsFor(sets: readonly CellSet[], sizes: readonly number[]): number {
   const strides = sets.flatMap((set) => set.dims.filter(([size]) => size > 1).map(([, stride]) => Math.abs(stride)));
   const fitting = strides.filter((stride) => stride >= 4 && stride <= 48);
-  if (fitting.length) return Math.min(...fitting);
+  if (fitting.length) {
+    const least = Math.min(...fitting);
+    return [least, least + 1, least - 1].find((width) => sizes.includes(width)) ?? least;
+  }
   const [low, high] = reach(sets);
   return Math.max(4, Math.min(16, high - low + 1));
 }

@@ -104,7 +104,7 @@ export class PairView {
     const [a, b] = found.lmads;
     if (!a || !b) return;
     const given: Sets = { names: question.names, sets: [a, b], shared: found.shared };
-    const columns = this.columns || columnsFor(given.sets);
+    const columns = this.columns || columnsFor(given.sets, Object.values(found.values));
     const size = sizeFor(given.sets, columns);
     const witness = question.proved.witness;
     const here = witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value) ? witness.cell : null;
