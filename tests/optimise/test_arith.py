@@ -103,7 +103,7 @@ def values(draw: Any) -> list[Any]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_simplified_expression_has_the_same_value(data: st.DataObject) -> None:
     kinds: tuple[Prim, ...] = ("i8", "u8", "i64", "f32", "bool")
