@@ -81,6 +81,8 @@ class Statements(Writer):
         self.sites = sites
         self.show = scalars.show
         self.scratch: list[str] = []
+        self.reached: set[str | None] = set()
+        """Labels that failed checks jump to."""
         self.types: dict[Name, Prim] = {}
 
     # --- to be said by each language ---------------------------------------------------------
