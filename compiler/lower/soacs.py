@@ -288,9 +288,10 @@ class Soacs(Arrays):
 
     # --- making arrays -----------------------------------------------------------------------
 
-    def count(self, e: ty.Exp) -> Poly:
-        """A number of elements, asserted not to be negative."""
-        n = self.poly(self.se(e, "n"), "n")
+    def count(self, e: ty.Apply) -> Poly:
+        """A number of elements, the first argument of `e`, asserted not to be negative."""
+        n = self.poly(self.se(e.args[0], "n"), "n")
+        self.prov = (e.span,)
         if not self.facts.is_nonneg(n):
             number = se_of(n)
             text = ("Range 0..1..<", number, " is invalid.")
@@ -302,7 +303,7 @@ class Soacs(Arrays):
 
     def iota(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         """`0, 1, .. n-1`."""
-        n = self.count(e.args[0])
+        n = self.count(e)
         self.prov = (e.span,)
         array = self.array(ir.Iota(n, ZERO, ONE, "i64"), "i64", (n,), hint or "iota")
         self.iotas[array.name] = n
@@ -310,7 +311,7 @@ class Soacs(Arrays):
 
     def replicate(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         """`n` times the same."""
-        n = self.count(e.args[0])
+        n = self.count(e)
         value = self.lower(e.args[1]) or (FALSE,)
         self.prov = (e.span,)
         ends = [end for _, _, end in leaves(fn.type_args[0])] or [""]

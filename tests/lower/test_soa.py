@@ -9,6 +9,7 @@ from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir import interp, nodes
 from compiler.ir.nodes import Function, Prog, Stm
+from compiler.ir.poly import Poly
 from compiler.ir.values import parse as values
 from compiler.ir.values import show
 from compiler.ir.verify import verify
@@ -51,7 +52,7 @@ def test_arrays_of_records_are_arrays_of_each_field() -> None:
       entry main [n] (ps: [n]p) = map (\\p -> p with b.0 = false) ps"""
     fun = main(lowered(source))
     assert [p.type for p in fun.params[1:]] == [
-        nodes.Array(prim, (nodes.Poly.var(fun.params[0].name),)) for prim in ("i32", "bool", "f32")
+        nodes.Array(prim, (Poly.var(fun.params[0].name),)) for prim in ("i32", "bool", "f32")
     ]
     assert len(fun.results) == 3
     assert fun.implicit == 1
@@ -176,6 +177,16 @@ def test_statements_know_the_users_text() -> None:
     (product,) = [stm for stm in stms(prog) if isinstance(stm.exp, nodes.Map)]
     assert [span.line for span in product.prov] == [2]
     assert all(span.line and not span.file for stm in stms(prog) for span in stm.prov)
+
+
+@pytest.mark.parametrize("call", ["replicate n 1i32", "iota n"])
+def test_a_negative_size_is_told_at_the_call(call: str) -> None:
+    (check,) = [
+        stm
+        for stm in stms(lowered(f"entry main (n: i64) = {call}"))
+        if isinstance(stm.exp, nodes.Assert)
+    ]
+    assert [tuple(span[:4]) for span in check.prov] == [(1, 23, 1, 23 + len(call))]
 
 
 def test_messages_show_values() -> None:
