@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler import api
+from compiler.base.errors import RuntimeError_
 from tests.target.helpers import check_source, needs_cc
 
 pytestmark = needs_cc
@@ -215,3 +217,15 @@ CASES: dict[str, tuple[str, list[Any]]] = {
 def test_all_back_ends_agree(name: str, thresholds: int | None) -> None:
     source, args = CASES[name]
     check_source(source, args, thresholds)
+
+
+def test_a_failing_check_inside_a_histograms_operator_stops_the_program() -> None:
+    source = """
+    entry main [n] (xs: *[n]i32): [3]i64 =
+      let op i j = let l = if xs[i] < xs[j] then i else j in assert (l != 7) l
+      in hist op 0 3 (map (% 3) (iota n)) (iota n)
+    """
+    xs = np.arange(20_000, dtype=np.int32)
+    xs[7] = -1
+    with pytest.raises(RuntimeError_, match="l != 7"):
+        api.run_values(source, "main", [xs], "c", "", {}, 30)
