@@ -76,7 +76,7 @@ export class PairView {
     const text = verdict === "disjoint"
       ? `${sentence(a)} and ${b} never share a cell, whatever the values.`
       : verdict === "overlap" ? `${sentence(a)} and ${b} share a cell.`
-        : `Nobody knows yet whether ${a} and ${b} share a cell.`;
+        : `It is not decided whether ${a} and ${b} share a cell.`;
     return h("div", { class: `pair-verdict ${TONE[verdict]}`, role: "status" },
       h("p", {}, h("span", { class: "pair-mark", "aria-hidden": "true" }, MARK[verdict]), h("strong", {}, text)),
       verdict === "disjoint" && proved.checked ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.") : null,
