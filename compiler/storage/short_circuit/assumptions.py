@@ -26,6 +26,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.prove.disjoint import Verdict, disjoint
 from compiler.prove.facts import Facts
+from compiler.prove.inequality import Prover
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
@@ -161,6 +162,13 @@ class Assumptions:
         if found is None:
             found = self._verdicts[key] = disjoint(write, use, facts)
         return found
+
+    def hold(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> bool:
+        """Whether all claims are certainly not negative, if some cells are not empty."""
+        facts = self.facts(known, (where, *(Lmad(claim, ()) for claim in claims)))
+        sizes = [dim.size - 1 for dim in where.dims]
+        prover = Prover(facts.with_bounds(*(facts.normal(size) for size in sizes)))
+        return all(prover.nonnegative(claim) is not None for claim in claims)
 
     def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
         """Of what is known, what may matter for these LMADs, which are not empty."""

@@ -224,7 +224,7 @@ class Shortcut:
                     return
                 old = item.stm
                 named = tuple(self._named(dim, item) for dim in dims)
-                lmad = sliced(self.terms, whole.lmad, named, f"`{base_of(name)}`")
+                lmad = sliced(self.terms, whole.lmad, named, item)
                 item.stm = Stm(old.pat, replace(exp, dims=named), old.prov)
                 if not self._try(point, MemBind(whole.block, lmad)):
                     item.stm = old
@@ -246,9 +246,8 @@ class Shortcut:
     def _name(self, se: SE, item: Item) -> SE:
         if poly_of(se) is not None:
             return se
-        found = self.terms.named.get(se)
-        at = None if found is None else self.tree.position(found, item.scope)
-        if found is None or at is None or at >= item.at:
+        found = self.terms.named(se, item)
+        if found is None:
             found = self.ctx.fresh("at")
             self.terms.define(self.tree.pending(Param(found, I64), se, item))
         return Var(found, "i64")
@@ -361,13 +360,20 @@ class Shortcut:
         if creation.scope is not point.scope:
             raise Failed(2, f"`{base_of(point.source)}` is created in an inner body.")
         names = set(target.lmad.names()) | {target.block}
-        for mem in plan.new.values():
-            for name in mem.lmad.names():
-                if name not in self.tree.scope_of:
-                    raise Failed(2, "The new index function cannot be said in the program's names.")
         plan.make_available(point.scope, creation, names, point.end)
+        for array, mem in plan.new.items():
+            for name in mem.lmad.names():
+                if not self._in_scope(name, array, plan):
+                    raise Failed(4, f"`{base_of(array)}` cannot be said to lie in its new place.")
         if isinstance(point.item.stm.exp, Update) or plan.sizes:
             self._checked(plan, point, creation, names | plan.sizes)
+
+    def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:
+        """Whether a name can be used where an array is bound."""
+        at, item = self.tree.binder[array], self.tree.binder.get(name)
+        if name not in self.tree.scope_of:
+            return False
+        return item is at or item in plan.lifted or self.tree.visible(name, at)
 
     def _checked(self, plan: Plan, point: Point, creation: Item, names: set[Name]) -> None:
         """Checks that the place is inside of the array come first."""
@@ -380,9 +386,33 @@ class Shortcut:
             for se in (dim.at,) if isinstance(dim, DimFix) else (dim.start, dim.stride):
                 se_uses(se, mentioned.add)
         mentioned = {name for name in mentioned if name not in self.tree.place}
+        stuck: Failed | None = None
         for check in checks(between, mentioned):
-            plan.make_available(point.scope, creation, set(check.names), point.end)
-            plan.lift([check])
+            try:
+                plan.make_available(point.scope, creation, set(check.names), point.end)
+                plan.lift([check])
+            except Failed as failed:
+                stuck = failed
+        if stuck is not None and (plan.sizes or not self._fits(plan, point, creation)):
+            raise stuck
+
+    def _fits(self, plan: Plan, point: Point, creation: Item) -> bool:
+        """Whether what is checked before the creation shows that the slice is inside."""
+        exp = point.item.stm.exp
+        assert isinstance(exp, Update)
+        known = self.assumptions.at(point.scope, creation.at)
+        known = known.plus(self.assumptions.checked(plan.lifted))
+        shape = self.tree.array(point.destination).shape
+        claims: list[Poly] = []
+        for dim, size in zip(exp.dims, map(self.terms.normal, shape), strict=True):
+            first = self.terms.poly(dim.at if isinstance(dim, DimFix) else dim.start)
+            last = first
+            if isinstance(dim, DimSlice):
+                last = first + (self.terms.normal(dim.count) - 1) * self.terms.poly(dim.stride)
+            claims += [first, last, size - 1 - first, size - 1 - last]
+        return self.assumptions.hold(
+            claims, known, self.terms.normal_lmad(plan.new[point.source].lmad)
+        )
 
     # --- blocks that may be the same ---
 

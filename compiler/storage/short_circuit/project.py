@@ -322,7 +322,7 @@ class Plan:
             raise Failed(2, f"`{base_of(name)}` moves from one iteration to the next.")
 
     def _sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name) -> Lmad[Poly]:
-        return sliced(self.terms, lmad, dims, f"the slice `{base_of(name)}`")
+        return sliced(self.terms, lmad, dims, self.tree.binder[name])
 
     def _same(self, a: MemBind, b: MemBind) -> bool:
         if a.block != b.block:
@@ -390,17 +390,22 @@ class Plan:
         return names
 
 
-def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], what: str) -> Lmad[Poly]:
-    """The part of an index function that a slice selects, in names of the program."""
+def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Item) -> Lmad[Poly]:
+    """The part of an index function that the slice in a statement selects, in names of the program.
 
-    def poly(se: object) -> Poly:
-        found = poly_of(se)  # type: ignore[arg-type]
-        if found is None:
-            name = terms.named.get(se)  # type: ignore[call-overload]
-            if name is None:
-                raise Failed(4, f"An index of {what} is no polynomial and has no name.")
-            return Poly.var(name)
-        return found
+    Raises Failed if an index is no polynomial, and has no name.
+    """
+
+    def poly(se: SE) -> Poly:
+        found = poly_of(se)
+        if found is not None:
+            return found
+        name = terms.named(se, item)
+        if name is None and isinstance(se, Var):
+            name = se.name
+        if name is None:
+            raise Failed(4, "An index is no polynomial and has no name.")
+        return Poly.var(name)
 
     k = 0
     for dim in dims:

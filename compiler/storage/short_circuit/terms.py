@@ -39,8 +39,7 @@ class Terms:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.defs: dict[Name, SE] = {}
-        self.named: dict[SE, Name] = {}
-        """A name for an expression, where a statement gives it one."""
+        self._named: dict[SE, list[Name]] = {}
         self.atoms: dict[Name, Atom] = {}
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
@@ -59,7 +58,12 @@ class Terms:
         exp = item.stm.exp
         assert isinstance(exp, SE_NODES)
         self.defs[item.stm.pat[0].name] = exp
-        self.named.setdefault(exp, item.stm.pat[0].name)
+        self._named.setdefault(exp, []).append(item.stm.pat[0].name)
+
+    def named(self, se: SE, item: Item) -> Name | None:
+        """A name for an expression that a statement in front of `item` gives it."""
+        names = self._named.get(se, ())
+        return next((name for name in names if self.tree.visible(name, item)), None)
 
     # --- polynomials ---
 
@@ -116,6 +120,8 @@ class Terms:
             case Bin("%", "i64", a, b):
                 left, right = self.poly(a), self.poly(b)
                 return left - right * self._atom("/", left, right)
+            case Conv(src, "i64", Lit(number, _)) if src[0] in "iu":
+                return Poly.const(int(number))
             case Conv(_, "i64", arg):
                 return self._opaque(se, arg)
         return self._opaque(se, se)

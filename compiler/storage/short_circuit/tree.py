@@ -164,6 +164,13 @@ class Tree:
         self._bind(param, before.scope)
         return item
 
+    def visible(self, name: Name, item: Item) -> bool:
+        """Whether a name is bound before a statement, in its body or around it."""
+        if self.position(name, item.scope) is None:
+            return False
+        binder = self.binder.get(name)
+        return binder is None or binder.serial < item.serial
+
     # --- building ---
 
     def _bind(self, param: Param, scope: Scope) -> None:
