@@ -193,6 +193,13 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         " (map2 (\\k a -> if k == 1 then a - 1 else -1) keep at) xs, count)",
         [i32(70_000)],
     ),
+    "an operator that checks": (
+        "def main [n] (xs: [n]i32) (is: []i64) (t: [4]i32): ([8]i32, i32, []i32) ="
+        " let op a b = t[i64.i32 (a + b) % 4] let vs = map (\\i -> xs[i]) is"
+        " in (reduce_by_index (replicate 8 0) op 0 (map (% 8) is) vs, reduce op 0 vs,"
+        " scan op 0 vs)",
+        [i32(1000, high=4) % 4, rng.integers(0, 1000, 80_000), np.arange(4, dtype=np.int32)],
+    ),
     "checked gather": (
         "def main [n] (xs: [n]f32) (is: []i64): ([]f32, f32) ="
         " let ys = map (\\i -> xs[i] * 2) is in (ys, reduce f32.max 0 (map (\\i -> xs[i]) is))",
