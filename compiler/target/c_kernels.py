@@ -69,6 +69,7 @@ class MapKernels(Statements):
     def fail(self, call: str) -> None:
         """Report, then leave the point of the kernel or the program."""
         self.line(f"ss_fail({call});")
+        self.reached.add(self.label)
         self.line("return 1;" if self.label is None else f"goto {self.label};")
 
     def run_alloc(self, stm: Alloc) -> None:
@@ -200,7 +201,7 @@ class MapKernels(Statements):
             self.scratch_names(stms)
         self.stms(stms)
         self.stms(after)
-        if traits.asserts or self.scratch:
+        if self.label in self.reached:
             self.line(f"{self.label}:;")
         for name in self.scratch:
             self.line(f"ss_unscratch({name});")
