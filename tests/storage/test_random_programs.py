@@ -11,6 +11,7 @@ from compiler.ir.verify import verify
 from compiler.storage import validity
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
+from compiler.storage.short_circuit import short_circuit
 from tests.parallel.random_nests import program
 from tests.parallel.test_random_nests import arguments
 from tests.parallel.versions import flat, versions
@@ -26,15 +27,17 @@ def test_memory_keeps_the_values(seed: int, sizes: tuple[int, int], target: str)
     before, ctx = flat(program(seed), target)
     funmem = allocate(before, ctx)
     verify(funmem, "funmem")
+    shortened = short_circuit(funmem, ctx)
+    verify(shortened, "shortcircuit")
     try:
-        expanded = expand(funmem, ctx)
+        expanded = expand(shortened, ctx)
     except Limitation as refusal:
         assert "inside" in refusal.message
-        expanded = funmem
+        expanded = shortened
     else:
         verify(expanded, "expanded")
     for thresholds in versions(before)[:2]:
-        for prog in (funmem, expanded):
+        for prog in (funmem, shortened, expanded):
             args = arguments(seed, *sizes)
             outcome = validity.check(prog, "main", args, Limits(60), thresholds)
             assert outcome.verdict == "valid", outcome.because
