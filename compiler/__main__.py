@@ -16,7 +16,7 @@ from typing import Any
 
 from compiler import __version__, api, worker
 from compiler.answers import failure
-from compiler.base.errors import CompileError, UsageError
+from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.ir import values
 
 Json = dict[str, Any]
@@ -56,9 +56,13 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
         else:
             for e in (error, *error.others):
                 print(f"{args.file}:{e.render(source)}", file=sys.stderr)
-        if error.kind == "usage":
+        if error.kind == "usage" and not isinstance(error, InputError):
             return WRONG_USAGE
         return INTERNAL if error.kind == "internal" else WRONG_PROGRAM
+    except BrokenPipeError:
+        # The reader has gone, as `head` does: nothing is left to say, not even on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except RecursionError:
         print(f"{args.file}: the program nests too deeply.", file=sys.stderr)
         return WRONG_PROGRAM

@@ -17,7 +17,7 @@ import numpy as np
 
 from compiler.answers import entry_json, lines_json, remark_json
 from compiler.base.context import Options
-from compiler.base.errors import UsageError
+from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.deadline import deadline
@@ -40,8 +40,10 @@ Json = dict[str, Any]
 BACKENDS = ("ref", "c", "cuda")
 TARGETS = ("c", "cuda")
 OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "thresholds")
+PASSES = ("simplify", "fuse", "flatten", "memory", "shortcircuit", "merge")
+"""Passes whose rules, `pass/rule`, may be switched off."""
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
-MEMORY_STAGES = ("funmem", "shortcircuit", "expanded")
+MEMORY_STAGES = ("funmem", "shortcircuit", "expanded", "merged")
 CHARACTERS_PER_ELEMENT = 12
 REMEMBERED = 16
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
@@ -74,6 +76,13 @@ def options_from(given: Mapping[str, Any]) -> Options:
         raise UsageError("`fuel` is a number of rewrites, 0 or more.")
     if isinstance(disabled, str) or not all(isinstance(d, str) for d in disabled):
         raise UsageError("`disable` is a list of ids of passes and rules.")
+    for name in disabled:
+        if name.partition("/")[0] not in PASSES:
+            known = ", ".join(PASSES)
+            raise UsageError(
+                f"There is no pass or rule `{name}`.",
+                hint=f"The passes are {known}; rules are named in remarks, such as `fuse/map-map`.",
+            )
     return Options(
         entry=str(given.get("entry", "")),
         target=target,
@@ -203,7 +212,7 @@ def run_values(
     if backend == "c" and not runner.compiler_available():
         note = "No C compiler was found: the reference interpreter ran the program."
         return {**_run_reference(work, entry, args, "soa", seconds), "note": note}
-    work.result("expanded", backend)
+    work.result("merged", backend)
     program = work.result("imp", backend).prog
     code = plain(work.result(backend).text)
     execute = runner.run_c if backend == "c" else runner.run_cuda
@@ -237,7 +246,10 @@ def entry_named(work: Compilation, name: str) -> str:
     """The entry point of that name; "" stands for `main`, or for the only one there is."""
     known = [e.name for e in work.result("typed").prog.entries]
     if not known:
-        raise UsageError("The program has no entry point.", hint="Write `entry` instead of `def`.")
+        raise RuntimeError_(
+            "The program has no entry point.",
+            hint="Mark a function with `entry`, or call it `main`.",
+        )
     chosen = name or ("main" if "main" in known else known[0])
     if chosen not in known:
         listed = ", ".join(f"`{k}`" for k in known)

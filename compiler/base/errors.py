@@ -70,6 +70,10 @@ class UsageError(UserError):
     kind: ErrorKind = "usage"
 
 
+class InputError(UsageError):
+    """Input values that are malformed, or that do not fit the entry point."""
+
+
 class Limitation(CompileError):
     """A correct program that needs something that is not built yet."""
 

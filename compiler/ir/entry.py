@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.base.errors import CompilerBug, UsageError
+from compiler.base.errors import CompilerBug, InputError, UsageError
 from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
@@ -48,12 +48,12 @@ def prims(fun: Function) -> list[Prim]:
 def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
     """The value of each parameter that is not a block, implicit sizes included.
 
-    Raises UsageError for a wrong number, type, rank or shape.
+    Raises InputError for a wrong number, type, rank or shape.
     """
     params = external(fun)
     if len(args) != len(params):
         listed = ", ".join(f"{base_of(p.name)}: {_wanted(p)}" for p in params)
-        raise UsageError(
+        raise InputError(
             f"`{fun.name}` takes {_number(len(params), 'value')} and was given {len(args)}.",
             hint=f"The parameters are {listed}." if params else "",
         )
@@ -64,7 +64,7 @@ def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
     sizes = _sizes(fun, params, env)
     for param in fun.params[: fun.implicit]:
         if param.name not in sizes:
-            raise UsageError(
+            raise InputError(
                 f"The size `{base_of(param.name)}` does not follow from the arguments' shapes."
             )
         env[param.name] = np.int64(sizes[param.name])
@@ -115,7 +115,7 @@ def _sizes(fun: Function, params: Sequence[Param], env: dict[Name, Value]) -> di
         _solve(size, extent, known, source, base_of(param.name))
     for param, k, size, extent in pairs:
         if size.names() <= known.keys() and size.evaluate(known) != extent:
-            raise UsageError(_mismatch(param, k, size, extent, known, source))
+            raise InputError(_mismatch(param, k, size, extent, known, source))
     return known
 
 
@@ -155,7 +155,7 @@ def _check_type(param: Param, arg: Value) -> None:
         raise CompilerBug(f"the parameter `{param.name}` is no value")
     rank = kind.rank if isinstance(kind, Array) else 0
     if arg.dtype != DTYPE[kind.prim] or arg.ndim != rank:
-        raise UsageError(
+        raise InputError(
             f"`{base_of(param.name)}` should be {_wanted(param)} and was given {type_text(arg)}."
         )
 

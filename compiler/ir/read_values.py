@@ -16,7 +16,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from compiler.base.errors import UsageError
+from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, INTS, PRIMS, Prim, int_range
 from compiler.base.spans import Span
 
@@ -68,12 +68,12 @@ class Reader:
         """Raise an error at an offset, or here."""
         raise self.error(message, at)
 
-    def error(self, message: str, at: int | None = None) -> UsageError:
+    def error(self, message: str, at: int | None = None) -> InputError:
         """Make an error at an offset, or here."""
         at = self.at if at is None else at
         line = self.text.count("\n", 0, at) + 1
         col = at - (self.text.rfind("\n", 0, at) + 1) + 1
-        return UsageError(message, Span(line, col, line, col + 1, "input"))
+        return InputError(message, Span(line, col, line, col + 1, "input"))
 
     def _found(self) -> str:
         word = re.match(r"[\w.+-]+|.", self.text[self.at : self.at + 40], re.DOTALL)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.base.errors import UsageError
+from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, PRIMS, Prim
 from compiler.ir.read_values import Reader
 from compiler.ir.syntax import literal_text
@@ -28,7 +28,7 @@ _PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.item
 def parse(text: str, prims: Sequence[Prim] = ()) -> list[Value]:
     """Read values from text; `prims` are the types of numbers without one, value by value.
 
-    Raises UsageError with a position in the file `input`.
+    Raises InputError with a position in the file `input`.
     """
     return Reader(text, prims).values()
 
@@ -91,7 +91,7 @@ def to_binary(values: Sequence[Value]) -> bytes:
 
 
 def from_binary(data: bytes) -> list[Value]:
-    """Read values in the binary format; raises UsageError with the offset."""
+    """Read values in the binary format; raises InputError with the offset."""
     values: list[Value] = []
     at = 0
     while at < len(data):
@@ -105,14 +105,14 @@ def from_binary(data: bytes) -> list[Value]:
 
 def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
     if len(data) < at + 7 or data[at : at + 1] != b"b":
-        raise UsageError(f"No value in the binary format begins at byte {at}.")
+        raise InputError(f"No value in the binary format begins at byte {at}.")
     version, rank = data[at + 1], data[at + 2]
     name = data[at + 3 : at + 7].decode("latin-1").strip()
     if version != _VERSION or name not in PRIMS:
-        raise UsageError(f"Byte {at} begins version {version} of type `{name}`, which is unknown.")
+        raise InputError(f"Byte {at} begins version {version} of type `{name}`, which is unknown.")
     start = at + 7 + 8 * rank
     if len(data) < start:
-        raise UsageError(f"The value at byte {at} ends within its shape.")
+        raise InputError(f"The value at byte {at} ends within its shape.")
     shape = struct.unpack_from(f"<{rank}Q", data, at + 7)
     dtype = DTYPE[name]
     count = 1
@@ -120,7 +120,7 @@ def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
         count *= size
     end = start + count * dtype.itemsize
     if len(data) < end:
-        raise UsageError(f"The value at byte {at} needs {end - start} bytes, and fewer are left.")
+        raise InputError(f"The value at byte {at} needs {end - start} bytes, and fewer are left.")
     flat = np.frombuffer(data, dtype.newbyteorder("<"), count, start).astype(dtype)
     return (flat.reshape(shape) if rank else flat[0]), end
 
@@ -133,5 +133,5 @@ def from_bytes(data: bytes, prims: Sequence[Prim] = ()) -> list[Value]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"The input is no UTF-8 text (byte {error.start}).") from None
+        raise InputError(f"The input is no UTF-8 text (byte {error.start}).") from None
     return parse(text, prims)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.base.context import Ctx
-from compiler.base.errors import UsageError
+from compiler.base.errors import RuntimeError_, UsageError
 from compiler.frontend.typed import Def, TypedProg
 from compiler.lower.specialise import Specialiser
 from compiler.lower.static import Frame
@@ -24,7 +24,7 @@ def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
         known = ", ".join(e.name for e in prog.entries) or "none"
         raise UsageError(f"There is no entry point `{wanted}`.", hint=f"Entry points: {known}.")
     if not entries:
-        raise UsageError(
+        raise RuntimeError_(
             "The program has no entry point.",
             hint="Mark a function with `entry`, or call it `main`.",
         )

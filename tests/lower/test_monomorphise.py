@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.context import Ctx, Options
-from compiler.base.errors import Limitation, UsageError
+from compiler.base.errors import Limitation, RuntimeError_, UsageError
 from compiler.base.text import plain
 from compiler.frontend import typed as ty
 from compiler.frontend.check import check
@@ -66,7 +66,7 @@ def test_unknown_entry_lists_the_known_ones() -> None:
 
 
 def test_a_program_without_entry_points_is_refused() -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(RuntimeError_):
         mono("def f (x: i32) = x")
 
 

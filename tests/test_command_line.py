@@ -1,0 +1,96 @@
+"""The command line as a user meets it: what it prints, and its exit statuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compiler.__main__ import main
+
+PROGRAM = "entry main [n] (xs: [n]i32) (k: i64) = xs[k] + 1"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """The path of a small program."""
+    path = tmp_path / "program.fut"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def run(program: str, tmp_path: Path, given: str, *more: str) -> int:
+    """The status of running it on values given as text, by the reference interpreter."""
+    values = tmp_path / "input"
+    values.write_text(given)
+    return main(["run", program, "--backend", "ref", "--input", str(values), *more])
+
+
+def test_a_result_carries_its_type(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(program, tmp_path, "[1, 2, 3] 2") == 0
+    assert capsys.readouterr().out == "4i32\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("[1, 2] 7", "Index [7] out of bounds"),
+        ("[1, 2] foo", "Expected a value, found `foo`."),
+        ("[1, 2]", "`main` takes 2 values and was given 1."),
+        ("[1, 2] 1i32", "`k` should be i64 and was given i32."),
+        ("[[1], [2, 3]] 1", "The array is not regular"),
+    ],
+)
+def test_wrong_input_is_status_1(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, says: str
+) -> None:
+    assert run(program, tmp_path, given) == 1
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--entry", "other"], "main"),
+        (["--stage", "other"], "fused, flat, funmem"),
+        (["--disable", "other"], "The passes are simplify, fuse"),
+        (["--threshold", "other"], "NAME=NUMBER"),
+        (["--fuel", "-1"], "0 or more"),
+    ],
+)
+def test_wrong_usage_is_status_2_and_lists_what_there_is(
+    program: str, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    assert main(["show", program, *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_wrong_programs_are_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, says in (
+        ("entry main = recude", ":1:14: Unknown name `recude`."),
+        ("def f = 1", "no entry point"),
+    ):
+        path = tmp_path / "wrong.fut"
+        path.write_text(text)
+        assert main(["show", str(path)]) == 1
+        assert says in capsys.readouterr().err
+
+
+def test_json_is_the_workers_answer(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", program, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["entries"] == [
+        {"name": "main", "names": ["xs", "k"], "params": ["[n]i32", "i64"], "results": ["i32"]}
+    ]
+    assert answer["warnings"] == []
+
+
+def test_a_reader_may_go_away(program: str) -> None:
+    command = f'{sys.executable} -m compiler show "{program}" --json | true'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
