@@ -44,6 +44,8 @@ PASSES = ("simplify", "fuse", "flatten", "memory", "shortcircuit", "merge")
 """Passes whose rules, `pass/rule`, may be switched off."""
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 MEMORY_STAGES = ("funmem", "shortcircuit", "expanded", "merged")
+LONGEST_RUN = 1_000_000
+"""Seconds that a deadline may be."""
 CHARACTERS_PER_ELEMENT = 12
 REMEMBERED = 16
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
@@ -202,6 +204,8 @@ def run_values(
     if backend not in BACKENDS:
         known = ", ".join(BACKENDS)
         raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
+    if not 0 < seconds <= LONGEST_RUN:
+        raise UsageError(f"`deadline` is a number of seconds, up to {LONGEST_RUN}.")
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
     work = compilation(source, options)

@@ -173,9 +173,23 @@ def _numbers(request: Json, name: str) -> dict[str, int]:
     return value
 
 
+def _whole(request: Json, name: str, default: int) -> int:
+    value = request.get(name, default)
+    if not isinstance(value, int):
+        raise UsageError(f"`{name}` is a whole number.")
+    return value
+
+
+def _seconds(request: Json) -> float:
+    value = request.get("deadline", 60.0)
+    if not isinstance(value, int | float):
+        raise UsageError("`deadline` is a number of seconds.")
+    return float(value)
+
+
 def _inputs(request: Json) -> api.Inputs:
     if "sizes" in request and "input" not in request:
-        return api.Inputs("", _numbers(request, "sizes"), int(request.get("seed", 1)))
+        return api.Inputs("", _numbers(request, "sizes"), _whole(request, "seed", 1))
     return api.Inputs(_text(request, "input", ""))
 
 
@@ -208,13 +222,13 @@ def _run(source: str, request: Json, _partial: Partial) -> Json:
         _text(request, "backend", "c"),
         request.get("stage") or "",
         _object(request, "options"),
-        float(request.get("deadline", 60.0)),
+        _seconds(request),
         request.get("longest"),
     )
 
 
 def _generate(source: str, request: Json, _partial: Partial) -> Json:
-    sizes, seed = _numbers(request, "sizes"), int(request.get("seed", 1))
+    sizes, seed = _numbers(request, "sizes"), _whole(request, "seed", 1)
     return api.generate(
         source, _text(request, "entry", ""), sizes, seed, _object(request, "options")
     )

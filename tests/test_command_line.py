@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from compiler.__main__ import main
+from compiler.worker import answer
 
 PROGRAM = "entry main [n] (xs: [n]i32) (k: i64) = xs[k] + 1"
 
@@ -94,3 +95,27 @@ def test_a_reader_may_go_away(program: str) -> None:
     command = f'{sys.executable} -m compiler show "{program}" --json | true'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--generate", "n=3", "--seed", "-1"], "0 or more"),
+        (["--generate", "n=3", "--deadline", "-1"], "number of seconds"),
+        (["--generate", "n=-3"], "cannot have the shape"),
+    ],
+)
+def test_wrong_sizes_and_times(
+    program: str, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    assert main(["run", program, "--backend", "ref", *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [{"deadline": "x"}, {"deadline": 0}, {"seed": "x"}, {"seed": -1}])
+def test_the_worker_tells_wrong_fields(wrong: dict[str, object]) -> None:
+    request = {"op": "run", "source": PROGRAM, "sizes": {"n": 3, "k": 1}, "backend": "ref"}
+    assert answer(request)["ok"]
+    error = answer({**request, **wrong})["error"]
+    assert error["kind"] == "runtime"
+    assert next(iter(wrong)) in error["message"]

@@ -35,8 +35,10 @@ class Inputs:
 def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
     """Values for all parameters of an entry point before memory is introduced.
 
-    Raises UsageError for negative or far too large sizes.
+    Raises UsageError for negative or far too large sizes and a negative seed.
     """
+    if seed < 0:
+        raise UsageError("`seed` is a whole number, 0 or more.")
     rng = np.random.default_rng(seed)
     params = [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
     shapes = [p.type.shape for p in params if isinstance(p.type, Array)]
