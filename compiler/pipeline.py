@@ -31,6 +31,7 @@ from compiler.optimise.simplify import simplify
 from compiler.parallel.flatten import flatten
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
+from compiler.storage.merge import merge
 from compiler.storage.short_circuit import short_circuit
 from compiler.target import c, cuda, imp
 from compiler.target.to_imp import to_imp
@@ -158,11 +159,20 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
     ),
     Stage(
+        "merged",
+        "Merged",
+        "Blocks that are never needed at the same time are one block.",
+        "ir",
+        "expanded",
+        merge,
+        printer.show,
+    ),
+    Stage(
         "imp",
         "IMP",
         "Imperative: statements of the host, and kernels over flat blocks.",
         "imp",
-        "expanded",
+        "merged",
         to_imp,
         imp.show,
     ),

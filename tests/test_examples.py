@@ -80,7 +80,7 @@ def test_memory_is_valid(path: Path, case: Case) -> None:
     assert isinstance(case.input, str)
     answer = api.check_validity(source, case.entry, api.Inputs(case.input), {})
     verdicts = answer["stages"]
-    assert set(verdicts) >= {"flat", "funmem", "expanded", "imp"}
+    assert set(verdicts) >= {"flat", "funmem", "expanded", "merged", "imp"}
     for stage, verdict in verdicts.items():
         assert verdict["valid"], (stage, verdict)
 

@@ -63,14 +63,14 @@ def test_every_version_agrees_for_the_gpu(seed: int) -> None:
     made = program(seed, 8)
     work = Compilation(made.source, Options(target="cuda"))
     expected = interp.run(work.result("soa").prog, "main", made.inputs)
-    for stage in ("flat", "expanded"):
+    for stage in ("flat", "merged"):
         prog = work.result(stage).prog
         stms = [stm for fun in prog.funs for stm in all_stms(fun.body.stms)]
         names = {stm.exp.name for stm in stms if isinstance(stm.exp, Threshold)}
         for least in (0, 1 << 60):
             found = interp.run(prog, "main", made.inputs, thresholds=dict.fromkeys(names, least))
             assert_same(found, expected, f"seed {seed}, stage {stage}, thresholds {least}")
-    values, _ = heap.run(work.result("expanded").prog, "main", made.inputs)
+    values, _ = heap.run(work.result("merged").prog, "main", made.inputs)
     assert_same([np.asarray(v)[()] for v in values], expected, f"seed {seed}, heap")
 
 

@@ -1,6 +1,6 @@
 """FUNMEM to IMP: arrays become cells of flat blocks (thesis, procedures 4.6 and 4.7).
 
-Takes the stage `expanded`: every array has a block and an LMAD, and no kernel allocates device
+Takes the stage `merged`: every array has a block and an LMAD, and no kernel allocates device
 memory. A change of layout makes no code; every other array operation writes where its pattern's
 LMAD says. Operators inside of a thread become loops; those of grids and blocks stay kernels.
 """

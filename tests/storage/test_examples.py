@@ -22,7 +22,7 @@ def test_examples_are_valid(path: Path, target: str) -> None:
     cases = [case for case in blocks.read(path).cases if case.output is not None]
     assert cases, "an example needs an input"
     work = Compilation(path.read_text(), Options(target=target))
-    for stage in ("funmem", "shortcircuit", "expanded"):
+    for stage in ("funmem", "shortcircuit", "expanded", "merged"):
         prog = work.result(stage).prog
         for case in cases:
             fun = next(f for f in prog.funs if f.name == case.entry)

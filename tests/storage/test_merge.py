@@ -1,0 +1,240 @@
+"""Blocks share memory where their lives are apart, and only there; the values stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.base.context import Ctx, Options
+from compiler.base.errors import RuntimeError_
+from compiler.base.fuel import Fuel
+from compiler.base.text import plain
+from compiler.ir import interp
+from compiler.ir.interp import Limits
+from compiler.ir.nodes import Alloc, Prog
+from compiler.ir.parser import parse
+from compiler.ir.values import Value, show
+from compiler.ir.verify import verify
+from compiler.ir.walk import all_stms
+from compiler.pipeline import Compilation
+from compiler.storage import heap
+from compiler.storage.merge import interference, merge
+from compiler.target import c, runner
+from compiler.target.to_imp import to_imp
+from tests import blocks
+from tests.generate import program
+from tests.storage.helpers import ALL, arguments, context, expanded
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
+TARGETS = ("c", "cuda")
+CHAIN = """
+entry main [n] (xs: [n]i32): [n]i32 =
+  let a = scan (+) 0 xs
+  let b = scan (+) 0 (map (* 2) a)
+  let c = scan (+) 0 (map (+ 1) b)
+  in scan (+) 0 (map (* 3) c)
+"""
+USED_LATER = """
+entry main [n] (xs: [n]i32): [n]i32 =
+  let a = scan (+) 0 xs
+  let b = scan (+) 0 (map (* 2) a)
+  let c = scan (+) 0 (map (+ 1) b)
+  in scan (+) 0 (map3 (\\x y z -> x + y + z) a b c)
+"""
+OTHER_TYPE = """
+entry main [n] (xs: [n]i32): [n]i32 =
+  let a = scan (+) 0 xs
+  let b = scan (+) 0 (map i64.i32 a)
+  let c = scan (+) 0 (map f32.i64 b)
+  in map i32.f32 (scan (+) 0 c)
+"""
+OTHER_SIZE = """
+entry main [n] [m] (xs: [n]i32) (ys: [m]i32): i32 =
+  let a = scan (+) 0 xs
+  let s = reduce (+) 0 (scan (+) 0 (map (* a[0]) a))
+  let t = scan (+) 0 (map (+ s) ys)
+  in reduce (*) 1 (scan (+) 0 t)
+"""
+SMALLER = """
+entry main [n] (xs: [n]i32): i32 =
+  let t = reduce (*) 1 (scan (+) 0 (map (* 3) (concat xs xs)))
+  let d = scan (+) 0 (map (+ t) xs)
+  in reduce (+) 0 (map (* 3) (scan (+) 0 d))
+"""
+IN_LOOP = """
+entry main [n] (xs: [n]i32) (k: i32): [n]i32 =
+  loop ys = copy xs for i < k do
+    let a = scan (+) 0 (map (+ i) ys)
+    let b = scan (+) 0 (map (* 2) a)
+    let c = scan (+) 0 (map (+ 1) b)
+    in scan (+) 0 (map2 (+) c ys)
+"""
+PROGRAMS = {
+    "chain": CHAIN,
+    "used later": USED_LATER,
+    "other type": OTHER_TYPE,
+    "other size": OTHER_SIZE,
+    "smaller": SMALLER,
+    "in loop": IN_LOOP,
+}
+
+
+def before(source: str, target: str = "c") -> Prog:
+    prog = Compilation(source, Options(target=target)).result("expanded").prog
+    assert isinstance(prog, Prog)
+    return prog
+
+
+def inputs(source: str, seed: int) -> list[Value]:
+    """Small arguments; before memory is introduced, parameters are the external values."""
+    return arguments(Compilation(source).result("flat").prog, seed)
+
+
+def allocations(prog: Prog) -> int:
+    found = [s for fun in prog.funs for s in all_stms(fun.body.stms) if isinstance(s.exp, Alloc)]
+    return len(found)
+
+
+def merged(prog: Prog, ctx: Ctx | None = None) -> Prog:
+    result = merge(prog, ctx or context())
+    verify(result, "merged")
+    return result
+
+
+def outcome(prog: Prog, entry: str, args: list[Value]) -> list[str]:
+    """Results in the heap semantics with the race check; or that the program stops."""
+    try:
+        return [show(np.asarray(v)) for v in heap.run(prog, entry, args, Limits(60))[0]]
+    except RuntimeError_:
+        return ["fails"]
+
+
+def expected(prog: Prog, entry: str, args: list[Value]) -> list[str]:
+    try:
+        return [show(np.asarray(v)) for v in interp.run(prog, entry, args)]
+    except RuntimeError_:
+        return ["fails"]
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "kept"),
+    [("chain", 4, 2), ("used later", 4, 4), ("other type", 5, 4)],
+)
+def test_how_many_blocks_are_left(name: str, made: int, kept: int) -> None:
+    prog = before(PROGRAMS[name])
+    assert allocations(prog) == made
+    assert allocations(merged(prog)) == kept
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_stay(name: str, target: str) -> None:
+    prog = before(PROGRAMS[name], target)
+    new = merged(prog)
+    for seed in range(3):
+        args = inputs(PROGRAMS[name], seed)
+        assert outcome(new, "main", args) == expected(prog, "main", args)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ALL)
+def test_values_of_programs_with_memory_stay(name: str, target: str) -> None:
+    prog = expanded(ALL[name], target)
+    new = merged(prog)
+    for seed in range(2):
+        args = arguments(parse(ALL[name]), seed)
+        entry = prog.funs[0].name
+        assert outcome(new, entry, args) == outcome(prog, entry, args)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_stay(path: Path, target: str) -> None:
+    prog = before(path.read_text("utf-8"), target)
+    new = merged(prog)
+    for case in blocks.read(path).cases:
+        if case.output is not None:
+            args = case.arguments(next(f for f in prog.funs if f.name == case.entry))
+            assert outcome(new, case.entry, args) == expected(prog, case.entry, args)
+
+
+@pytest.mark.parametrize("seed", range(7000, 7016))
+def test_random_programs_stay(seed: int) -> None:
+    made = program(seed, 8)
+    prog = before(made.source, TARGETS[seed % 2])
+    assert outcome(merged(prog), "main", made.inputs) == expected(prog, "main", made.inputs)
+
+
+@pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler here")
+@pytest.mark.parametrize("name", ["chain", "in loop"])
+def test_c_stays(name: str) -> None:
+    ctx = context("c")
+    prog = before(PROGRAMS[name])
+    imp = to_imp(merged(prog, ctx), ctx)
+    args = inputs(PROGRAMS[name], 5)
+    done = runner.run_c(imp, plain(c.emit(imp, ctx)), "main", args, 60.0)
+    assert [show(v) for v in done.values] == expected(prog, "main", args)
+
+
+def test_every_merge_is_a_remark_with_its_bytes() -> None:
+    ctx = context()
+    prog = before(CHAIN)
+    gone = allocations(prog) - allocations(merged(prog, ctx))
+    assert [r.kind for r in ctx.remarks] == ["applied"] * gone
+    size = prog.funs[0].params[0].name
+    assert {r.numbers for r in ctx.remarks} == {(("bytes saved", f"4*{size}"),)}
+
+
+def test_a_size_that_may_not_fit_is_refused_with_a_reason() -> None:
+    ctx = context()
+    merged(before(OTHER_SIZE), ctx)
+    assert any(r.kind == "missed" and "not known" in r.because for r in ctx.remarks)
+
+
+def test_nothing_is_assumed_of_sizes_made_on_the_way() -> None:
+    """The first block has k elements more than the second, but k is no size of a parameter."""
+    source = """
+entry main [n] (xs: [n]i32) (k: i64): i32 =
+  let s = reduce (*) 1 (scan (+) 0 (map (* 3) (concat xs (map i32.i64 (iota k)))))
+  in reduce (*) 1 (scan (+) 0 (map (+ s) xs))
+"""
+    ctx = context()
+    prog = before(source)
+    new = merged(prog, ctx)
+    assert not any("enough room" in r.because for r in ctx.remarks)
+    xs, k = np.arange(4, dtype=np.int32), np.int64(3)
+    assert outcome(new, "main", [xs, k]) == expected(prog, "main", [xs, k])
+
+
+def test_a_larger_block_is_taken() -> None:
+    ctx = context()
+    merged(before(SMALLER), ctx)
+    assert any("enough room" in r.because for r in ctx.remarks)
+
+
+@pytest.mark.parametrize("off", ["merge", "merge/blocks"])
+def test_it_can_be_switched_off(off: str) -> None:
+    prog = before(CHAIN)
+    ctx = Ctx(Options(disabled=frozenset((off,))))
+    assert merge(prog, ctx) is prog
+
+
+def test_each_merge_costs_fuel() -> None:
+    prog = before(CHAIN)
+    ctx = Ctx(fuel=Fuel(1))
+    assert allocations(merged(prog, ctx)) == allocations(prog) - 1
+
+
+def test_blocks_that_meet_have_an_edge_and_another_colour() -> None:
+    for source in PROGRAMS.values():
+        prog = before(source)
+        for graph in interference(prog)["functions"][0]["bodies"]:
+            nodes = graph["nodes"]
+            for i, j in graph["edges"]:
+                assert nodes[i]["colour"] != nodes[j]["colour"]
+            for i, one in enumerate(nodes):
+                for j, other in enumerate(nodes[i + 1 :], i + 1):
+                    apart = one["until"] < other["from"] or other["until"] < one["from"]
+                    assert apart == ([i, j] not in graph["edges"])
