@@ -251,7 +251,7 @@ class MapKernels(Statements):
             for _ in kernel.dims:
                 self.close()
             return
-        cut = not (type(last[1]) is Lit and int(last[1].value) <= PIECE)
+        cut = not outer or not (type(last[1]) is Lit and int(last[1].value) <= PIECE)
         self.parallel(kernel, traits, len(outer) + cut)
         for dim in outer:
             self.loop_over(dim)

@@ -236,3 +236,19 @@ def test_a_failing_check_inside_a_histograms_operator_stops_the_program() -> Non
     xs[7] = -1
     with pytest.raises(RuntimeError_, match="l != 7"):
         api.run_values(source, "main", [xs], "c", "", {}, 30)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "entry main (a: []i32) (is: [3]i64) = map (\\i -> a[i]) is",
+        "entry main (a: []i32) (is: []i64) = map (\\i -> a[i]) (map (+ is[0]) [0, 1, 9])",
+    ],
+)
+def test_checked_maps_of_few_points(source: str) -> None:
+    args = [np.arange(10, dtype=np.int32), np.zeros(3, np.int64)]
+    found = api.run_values(source, "main", args, "c", "", {}, 30)["values"]
+    assert (
+        found[0].tolist()
+        == api.run_values(source, "main", args, "ref", "", {}, 30)["values"][0].tolist()
+    )
