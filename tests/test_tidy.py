@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 COMPILER = ROOT / "compiler"
 FILES = sorted([*COMPILER.rglob("*.py"), *(ROOT / "app").rglob("*.py")])
 ORDER = ["base", "frontend", "ir", "lower", "optimise", "parallel", "prove", "storage", "target"]
-LONGEST = 800
+LONGEST = 700
 
 
 def imports(path: Path) -> list[str]:

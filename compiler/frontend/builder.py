@@ -16,7 +16,7 @@ from lark import Token, Transformer
 
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
-from compiler.frontend import ast
+from compiler.frontend import ast, decs
 from compiler.frontend.operators import tree_of
 
 Kids = list[Any]
@@ -64,7 +64,7 @@ def _data(kids: Kids, tag: str) -> Any:
     return None
 
 
-class Builder(Transformer[Token, ast.Program]):
+class Builder(Transformer[Token, decs.Program]):
     """Builds syntax nodes; `file` and `docs` (by start of a token) are those of the text read."""
 
     file: ClassVar[str] = ""
@@ -88,8 +88,8 @@ class Builder(Transformer[Token, ast.Program]):
 
     # --- declarations ------------------------------------------------------------------------
 
-    def program(self, kids: Kids) -> ast.Program:
-        return ast.Program(tuple(kids))
+    def program(self, kids: Kids) -> decs.Program:
+        return decs.Program(tuple(kids))
 
     def defkind(self, kids: Kids) -> Part:
         return Part(_place(kids[0]), kids[0])
@@ -105,17 +105,19 @@ class Builder(Transformer[Token, ast.Program]):
 
     lamret = retype
 
-    def val_dec(self, kids: Kids) -> ast.ValDec:
+    def val_dec(self, kids: Kids) -> decs.ValDec:
         binder = kids[1]
         return self._value(kids, binder.data, binder.span, _pick(kids, ast.Pat))
 
-    def op_dec(self, kids: Kids) -> ast.ValDec:
+    def op_dec(self, kids: Kids) -> decs.ValDec:
         operator = kids[2]
         return self._value(kids, operator.data[-1], operator.span, (kids[1], kids[3]))
 
-    def _value(self, kids: Kids, name: str, place: Span, params: tuple[ast.Pat, ...]) -> ast.ValDec:
+    def _value(
+        self, kids: Kids, name: str, place: Span, params: tuple[ast.Pat, ...]
+    ) -> decs.ValDec:
         kind = cast(Literal["def", "entry", "let"], str(kids[0].data))
-        return ast.ValDec(
+        return decs.ValDec(
             _span(kids),
             kind,
             name,
@@ -139,19 +141,19 @@ class Builder(Transformer[Token, ast.Program]):
             return ast.TypeParam(_span(kids), text[2:], "lifted")
         return ast.TypeParam(_span(kids), text[1:], "type")
 
-    def open_dec(self, kids: Kids) -> ast.OpenDec:
-        return ast.OpenDec(_span(kids), kids[1])
+    def open_dec(self, kids: Kids) -> decs.OpenDec:
+        return decs.OpenDec(_span(kids), kids[1])
 
-    def import_dec(self, kids: Kids) -> ast.ImportDec:
-        return ast.ImportDec(_span(kids), _string(kids[1]))
+    def import_dec(self, kids: Kids) -> decs.ImportDec:
+        return decs.ImportDec(_span(kids), _string(kids[1]))
 
-    def local_dec(self, kids: Kids) -> ast.LocalDec:
-        return ast.LocalDec(_span(kids), kids[1])
+    def local_dec(self, kids: Kids) -> decs.LocalDec:
+        return decs.LocalDec(_span(kids), kids[1])
 
-    def attr_dec(self, kids: Kids) -> ast.Dec:
+    def attr_dec(self, kids: Kids) -> decs.Dec:
         attr, dec = _attr(kids[0]), kids[1]
-        if isinstance(dec, ast.ValDec):
-            return ast.ValDec(
+        if isinstance(dec, decs.ValDec):
+            return decs.ValDec(
                 attr.span.to(dec.span),
                 dec.kind,
                 dec.name,
@@ -163,82 +165,82 @@ class Builder(Transformer[Token, ast.Program]):
                 dec.doc or self.docs.get(kids[0].start_pos or 0, ""),
                 (attr, *dec.attrs),
             )
-        return cast(ast.Dec, dec)
+        return cast(decs.Dec, dec)
 
-    def type_dec(self, kids: Kids) -> ast.TypeDec:
+    def type_dec(self, kids: Kids) -> decs.TypeDec:
         kind, params = _kind_of_type(kids[0]), _pick(kids, ast.TypeParam)
-        return ast.TypeDec(_span(kids), kind, str(kids[1]), params, kids[-1], self._doc(kids))
+        return decs.TypeDec(_span(kids), kind, str(kids[1]), params, kids[-1], self._doc(kids))
 
-    def mod_dec(self, kids: Kids) -> ast.ModDec:
-        params, asc = _pick(kids, ast.ModParam), _data(kids, "sig")
-        return ast.ModDec(_span(kids), str(kids[1]), params, asc, kids[-1], self._doc(kids))
+    def mod_dec(self, kids: Kids) -> decs.ModDec:
+        params, asc = _pick(kids, decs.ModParam), _data(kids, "sig")
+        return decs.ModDec(_span(kids), str(kids[1]), params, asc, kids[-1], self._doc(kids))
 
     def modasc(self, kids: Kids) -> Part:
         return Part(_span(kids), ("sig", kids[1]))
 
-    def mod_type_dec(self, kids: Kids) -> ast.ModTypeDec:
-        return ast.ModTypeDec(_span(kids), str(kids[2]), kids[-1], self._doc(kids))
+    def mod_type_dec(self, kids: Kids) -> decs.ModTypeDec:
+        return decs.ModTypeDec(_span(kids), str(kids[2]), kids[-1], self._doc(kids))
 
-    def mod_param(self, kids: Kids) -> ast.ModParam:
-        return ast.ModParam(_span(kids), str(kids[1]), kids[3])
+    def mod_param(self, kids: Kids) -> decs.ModParam:
+        return decs.ModParam(_span(kids), str(kids[1]), kids[3])
 
-    def m_name(self, kids: Kids) -> ast.MName:
-        return ast.MName(kids[0].span, kids[0].data)
+    def m_name(self, kids: Kids) -> decs.MName:
+        return decs.MName(kids[0].span, kids[0].data)
 
-    def m_import(self, kids: Kids) -> ast.MImport:
-        return ast.MImport(_span(kids), _string(kids[1]))
+    def m_import(self, kids: Kids) -> decs.MImport:
+        return decs.MImport(_span(kids), _string(kids[1]))
 
-    def m_body(self, kids: Kids) -> ast.MBody:
-        return ast.MBody(_span(kids), tuple(_nodes(kids)))
+    def m_body(self, kids: Kids) -> decs.MBody:
+        return decs.MBody(_span(kids), tuple(_nodes(kids)))
 
-    def m_paren(self, kids: Kids) -> ast.ModExp:
-        return cast(ast.ModExp, kids[1])
+    def m_paren(self, kids: Kids) -> decs.ModExp:
+        return cast(decs.ModExp, kids[1])
 
-    def m_apply(self, kids: Kids) -> ast.MApply:
-        return ast.MApply(_span(kids), kids[0], kids[1])
+    def m_apply(self, kids: Kids) -> decs.MApply:
+        return decs.MApply(_span(kids), kids[0], kids[1])
 
-    def m_ascript(self, kids: Kids) -> ast.MAscript:
-        return ast.MAscript(_span(kids), kids[0], kids[2])
+    def m_ascript(self, kids: Kids) -> decs.MAscript:
+        return decs.MAscript(_span(kids), kids[0], kids[2])
 
-    def m_lambda(self, kids: Kids) -> ast.MLambda:
-        return ast.MLambda(_span(kids), kids[1], _data(kids, "sig"), kids[-1])
+    def m_lambda(self, kids: Kids) -> decs.MLambda:
+        return decs.MLambda(_span(kids), kids[1], _data(kids, "sig"), kids[-1])
 
-    def mt_name(self, kids: Kids) -> ast.MTName:
-        return ast.MTName(kids[0].span, kids[0].data)
+    def mt_name(self, kids: Kids) -> decs.MTName:
+        return decs.MTName(kids[0].span, kids[0].data)
 
-    def mt_sig(self, kids: Kids) -> ast.MTSig:
-        return ast.MTSig(_span(kids), tuple(_nodes(kids)))
+    def mt_sig(self, kids: Kids) -> decs.MTSig:
+        return decs.MTSig(_span(kids), tuple(_nodes(kids)))
 
-    def mt_paren(self, kids: Kids) -> ast.ModTypeExp:
-        return cast(ast.ModTypeExp, kids[1])
+    def mt_paren(self, kids: Kids) -> decs.ModTypeExp:
+        return cast(decs.ModTypeExp, kids[1])
 
-    def mt_pi(self, kids: Kids) -> ast.MTArrow:
-        return ast.MTArrow(_span(kids), str(kids[1]), kids[3], kids[6])
+    def mt_pi(self, kids: Kids) -> decs.MTArrow:
+        return decs.MTArrow(_span(kids), str(kids[1]), kids[3], kids[6])
 
-    def mt_arrow(self, kids: Kids) -> ast.MTArrow:
-        return ast.MTArrow(_span(kids), None, kids[0], kids[2])
+    def mt_arrow(self, kids: Kids) -> decs.MTArrow:
+        return decs.MTArrow(_span(kids), None, kids[0], kids[2])
 
-    def mt_with(self, kids: Kids) -> ast.MTWith:
+    def mt_with(self, kids: Kids) -> decs.MTWith:
         params = _pick(kids, ast.TypeParam)
-        return ast.MTWith(_span(kids), kids[0], kids[2].data, params, kids[-1])
+        return decs.MTWith(_span(kids), kids[0], kids[2].data, params, kids[-1])
 
-    def val_spec(self, kids: Kids) -> ast.ValSpec:
+    def val_spec(self, kids: Kids) -> decs.ValSpec:
         params = _pick(kids, ast.TypeParam)
-        return ast.ValSpec(_span(kids), kids[1].data, params, kids[-1])
+        return decs.ValSpec(_span(kids), kids[1].data, params, kids[-1])
 
-    def type_spec(self, kids: Kids) -> ast.TypeSpec:
+    def type_spec(self, kids: Kids) -> decs.TypeSpec:
         type_ = kids[-1] if isinstance(kids[-1], ast.TypeExp) else None
         params = _pick(kids, ast.TypeParam)
-        return ast.TypeSpec(_span(kids), _kind_of_type(kids[0]), str(kids[1]), params, type_)
+        return decs.TypeSpec(_span(kids), _kind_of_type(kids[0]), str(kids[1]), params, type_)
 
-    def mod_spec(self, kids: Kids) -> ast.ModSpec:
-        return ast.ModSpec(_span(kids), str(kids[1]), kids[3])
+    def mod_spec(self, kids: Kids) -> decs.ModSpec:
+        return decs.ModSpec(_span(kids), str(kids[1]), kids[3])
 
-    def include_spec(self, kids: Kids) -> ast.IncludeSpec:
-        return ast.IncludeSpec(_span(kids), kids[1])
+    def include_spec(self, kids: Kids) -> decs.IncludeSpec:
+        return decs.IncludeSpec(_span(kids), kids[1])
 
-    def attr_spec(self, kids: Kids) -> ast.Spec:
-        return cast(ast.Spec, kids[1])
+    def attr_spec(self, kids: Kids) -> decs.Spec:
+        return cast(decs.Spec, kids[1])
 
     # --- types -------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from lark.exceptions import UnexpectedToken, VisitError
 
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
-from compiler.frontend import ast
+from compiler.frontend import decs
 from compiler.frontend.builder import Builder
 from compiler.frontend.lexer import Lexed, tokenise
 
@@ -79,7 +79,7 @@ def _grammar() -> Lark:
     )
 
 
-def parse(source: str, file: str = "") -> ast.Program:
+def parse(source: str, file: str = "") -> decs.Program:
     """The program's syntax tree.
 
     Raises `SyntaxError_` for the first error in the text; its `others` are the errors after it.
@@ -87,7 +87,7 @@ def parse(source: str, file: str = "") -> ast.Program:
     lexed = tokenise(source, file)
     errors = list(lexed.errors)
     tokens, at = lexed.tokens, 0
-    program = ast.Program(())
+    program = decs.Program(())
     while len(errors) < MAX_ERRORS:
         try:
             program = _parse_from(lexed, at, file)
@@ -113,12 +113,12 @@ def parse(source: str, file: str = "") -> ast.Program:
     return program
 
 
-def _parse_from(lexed: Lexed, start: int, file: str) -> ast.Program:
+def _parse_from(lexed: Lexed, start: int, file: str) -> decs.Program:
     tokens: Any = lexed.tokens[start:] if start else lexed.tokens
     docs = {lexed.tokens[i].start_pos or 0: text for i, text in lexed.docs.items()}
     with Builder.reading(file, docs):
         result: object = _grammar().parse(tokens)
-    assert isinstance(result, ast.Program)
+    assert isinstance(result, decs.Program)
     return result
 
 

@@ -11,12 +11,12 @@ from dataclasses import fields
 
 from compiler.base.spans import Span
 from compiler.base.text import Line, Text
-from compiler.frontend import ast
+from compiler.frontend import ast, decs
 
 _HIDDEN = frozenset(("span", "op_span", "name_span", "doc"))
 
 
-def show(prog: ast.Program) -> Text:
+def show(prog: decs.Program) -> Text:
     """The tree's lines, numbered by declaration."""
     return tuple(line for node, dec in enumerate(prog.decs) for line in _node(dec, "", 0, node))
 

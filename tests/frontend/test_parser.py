@@ -3,13 +3,13 @@
 import pytest
 
 from compiler.base.errors import SyntaxError_
-from compiler.frontend import ast
+from compiler.frontend import ast, decs
 from compiler.frontend.parser import parse
 
 
 def body(text: str) -> ast.Exp:
     (dec,) = parse(f"def main x = {text}").decs
-    assert isinstance(dec, ast.ValDec)
+    assert isinstance(dec, decs.ValDec)
     return dec.body
 
 
@@ -93,7 +93,7 @@ def test_let_chains_need_one_in() -> None:
 
 def test_type_variables_and_characters_are_told_apart() -> None:
     (dec,) = parse("def f 'a 'b (x: a) (y: b) = 'a'").decs
-    assert isinstance(dec, ast.ValDec)
+    assert isinstance(dec, decs.ValDec)
     assert [p.name for p in dec.type_params] == ["a", "b"]
     assert isinstance(dec.body, ast.IntLit)
 
@@ -106,7 +106,7 @@ def test_places_are_exact() -> None:
 
 def test_documentation_comments_reach_their_declaration() -> None:
     prog = parse("-- | Adds one.\n-- And no more.\ndef f x = x + 1\n\n-- plain\ndef g x = x")
-    docs = [dec.doc for dec in prog.decs if isinstance(dec, ast.ValDec)]
+    docs = [dec.doc for dec in prog.decs if isinstance(dec, decs.ValDec)]
     assert docs == ["Adds one.\nAnd no more.", ""]
 
 

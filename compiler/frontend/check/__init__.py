@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
-from compiler.frontend import ast
+from compiler.frontend import decs
 from compiler.frontend.check.expressions import TABLE
 from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked, check_decs
@@ -22,7 +22,7 @@ from compiler.frontend.typed import TypedProg
 __all__ = ["check"]
 
 
-def check(program: ast.Program, ctx: Ctx) -> TypedProg:
+def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     """The typed program, with the definitions of the prelude that it reaches.
 
     Errors: `TypeError_` or `Limitation`, the first in the text; `others` holds the rest.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
-from compiler.frontend import ast
+from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check.existentials import map_sizes
 from compiler.frontend.check.functions import Made
@@ -13,7 +13,7 @@ from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import Array, Arrow, Record, Size, SizeVar, Sum, Type
 
 
-def entry_point(dec: ast.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
+def entry_point(dec: decs.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
     """The outside view of a definition that is an entry.
 
     Errors: type parameters, functions as parameters or results.
@@ -47,7 +47,7 @@ def entry_point(dec: ast.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
     return t.EntryPoint(dec.name, names, params, shown)
 
 
-def _sizes_from_arguments(dec: ast.ValDec, definition: t.Def) -> None:
+def _sizes_from_arguments(dec: decs.ValDec, definition: t.Def) -> None:
     """Demand that every size parameter is the size of an argument."""
     given = {
         size.name

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
-from compiler.frontend import ast
+from compiler.frontend import ast, decs
 from compiler.frontend.check.builtins import member
 from compiler.frontend.check.functions import bind_type_params
 from compiler.frontend.check.metas import resolve, subst
@@ -32,7 +32,7 @@ from compiler.frontend.check.type_exps import opened, resolve_type
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import Size, Type
 
-CheckDecs = Callable[[tuple[ast.Dec, ...]], Module]
+CheckDecs = Callable[[tuple[decs.Dec, ...]], Module]
 """Checks the declarations of a module's body in a scope of their own; the names they bind."""
 
 
@@ -40,7 +40,7 @@ CheckDecs = Callable[[tuple[ast.Dec, ...]], Module]
 class ModuleType:
     """A named module type: its syntax and the scope where it was written."""
 
-    exp: ast.ModTypeExp
+    exp: decs.ModTypeExp
     scope: Scope
 
 
@@ -48,31 +48,31 @@ class ModuleType:
 class Functor(Module):
     """A module with parameters. `Module`'s own fields are empty."""
 
-    param: ast.ModParam | None = None
-    rest: tuple[ast.ModParam, ...] = ()
-    type: ast.ModTypeExp | None = None
-    body: ast.ModExp | None = None
+    param: decs.ModParam | None = None
+    rest: tuple[decs.ModParam, ...] = ()
+    type: decs.ModTypeExp | None = None
+    body: decs.ModExp | None = None
     scope: Scope | None = None
 
 
-def evaluate(st: State, exp: ast.ModExp, check_decs: CheckDecs) -> Module:
+def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
     """The module that an expression stands for.
 
     Errors: unknown names, arguments that do not match, wrong definitions inside.
     """
     match exp:
-        case ast.MName(name=name):
+        case decs.MName(name=name):
             return find(st, name, exp.span)
-        case ast.MBody(decs=decs):
-            return check_decs(decs)
-        case ast.MAscript(mod=mod, type=type_):
+        case decs.MBody(decs=inside):
+            return check_decs(inside)
+        case decs.MAscript(mod=mod, type=type_):
             return ascribe(st, evaluate(st, mod, check_decs), type_)
-        case ast.MApply(fn=fn, arg=arg):
+        case decs.MApply(fn=fn, arg=arg):
             functor = evaluate(st, fn, check_decs)
             return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
-        case ast.MLambda(param=param, type=type_, body=body):
+        case decs.MLambda(param=param, type=type_, body=body):
             return Functor(param=param, type=type_, body=body, scope=st.scope.copy())
-        case ast.MImport(path=path):
+        case decs.MImport(path=path):
             raise Limitation(f'`import "{path}"` is not built yet.', exp.span)
     raise TypeError_("This is not a module.", exp.span)
 
@@ -91,7 +91,7 @@ def find(st: State, name: ast.QualName, span: Span) -> Module:
     return module
 
 
-def declare(st: State, dec: ast.ModDec, check_decs: CheckDecs) -> Module:
+def declare(st: State, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     """`module name params: mty = m`."""
     if dec.params:
         first, *rest = dec.params
@@ -133,7 +133,7 @@ def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: Check
 # --- ascription ----------------------------------------------------------------------------------
 
 
-def ascribe(st: State, module: Module, exp: ast.ModTypeExp, span: Span | None = None) -> Module:
+def ascribe(st: State, module: Module, exp: decs.ModTypeExp, span: Span | None = None) -> Module:
     """`module` seen through a module type. `span` is where it was given, if elsewhere.
 
     Errors: something that the module type demands is missing or has another type.
@@ -159,10 +159,10 @@ class _Ascription:
     span: Span | None
 
 
-def _match(a: _Ascription, exp: ast.ModTypeExp) -> Module:
+def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
     st = a.st
     match exp:
-        case ast.MTName(name=name):
+        case decs.MTName(name=name):
             found = _module_type(st, name, exp.span)
             outer = st.scope
             st.scope = found.scope.copy()
@@ -173,14 +173,14 @@ def _match(a: _Ascription, exp: ast.ModTypeExp) -> Module:
             for type_name, abbreviation in a.seen.types.items():
                 st.scope.bind_type(type_name, abbreviation)
             return result
-        case ast.MTSig(specs=specs):
+        case decs.MTSig(specs=specs):
             for spec in specs:
                 _spec(a, spec)
             return a.seen
-        case ast.MTWith(base=base, name=name, type=type_, params=params):
+        case decs.MTWith(base=base, name=name, type=type_, params=params):
             _same_type(a, name, type_, params)
             return _match(a, base)
-        case ast.MTArrow():
+        case decs.MTArrow():
             return a.module
     raise TypeError_("This is not a module type.", exp.span)
 
@@ -197,10 +197,10 @@ def _module_type(st: State, name: ast.QualName, span: Span) -> ModuleType:
     return found
 
 
-def _spec(a: _Ascription, spec: ast.Spec) -> None:
+def _spec(a: _Ascription, spec: decs.Spec) -> None:
     st = a.st
     match spec:
-        case ast.TypeSpec(name=name):
+        case decs.TypeSpec(name=name):
             found = a.module.types.get(name)
             if found is None:
                 raise _missing(a, f"type `{name}`", spec.span)
@@ -209,21 +209,21 @@ def _spec(a: _Ascription, spec: ast.Spec) -> None:
             st.scope.bind_type(name, found)
             if spec.type is not None and not spec.params:
                 _same_type(a, (name,), spec.type, ())
-        case ast.ValSpec(name=name):
+        case decs.ValSpec(name=name):
             value = in_module(a.module, name)
             if value is None:
                 raise _missing(a, f"value `{name}`", spec.span)
             _check_value(a, value, spec)
             a.seen.values[name] = value
             st.scope.bind(name, value)
-        case ast.ModSpec(name=name, type=type_):
+        case decs.ModSpec(name=name, type=type_):
             inner = a.module.modules.get(name)
             if inner is None:
                 raise _missing(a, f"module `{name}`", spec.span)
             seen = ascribe(st, inner, type_, a.span)
             a.seen.modules[name] = seen
             st.scope.bind_module(name, seen)
-        case ast.IncludeSpec(type=type_):
+        case decs.IncludeSpec(type=type_):
             _match(a, type_)
 
 
@@ -272,7 +272,7 @@ def _equal(st: State, a: Type, b: Type) -> bool:
     return True
 
 
-def _check_value(a: _Ascription, value: Value, spec: ast.ValSpec) -> None:
+def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> None:
     """Demand that a value is as general as its specification."""
     st = a.st
     if not isinstance(value, (Scheme, Builtin)):

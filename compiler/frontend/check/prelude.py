@@ -20,7 +20,7 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, NameSource, base_of
 from compiler.base.prim import FLOATS, INTS, NUMBERS, PRIMS, Prim
-from compiler.frontend import ast
+from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check.builtins import BITS_OF, member_names
 from compiler.frontend.check.expressions import TABLE
@@ -209,16 +209,16 @@ def _intrinsics(st: State) -> Module:
     )
     program = parse(f"module type intrinsics = {{\n{specs}\n}}\n", "prelude/intrinsics")
     dec = program.decs[0]
-    assert isinstance(dec, ast.ModTypeDec)
-    assert isinstance(dec.type, ast.MTSig)
+    assert isinstance(dec, decs.ModTypeDec)
+    assert isinstance(dec.type, decs.MTSig)
     module = Module()
     for spec in dec.type.specs:
-        assert isinstance(spec, ast.ValSpec)
+        assert isinstance(spec, decs.ValSpec)
         module.values[spec.name] = _intrinsic(st, spec)
     return module
 
 
-def _intrinsic(st: State, spec: ast.ValSpec) -> Scheme:
+def _intrinsic(st: State, spec: decs.ValSpec) -> Scheme:
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
-from compiler.frontend import ast
+from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check import modules
 from compiler.frontend.check.builtins import member_names
@@ -39,7 +39,7 @@ class Checked:
     """Kind and name of what is declared `local` in the current module."""
 
 
-def check_decs(out: Checked, decs: tuple[ast.Dec, ...]) -> None:
+def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; errors are collected, and the rest goes on."""
     for dec in decs:
         try:
@@ -51,23 +51,23 @@ def check_decs(out: Checked, decs: tuple[ast.Dec, ...]) -> None:
             _poison(out.st, dec)
 
 
-def _dec(out: Checked, dec: ast.Dec) -> None:
+def _dec(out: Checked, dec: decs.Dec) -> None:
     match dec:
-        case ast.ValDec():
+        case decs.ValDec():
             _value(out, dec)
-        case ast.TypeDec():
+        case decs.TypeDec():
             _type(out.st, dec)
-        case ast.LocalDec(dec=inner):
+        case decs.LocalDec(dec=inner):
             mark = out.st.scope.mark()
             _dec(out, inner)
             out.local.update(_names_since(out.st, mark))
-        case ast.ImportDec(path=path, span=span):
+        case decs.ImportDec(path=path, span=span):
             raise Limitation(f'`import "{path}"` is not built yet.', span, "Paste the definitions.")
-        case ast.OpenDec(mod=mod):
+        case decs.OpenDec(mod=mod):
             open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
-        case ast.ModDec(name=name):
+        case decs.ModDec(name=name):
             out.st.scope.bind_module(name, modules.declare(out.st, dec, _Body(out)))
-        case ast.ModTypeDec(name=name, type=type_):
+        case decs.ModTypeDec(name=name, type=type_):
             scope = out.st.scope
             scope.bind_module_type(name, modules.ModuleType(type_, scope.copy()))
 
@@ -85,7 +85,7 @@ class _Body:
 
     out: Checked
 
-    def __call__(self, decs: tuple[ast.Dec, ...]) -> Module:
+    def __call__(self, decs: tuple[decs.Dec, ...]) -> Module:
         out = self.out
         scope = out.st.scope
         mark = scope.mark()
@@ -108,23 +108,23 @@ def _names_since(st: State, mark: int) -> set[tuple[str, str]]:
     return {(kind, name) for kind in kinds for name in getattr(new, kind)}
 
 
-def _poison(st: State, dec: ast.Dec) -> None:
+def _poison(st: State, dec: decs.Dec) -> None:
     """Bind what a wrong declaration would have bound, so that its uses are not reported again."""
     st.deferred.clear()
     st.loose.clear()
     st.overloaded.clear()
     st.level = 0
-    while isinstance(dec, ast.LocalDec):
+    while isinstance(dec, decs.LocalDec):
         dec = dec.dec
-    if isinstance(dec, ast.ValDec):
+    if isinstance(dec, decs.ValDec):
         st.scope.bind(dec.name, Poison(dec.span))
-    elif isinstance(dec, ast.TypeDec):
+    elif isinstance(dec, decs.TypeDec):
         st.wrong_types.add(dec.name)
-    elif isinstance(dec, ast.ModDec):
+    elif isinstance(dec, decs.ModDec):
         st.scope.bind_module(dec.name, Module(wrong=True))
 
 
-def _value(out: Checked, dec: ast.ValDec) -> None:
+def _value(out: Checked, dec: decs.ValDec) -> None:
     st = out.st
     mark = st.scope.mark()
     if dec.name in out.own:
@@ -144,7 +144,7 @@ def _value(out: Checked, dec: ast.ValDec) -> None:
     st.scope.bind(dec.name, scheme)
 
 
-def finish(st: State, made: Made, dec: ast.ValDec, top: bool) -> t.Def:
+def finish(st: State, made: Made, dec: decs.ValDec, top: bool) -> t.Def:
     """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
     zonk = Zonk(st.ctx)
     definition = expand(st, zonk.definition(made.definition))
@@ -187,7 +187,7 @@ def with_unique_result(type_: Type) -> Type:
 # --- type abbreviations --------------------------------------------------------------------------
 
 
-def _type(st: State, dec: ast.TypeDec) -> None:
+def _type(st: State, dec: decs.TypeDec) -> None:
     if dec.name in st.own_types:
         raise TypeError_(f"The type `{dec.name}` is defined twice.", dec.span)
     mark = st.scope.mark()
