@@ -42,7 +42,7 @@ def int_range(prim: Prim) -> tuple[int, int]:
     return (0, 2**bits - 1) if prim[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-FunKind = Literal["float", "int", "number", "any"]
+FunKind = Literal["float", "int", "number", "any", "lmad"]
 
 _FLOAT_FUNS = """
     sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh
@@ -65,10 +65,21 @@ FUNS: dict[str, tuple[int, FunKind, str]] = {
     "ctz": (1, "int", "i32"),
     "mul_hi": (2, "int", "same"),
     "mad_hi": (3, "int", "same"),
+    "inside_2d": (6, "lmad", "bool"),
+    "inside_3d": (8, "lmad", "bool"),
+    "inside_4d": (10, "lmad", "bool"),
+    "distinct_2d": (4, "lmad", "bool"),
+    "distinct_3d": (6, "lmad", "bool"),
+    "distinct_4d": (8, "lmad", "bool"),
 }
 """Functions of the numeric modules that are neither operators nor definitable by them.
 
 `to_bits` gives the unsigned integer of the same width, `from_bits` takes it (`at` is the float
 type in both); the second argument of `ldexp` is i32. `floor`, `ceil`, `trunc` and `round` (half to
 even) stay floats. Clamps, sums, tests of bits, `pi`, .. are ordinary definitions over these.
+
+Those of kind "lmad" are at i64 and take the size and stride of each dimension of an LMAD:
+`inside_2d(length, start, n1, s1, n2, s2)` is whether the LMAD has no points or
+all of them are indices of an array of that length; `distinct_2d(n1, s1, n2, s2)` is whether no two
+points are one cell. No module has them; they guard slices by LMADs.
 """

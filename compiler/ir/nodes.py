@@ -173,6 +173,21 @@ class DimFix:
 
     at: SE
 
+    @property
+    def start(self) -> SE:
+        """The position."""
+        return self.at
+
+    @property
+    def counts(self) -> tuple[Poly, ...]:
+        """Nothing: the dimension goes."""
+        return ()
+
+    @property
+    def strides(self) -> tuple[SE, ...]:
+        """Nothing: the dimension goes."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class DimSlice:
@@ -182,8 +197,37 @@ class DimSlice:
     count: Poly
     stride: SE
 
+    @property
+    def counts(self) -> tuple[Poly, ...]:
+        """The size of the one dimension that stays."""
+        return (self.count,)
 
-DimIndex = DimFix | DimSlice
+    @property
+    def strides(self) -> tuple[SE, ...]:
+        """The stride of the one dimension that stays."""
+        return (self.stride,)
+
+
+@dataclass(frozen=True, slots=True)
+class DimLmad:
+    """The positions of an LMAD, `start + {(counts_0 : strides_0), ..}`, at least two dimensions.
+
+    The dimension that it indexes becomes as many as the LMAD has (thesis, section 3.3). In an
+    `Update` no position may come twice; an `Assert` stands before where that is not plain.
+    """
+
+    start: SE
+    counts: tuple[Poly, ...]
+    strides: tuple[SE, ...]
+
+
+DimIndex = DimFix | DimSlice | DimLmad
+"""Each has a `start` (i64), and `counts` and `strides`, one of each per dimension that results."""
+
+
+def selected(dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
+    """The shape of what `dims` select."""
+    return tuple(count for dim in dims for count in dim.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +240,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A view of `array`: one `DimIndex` per dimension, at least one of them a `DimSlice`."""
+    """A view of `array`: one `DimIndex` per dimension, not all of them a `DimFix`."""
 
     array: Name
     dims: tuple[DimIndex, ...]

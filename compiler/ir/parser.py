@@ -19,6 +19,7 @@ from compiler.ir.nodes import (
     Copy,
     Dest,
     DimFix,
+    DimLmad,
     DimIndex,
     DimSlice,
     Exp,
@@ -163,14 +164,28 @@ class Parser(ScalarParser):
         dims: list[DimIndex] = []
         while not t.take("]"):
             start = self.se()
-            if t.take(":+"):
+            if not t.take(":+"):
+                dims.append(DimFix(start))
+            elif t.take("("):
+                dims.append(self._lmad_dim(start))
+            else:
                 count = self.poly()
                 dims.append(DimSlice(start, count, self.se() if t.take(":") else Lit(1, "i64")))
-            else:
-                dims.append(DimFix(start))
             if t.text != "]":
                 t.expect(",")
         return tuple(dims)
+
+    def _lmad_dim(self, start: SE) -> DimLmad:
+        t = self.tokens
+        counts: list[Poly] = []
+        strides: list[SE] = []
+        while not t.take(")"):
+            counts.append(self.poly())
+            t.expect(":")
+            strides.append(self.se())
+            if t.text != ")":
+                t.expect(",")
+        return DimLmad(start, tuple(counts), tuple(strides))
 
     def _rearrange(self) -> Exp:
         t = self.tokens

@@ -30,6 +30,7 @@ from compiler.ir.nodes import (
     Dest,
     DimFix,
     DimIndex,
+    DimLmad,
     Exp,
     ForLoop,
     Function,
@@ -206,13 +207,21 @@ def flat_exp(exp: Exp) -> str | None:
 
 
 def show_dims(dims: tuple[DimIndex, ...]) -> str:
-    """Indices and slices in brackets; `start:+count:stride`, where a stride of 1 is left out."""
+    """Indices and slices in brackets.
+
+    A slice is `start:+count:stride`, where a stride of 1 is left out, and one by an LMAD
+    `start:+(count:stride, ..)`.
+    """
     return f"[{', '.join(map(_dim, dims))}]"
 
 
 def _dim(dim: DimIndex) -> str:
     if isinstance(dim, DimFix):
         return show_se(dim.at, suffix=False)
+    if isinstance(dim, DimLmad):
+        pairs = zip(dim.counts, dim.strides, strict=True)
+        inner = ", ".join(f"{count}:{show_se(stride, suffix=False)}" for count, stride in pairs)
+        return f"{show_se(dim.start, suffix=False)}:+({inner})"
     stride = "" if dim.stride == _ONE else f":{show_se(dim.stride, suffix=False)}"
     return f"{show_se(dim.start, suffix=False)}:+{dim.count}{stride}"
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, Prim, int_range
+from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, FunKind, Prim, int_range
 from compiler.frontend.check.metas import PRIM_T
 from compiler.frontend.types import Arrow, Type
+
+
+_HAVING: dict[FunKind, tuple[Prim, ...]] = {"float": FLOATS, "int": INTS, "lmad": ()}
+"""The types whose modules have the functions of a kind; all of them if the kind is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def _functions(prim: Prim) -> dict[str, Member]:
     t = PRIM_T[prim]
     table: dict[str, Member] = {}
     for fun, (arity, kind, result) in FUNS.items():
-        if (kind == "float" and prim not in FLOATS) or (kind == "int" and prim not in INTS):
+        if prim not in _HAVING.get(kind, PRIMS):
             continue
         if fun in ("to_bits", "from_bits", "ldexp"):
             continue
