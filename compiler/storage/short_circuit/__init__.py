@@ -9,6 +9,7 @@ access.py       one access, seen from outside of a loop or kernel
 assumptions.py  what holds at a place of the program
 terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
+origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog
-from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
 
 _FREE = 1 << 40
@@ -38,12 +39,16 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
 def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
     """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data."""
     ctx = Ctx(options or Options(), NameSource(_FREE), stage="shortcircuit")
-    return [attempt.json() for attempt in _run(prog, ctx)[1]]
+    found: list[dict[str, Any]] = []
+    for shortcut in _run(prog, ctx)[1]:
+        if shortcut.attempts:
+            origins = Origins(shortcut.assumptions)
+            found += [attempt.json(origins) for attempt in shortcut.attempts]
+    return found
 
 
-def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Attempt]]:
+def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Shortcut]]:
     shortcuts = [Shortcut(fun, ctx) for fun in prog.funs]
     funs = tuple(shortcut.run() for shortcut in shortcuts)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
-    found = [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
-    return (prog if same else Prog(funs)), found
+    return (prog if same else Prog(funs)), shortcuts

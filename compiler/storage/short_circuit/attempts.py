@@ -8,8 +8,10 @@ from typing import Any, Literal
 from compiler.base.names import Name
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind
+from compiler.prove.disjoint import Overlap
 from compiler.prove.show import verdict_json
 from compiler.storage.short_circuit.conditions import TITLES
+from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.safety import Obligation
 
 Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map"]
@@ -37,13 +39,14 @@ class Attempt:
     copied: str = ""
     allocated: str = ""
 
-    def json(self) -> Json:
+    def json(self, origins: Origins) -> Json:
         """As plain data.
 
         rule, source, destination (names in the program), src (spans); done, condition (0: none
         failed) with its title, because, hint; place, creation, projected (the place of the array
         that is created), moved (each array's new place), lifted; obligations: write and use
-        (LMADs), why, and what `prove` says; copied and allocated: what is saved, in bytes.
+        (LMADs), why, what `prove` says, origins (of each fact: why, src); copied and allocated:
+        what is saved, in bytes.
         """
         return {
             "rule": f"shortcircuit/{self.rule}",
@@ -66,12 +69,20 @@ class Attempt:
                     "use": str(o.use),
                     "why": o.why,
                     **verdict_json(o.verdict),
+                    "origins": _origins(o, origins),
                 }
                 for o in self.obligations
             ],
             "copied": self.copied,
             "allocated": self.allocated,
         }
+
+
+def _origins(obligation: Obligation, origins: Origins) -> list[Json]:
+    verdict = obligation.verdict
+    if isinstance(verdict, Overlap) or verdict.facts is None:
+        return []
+    return origins.of(verdict.facts, obligation.write, obligation.use)
 
 
 def _place(mem: MemBind | None) -> Json:

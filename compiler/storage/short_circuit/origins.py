@@ -1,0 +1,87 @@
+"""Where the facts of a proof come from: a size, a loop, a kernel, a branch, a check, arithmetic.
+
+Made for the reader of a proof only; the proofs themselves do without.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.base.names import base_of
+from compiler.base.spans import Prov, user_spans
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import Array, Assert, If, Loop
+from compiler.ir.poly import Poly
+from compiler.prove.facts import Facts
+from compiler.storage.short_circuit.assumptions import Assumptions, Context
+from compiler.storage.short_circuit.tree import Item, Scope
+
+Json = dict[str, Any]
+_NOWHERE: Prov = ()
+_CELLS = "else the set has no cells, and there is nothing to show"
+_FOLLOWS = "follows from the others"
+
+
+class Origins:
+    """What one function's facts come from, by polynomial."""
+
+    def __init__(self, assumptions: Assumptions) -> None:
+        self._assumptions = assumptions
+        self._found: dict[Poly, tuple[str, Prov]] = {}
+        self._sizes()
+        self._scope(assumptions.tree.root)
+        for fact in assumptions.terms.facts(assumptions.terms.atoms):
+            self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
+
+    def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
+        """For each of the facts, in order: `why` in a few words, `src` the places it is from."""
+        known = {facts.normal(fact): origin for fact, origin in reversed(self._found.items())}
+        cells = {facts.normal(dim.size) - 1 for lmad in (write, use) for dim in lmad.dims}
+        found = []
+        for bound in facts.bounds:
+            default = (_CELLS if bound in cells else _FOLLOWS, _NOWHERE)
+            why, prov = known.get(bound, default)
+            found.append({"why": why, "src": user_spans(prov)})
+        return found
+
+    def _note(self, fact: Poly, why: str, prov: Prov) -> None:
+        if fact.constant is None:
+            self._found.setdefault(fact, (why, prov))
+
+    def _context(self, context: Context, why: str, prov: Prov) -> None:
+        for fact in context.bounds:
+            self._note(fact, why, prov)
+        for sides in context.either:
+            for side in sides:
+                self._context(side, why, prov)
+
+    def _sizes(self) -> None:
+        for param in self._assumptions.tree.fun.params:
+            if not isinstance(param.type, Array):
+                continue
+            for size in param.type.shape:
+                why = f"a size of `{base_of(param.name)}`"
+                self._note(self._assumptions.terms.normal(size), why, _NOWHERE)
+
+    def _scope(self, scope: Scope) -> None:
+        for item in scope.items:
+            exp, prov = item.stm.exp, item.stm.prov
+            if isinstance(exp, Assert):
+                self._context(self._assumptions.condition(exp.cond, True), "a check", prov)
+            for child in item.children:
+                self._entered(child, item)
+                self._scope(child)
+
+    def _entered(self, scope: Scope, item: Item) -> None:
+        exp, prov = item.stm.exp, item.stm.prov
+        if isinstance(exp, If):
+            holds = scope.kind == "then"
+            why = f"in the {'first' if holds else 'second'} branch of a condition"
+            self._context(self._assumptions.condition(exp.cond, holds), why, prov)
+        over = "turns of a loop" if isinstance(exp, Loop) else "points of a kernel"
+        for index in self._assumptions.ranges(scope):
+            name = Poly.var(index.name)
+            why = f"`{base_of(index.name)}` counts the {over}"
+            self._note(name, why, prov)
+            self._note(index.count - 1 - name, why, prov)
+            self._note(index.count - 1, f"else there are no {over}, and nothing is done", prov)
