@@ -27,7 +27,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
-from compiler.ir.verify_exp import slice_place
+from compiler.ir.slices import sliced_poly
 from compiler.ir.walk import all_stms
 
 _COUNTED: dict[type, str] = {
@@ -124,7 +124,7 @@ def _at(
     """Whether an array lies exactly where that slice of another one does."""
     if whole is None or part is None or whole.block != part.block:
         return False
-    lmad = slice_place(whole.lmad, dims)
+    lmad = sliced_poly(whole.lmad, dims)
     return lmad is not None and known.equal_places(MemBind(whole.block, lmad), part)
 
 

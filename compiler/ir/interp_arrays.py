@@ -14,7 +14,6 @@ from compiler.ir.nodes import (
     ArrayLit,
     Concat,
     Copy,
-    DimFix,
     DimIndex,
     Index,
     Iota,
@@ -104,61 +103,64 @@ class _Dims:
     """The positions that indices and slices pick, uniform or by point."""
 
     def __init__(self, m: Machine, dims: tuple[DimIndex, ...], own: tuple[int, ...]) -> None:
-        self.uniform = True
-        self.parts: list[tuple[Data, int | None, Data]] = []
+        self.parts: list[tuple[Data, list[int], list[Data]]] = []
         self.counts: list[int] = []
-        for dim, size in zip(dims, own, strict=True):
-            if isinstance(dim, DimFix):
-                at = _checked(m, m.se(dim.at), size)
-                self.parts.append((at, None, None))
-                self.uniform &= at.ndim == 0
-                continue
-            count = m.size(dim.count)
-            start, stride = m.se(dim.start), m.se(dim.stride)
-            m.room((count,), 1)
-            if count:
-                _checked(m, start, size)
-                _checked(m, start + (count - 1) * stride, size)
-            self.counts.append(count)
-            self.parts.append((start, count, stride))
-            self.uniform &= start.ndim == 0 and stride.ndim == 0
         self._own = own
-
-    def basic(self) -> tuple[Any, ...]:
-        """NumPy's basic indices, if all are the same at every point."""
-        found: list[Any] = []
-        for start, count, stride in self.parts:
-            if count is None:
-                found.append(int(start))
-            elif not count:
-                found.append(slice(0, 0))
-            else:
-                first, step = int(start), int(stride)
-                last = first + (count - 1) * step
-                if step == 0:
-                    found.append([first] * count)
-                else:
-                    stop = last + (1 if step > 0 else -1)
-                    found.append(slice(first, None if stop < 0 else stop, step))
-        return tuple(found)
+        for dim, size in zip(dims, own, strict=True):
+            counts = [m.size(count) for count in dim.counts]
+            start, strides = m.se(dim.start), [m.se(stride) for stride in dim.strides]
+            m.room(tuple(counts), 1)
+            if 0 not in counts:
+                corners = [start]
+                for count, stride in zip(counts, strides, strict=True):
+                    corners += [corner + (count - 1) * stride for corner in corners]
+                for corner in corners:
+                    _checked(m, corner, size)
+            self.counts += counts
+            self.parts.append((start, counts, strides))
 
     def simple(self) -> bool:
-        """Whether `basic` gives a view."""
-        return self.uniform and all(c is None or s != 0 for _, c, s in self.parts)
+        """Whether `basic` can say it: the same at every point, with single strides but 0."""
+        return all(
+            start.ndim == 0
+            and len(strides) <= 1
+            and all(stride.ndim == 0 and stride != 0 for stride in strides)
+            for start, _, strides in self.parts
+        )
+
+    def basic(self) -> tuple[Any, ...]:
+        """NumPy's basic indices, if they are simple."""
+        found: list[Any] = []
+        for start, counts, strides in self.parts:
+            first = int(start)
+            if not counts:
+                found.append(first)
+            elif not counts[0]:
+                found.append(slice(0, 0))
+            else:
+                step = int(strides[0])
+                stop = first + (counts[0] - 1) * step + (1 if step > 0 else -1)
+                found.append(slice(first, None if stop < 0 else stop, step))
+        return tuple(found)
 
     def grids(self) -> list[Data]:
         """One array of positions per dimension, over the levels' and the slice's dimensions."""
         found: list[Data] = []
         kept = len(self.counts)
         at = 0
-        for (start, count, stride), size in zip(self.parts, self._own, strict=True):
-            place = start.reshape(start.shape + (1,) * kept) if start.ndim else start
-            if count is not None:
+        for (place, counts, strides), size in zip(self.parts, self._own, strict=True):
+            place = _inner(place, kept)
+            for count, stride in zip(counts, strides, strict=True):
                 at += 1
-                step = stride.reshape(stride.shape + (1,) * kept) if stride.ndim else stride
-                place = place + np.arange(count).reshape((count,) + (1,) * (kept - at)) * step
+                steps = np.arange(count).reshape((count,) + (1,) * (kept - at))
+                place = place + steps * _inner(stride, kept)
             found.append(np.clip(place, 0, max(0, size - 1)))
         return found
+
+
+def _inner(value: Data, kept: int) -> Data:
+    """A value of each point, the same for all of `kept` dimensions of a slice."""
+    return value.reshape(value.shape + (1,) * kept) if value.ndim else value
 
 
 def _slice(m: Machine, exp: Slice, pat: Sequence[Param]) -> list[Data]:
@@ -219,7 +221,7 @@ def _update_one(m: Machine, exp: Update, value: Data) -> Data:
     if sys.getrefcount(data) > 2 or data.base is not None or not data.flags.writeable:
         data = np.array(data)
     if 0 not in dims.counts:
-        data[dims.basic()] = value
+        data[dims.basic() if dims.simple() else tuple(dims.grids())] = value
     return data
 
 

@@ -132,7 +132,8 @@ class Un:
 class Conv:
     """Conversion between primitive types.
 
-    A float becomes an integer by rounding towards zero and saturates; NaN and infinities give 0.
+    A float becomes an integer by rounding towards zero, then modulo the width, as an integer would;
+    NaN and infinities give 0.
     """
 
     src: Prim
@@ -223,11 +224,6 @@ class DimLmad:
 
 DimIndex = DimFix | DimSlice | DimLmad
 """Each has a `start` (i64), and `counts` and `strides`, one of each per dimension that results."""
-
-
-def selected(dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
-    """The shape of what `dims` select."""
-    return tuple(count for dim in dims for count in dim.counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from compiler.base.errors import CompilerBug
-from compiler.base.prim import BYTES, DTYPE, Prim, int_range
+from compiler.base.prim import BYTES, DTYPE, FUNS, Prim
+from compiler.ir.guards import distinct, inside
 
 Val = Any
 """A NumPy scalar or array."""
@@ -132,15 +133,13 @@ def convert(src: Prim, dst: Prim, a: Val) -> Val:
 
 
 def _float_to_int(a: Val, dst: Prim) -> Val:
-    low, high = int_range(dst)
+    """Rounded towards zero, then modulo the width; all steps are exact."""
     wide = np.asarray(a, np.float64)
-    inside = (wide > float(low) - 1) & (wide < float(high) + 1) if BYTES[dst] < 8 else None
-    if inside is None:
-        # 2**63 and 2**64 are floats, the largest integers are not.
-        inside = (wide >= float(low)) & (wide < float(high + 1))
-    safe = np.where(inside, wide, 0.0).astype(DTYPE[dst])
-    result = np.where(inside, safe, np.where(wide < 0, DTYPE[dst].type(low), DTYPE[dst].type(high)))
-    return np.where(np.isfinite(wide), result, DTYPE[dst].type(0))[()]
+    size = 2.0 ** (BYTES[dst] * 8)
+    rest = np.fmod(np.trunc(wide), size)
+    rest = np.where(rest >= size / 2, rest - size, rest)
+    rest = np.where(rest < -size / 2, rest + size, rest)
+    return np.where(np.isfinite(wide), rest, 0.0).astype(np.int64).astype(DTYPE[dst])[()]
 
 
 # --- functions -------------------------------------------------------------------------------
@@ -151,6 +150,8 @@ def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
     """The function that a name of `prim.FUNS` stands for at type `at`."""
     if fun in _DIRECT:
         return _DIRECT[fun]
+    if FUNS[fun][1] == "lmad":
+        return _guard(fun)
     if fun in _BITWISE:
         by_type = _BITWISE[fun]
         return lambda *args: by_type(at, *args)
@@ -170,6 +171,13 @@ def _elementwise(one: Callable[..., float], at: Prim) -> Callable[..., Val]:
         return np.asarray(many(*wide)).astype(dtype)[()]
 
     return apply
+
+
+def _guard(fun: str) -> Callable[..., Val]:
+    """A guard of slices by LMADs, element by element."""
+    one = inside if fun.startswith("inside") else distinct
+    many = np.frompyfunc(one, FUNS[fun][0], 1)
+    return lambda *args: np.asarray(many(*args)).astype(bool)[()]
 
 
 def _gamma(x: float) -> float:

@@ -25,7 +25,6 @@ from compiler.ir.nodes import (
     Call,
     Concat,
     Copy,
-    DimFix,
     DimIndex,
     Exp,
     ForLoop,
@@ -66,6 +65,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
+from compiler.ir.slices import selected, sliced_poly
 from compiler.ir.walk import subst
 
 if TYPE_CHECKING:
@@ -121,34 +121,13 @@ def _index(c: Checker, exp: Index, pat: object) -> Types:
 def _sliced(c: Checker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
     """The shape of a slice."""
     c.must(len(dims) == array.rank, f"{len(dims)} indices for {array.rank} dimensions")
-    shape: list[Poly] = []
     for dim in dims:
-        if isinstance(dim, DimFix):
-            c.scalar(dim.at, "i64", "an index")
-        else:
-            c.scalar(dim.start, "i64", "a slice's start")
-            c.scalar(dim.stride, "i64", "a slice's stride")
-            c.sizes((dim.count,))
-            shape.append(dim.count)
-    return tuple(shape)
-
-
-def slice_place(lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly] | None:
-    """The index function of a slice; None if a start or stride is no polynomial."""
-    k = 0
-    for dim in dims:
-        start = poly_of(dim.at if isinstance(dim, DimFix) else dim.start)
-        if start is None:
-            return None
-        if isinstance(dim, DimFix):
-            lmad = lmad.fix_dim(k, start)
-            continue
-        stride = poly_of(dim.stride)
-        if stride is None:
-            return None
-        lmad = lmad.slice(k, start, dim.count, stride)
-        k += 1
-    return lmad
+        c.scalar(dim.start, "i64", "an index")
+        c.must(len(dim.counts) == len(dim.strides), "an LMAD with more sizes than strides")
+        for stride in dim.strides:
+            c.scalar(stride, "i64", "a slice's stride")
+        c.sizes(dim.counts)
+    return selected(dims)
 
 
 def _view(
@@ -173,7 +152,7 @@ def _slice(c: Checker, exp: Slice, pat: Any) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
     c.must(bool(shape), "a slice that fixes all dimensions")
-    lmad = slice_place(array.mem.lmad, exp.dims) if array.mem else None
+    lmad = sliced_poly(array.mem.lmad, exp.dims) if array.mem else None
     return _view(c, array, shape, lmad, pat)
 
 

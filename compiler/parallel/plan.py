@@ -33,7 +33,6 @@ from compiler.ir.nodes import (
     Call,
     Concat,
     Copy,
-    DimSlice,
     If,
     Index,
     Iota,
@@ -51,6 +50,7 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
+from compiler.ir.slices import selected
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
     CHEAP,
@@ -310,8 +310,8 @@ class _Scheduler:
         for dim in shape_of(result.type):
             size *= dim.constant or 1 << 20
         in_memory = self.kinds.get(exp.array) != "group"
-        counts = tuple(dim.count for dim in exp.dims if isinstance(dim, DimSlice))
-        types = (result.type, with_dims(counts, Scalar(prim_type(result.type))))
+        value = with_dims(selected(exp.dims), Scalar(prim_type(result.type)))
+        types = (result.type, value)
         spread = size > 64 and in_memory and all(map(self.is_regular, types))
         return "parallel" if spread else "group"
 

@@ -17,8 +17,6 @@ from compiler.ir.nodes import (
     Bin,
     Concat,
     Copy,
-    DimFix,
-    DimSlice,
     Operand,
     Param,
     Replicate,
@@ -32,12 +30,12 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
+from compiler.ir.slices import place_of, selected
 from compiler.ir.walk import free
 from compiler.parallel.analyse import cannot_fail, is_known
 from compiler.parallel.build import ONE, ZERO, prim_type, shape_of, var, with_dims
 from compiler.parallel.nest import (
     At,
-    MapLevel,
     Nest,
     Scope,
     emit,
@@ -137,23 +135,22 @@ def update(
     inner: Nest = nest
     value: Operand = exp.value
     if isinstance(value, str):
-        sizes = tuple(dim.count for dim in exp.dims if isinstance(dim, DimSlice))
-        inner, value = elements(sc, nest, value, with_dims(sizes, Scalar(prim_type(result.type))))
-    own = iter(inner[len(nest) :])
-    for dim in exp.dims:
-        at.append(dim.at if isinstance(dim, DimFix) else _position(dim, next(own)))
+        row = with_dims(selected(exp.dims), Scalar(prim_type(result.type)))
+        inner, value = elements(sc, nest, value, row)
+    own = [var(level.index) for level in inner[len(nest) :]]
+    at.extend(place_of(exp.dims, own, _times, _plus))
     (pat,) = out_params(sc, widths(nest), (result.type,), wish)
     writes = Write(dest, ((tuple(at), value),))
     out.extend(seg_map(sc, inner, (), (writes,), (pat,), (pat.type,), stm.prov))
     return out, [pat.name]
 
 
-def _position(dim: DimSlice, level: MapLevel) -> SE:
-    """The index that element `level` of a slice has."""
-    index: SE = var(level.index)
-    if dim.stride != ONE:
-        index = Bin("*", "i64", index, dim.stride)
-    return index if dim.start == ZERO else Bin("+", "i64", dim.start, index)
+def _times(index: SE, stride: SE) -> SE:
+    return index if stride == ONE else Bin("*", "i64", index, stride)
+
+
+def _plus(index: SE, start: SE) -> SE:
+    return index if start == ZERO else Bin("+", "i64", start, index)
 
 
 def concat(

@@ -18,8 +18,6 @@ from compiler.ir.nodes import (
     Array,
     Body,
     Call,
-    DimFix,
-    DimIndex,
     Function,
     Mem,
     MemBind,
@@ -33,6 +31,7 @@ from compiler.ir.nodes import (
     Update,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.slices import sliced, whole
 from compiler.storage import control, kernels
 from compiler.storage.state import Handler, State, size_text
 
@@ -146,23 +145,8 @@ def _slice(state: State, stm: Stm, out: list[Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, Slice)
     mem = state.mem(exp.array)
-    lmad = sliced(state, mem.lmad, exp.dims, stm.prov, out)
+    lmad = sliced(mem.lmad, exp.dims, lambda se: state.poly(se, stm.prov, out), whole)
     _view(state, stm, MemBind(mem.block, lmad), out)
-
-
-def sliced(
-    state: State, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], prov: Prov, out: list[Stm]
-) -> Lmad[Poly]:
-    """The part of an index function that a slice selects."""
-    k = 0
-    for dim in dims:
-        if isinstance(dim, DimFix):
-            lmad = lmad.fix_dim(k, state.poly(dim.at, prov, out))
-        else:
-            start = state.poly(dim.start, prov, out)
-            lmad = lmad.slice(k, start, dim.count, state.poly(dim.stride, prov, out))
-            k += 1
-    return lmad
 
 
 def _rearrange(state: State, stm: Stm, out: list[Stm]) -> None:

@@ -26,7 +26,6 @@ from compiler.ir.nodes import (
     Call,
     Concat,
     Copy,
-    DimFix,
     DimIndex,
     ForLoop,
     If,
@@ -40,6 +39,7 @@ from compiler.ir.nodes import (
     Threshold,
     Update,
 )
+from compiler.ir.slices import sliced
 from compiler.ir.values import Value
 from compiler.storage import heap_kernels
 from compiler.storage.machine import Machine, Place
@@ -120,15 +120,7 @@ def _view(machine: Machine, stm: Stm, exp: object) -> None:
 
 def part(machine: Machine, place: Place, dims: Sequence[DimIndex]) -> Place:
     """The part of an array that indices and slices select."""
-    lmad = place.lmad
-    k = 0
-    for dim in dims:
-        if isinstance(dim, DimFix):
-            lmad = lmad.fix_dim(k, int(machine.number(dim.at)))
-        else:
-            start, stride = int(machine.number(dim.start)), int(machine.number(dim.stride))
-            lmad = lmad.slice(k, start, machine.size(dim.count), stride)
-            k += 1
+    lmad = sliced(place.lmad, dims, lambda se: int(machine.number(se)), machine.size)
     return Place(place.block, lmad)
 
 

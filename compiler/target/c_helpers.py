@@ -1,19 +1,22 @@
 """Small functions that C lacks, by name and type; a program holds those that it uses.
 
 They agree bit for bit on integers with `compiler/ir/scalar.py`: division rounds towards minus
-infinity, shifts by the width or more give 0 or the sign, conversions of finite floats saturate.
+infinity, shifts by the width or more give 0 or the sign, floats become integers modulo the width.
 """
 
 from __future__ import annotations
 
-from compiler.base.prim import BYTES, Prim, int_range
-from compiler.target.c_types import C_TYPE, c_literal
+from compiler.base.prim import BYTES, FUNS, Prim
+from compiler.target.c_guards import guard
+from compiler.target.c_types import C_TYPE
 
 
 def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
     """The definition of `name` at type `prim` (conversions: from `prim` to `dst`)."""
     if dst is not None:
-        return _saturate(prim, dst)
+        return _to_int(prim, dst)
+    if name in FUNS and FUNS[name][1] == "lmad":
+        return guard(name)
     head, body = _TEXTS[name]
     if name == "shr" and prim[0] == "i":
         body = "return a >> ((uint64_t)b >= $W ? $W - 1 : b);"
@@ -33,18 +36,21 @@ def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
     return text
 
 
-def _saturate(src: Prim, dst: Prim) -> str:
-    """Float to int: towards zero; NaN and infinities are 0, else the nearest bound is taken."""
-    low, high = int_range(dst)
+def _to_int(src: Prim, dst: Prim) -> str:
+    """Float to int: towards zero, then modulo the width; NaN and infinities are 0.
+
+    Narrow integers are taken from 32 bits. Without branches, so that loops become vector code, but
+    for 64 bits, where the usual case is one instruction.
+    """
+    bits = 64 if BYTES[dst] == 8 else 32
     t, d = C_TYPE[src], C_TYPE[dst]
-    wide = "double" if src == "f64" else "float"
-    bottom = c_literal(low, dst)
-    top = c_literal(high, dst)
-    limit = f"{float(high + 1)!r}" + ("f" if wide == "float" else "")
-    least = f"{float(low)!r}" + ("f" if wide == "float" else "")
+    wide, f = ("double", "") if src == "f64" else ("float", "f")
+    size, half, part = (f"{2.0**power!r}{f}" for power in (bits, bits - 1, -bits))
+    fits = f"if (x < {half} && x >= -{half}) return ({d})(int64_t)x; " if bits == 64 else ""
     return (
-        f"{d} to_{dst}_from_{src}({t} x) {{ return x - x != 0 ? 0 : ({wide})x >= {limit} ? {top}"
-        f" : ({wide})x <= {least} ? {bottom} : ({d})x; }}"
+        f"{d} to_{dst}_from_{src}({t} x) {{ {fits}{wide} r = trunc{f}(x); "
+        f"r -= trunc{f}(r * {part}) * {size}; r = r >= {half} ? r - {size} : r; "
+        f"r = r < -{half} ? r + {size} : r; return ({d})(int{bits}_t)(x - x == 0 ? r : 0); }}"
     )
 
 

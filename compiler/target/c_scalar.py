@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.base.names import Name
-from compiler.base.prim import COMPARE_OPS, Prim
+from compiler.base.prim import COMPARE_OPS, FUNS, Prim
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import prim_of
 from compiler.target.c_helpers import helper
@@ -244,6 +244,8 @@ class Scalars:
             case "mad_hi":
                 high = self.mul_hi(at, args[0], args[1])
                 return self.cut(at, f"{high} + {texts[2]}", 9)
+        if FUNS[fun][1] == "lmad":
+            return self.call(fun, at, *map(self.show, args)), _ATOM
         if fun in ("sinpi", "cospi", "tanpi"):
             return self.of_pi(fun, at, self.show(args[0]))
         text, _ = self.math_call(fun[:-2], at, args)

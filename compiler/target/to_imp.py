@@ -21,6 +21,7 @@ from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, Array, Level, Lit, Mem, MemBind, Scalar, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
+from compiler.ir.slices import sliced, whole, with_indices
 from compiler.target import imp_nodes as imp
 from compiler.target.frees import insert_frees
 from compiler.target.imp_nodes import Stm, Stms
@@ -152,7 +153,7 @@ class _Maker:
         shape = self.arrays[exp.array].shape
         match exp:
             case ir.Slice():
-                lmad = self.sliced(source.lmad, exp.dims)
+                lmad = sliced(source.lmad, exp.dims, _poly, whole)
                 return self.copy(self.arrays[stm.pat[0].name].prim, dest, lmad, source, stm.prov)
             case ir.Rearrange(perm, _):
                 lmad = Lmad(source.lmad.offset, tuple(source.lmad.dims[k] for k in perm))
@@ -177,19 +178,6 @@ class _Maker:
             return self.copy(prim, dest, source.lmad, source, prov)
         return (imp.Store(dest.block, prim, poly_exp(dest.lmad.offset), value, prov),)
 
-    def sliced(self, lmad: Lmad[Poly], dims: Sequence[ir.DimIndex]) -> Lmad[Poly]:
-        """The LMAD of a slice; its indices must be polynomials (they are bound before)."""
-        offset = lmad.offset
-        left: list[Dim[Poly]] = []
-        for dim, index in zip(lmad.dims, dims, strict=True):
-            match index:
-                case ir.DimFix(at):
-                    offset = offset + _poly(at) * dim.stride
-                case ir.DimSlice(start, count, stride):
-                    offset = offset + _poly(start) * dim.stride
-                    left.append(Dim(count, _poly(stride) * dim.stride))
-        return Lmad(offset, tuple(left))
-
     def update(self, stm: ir.Stm, exp: ir.Update, where: Where) -> Stms:
         """Write a cell or a slice; the result is in the operand's place."""
         mem = bind_of(stm.pat[0].type)
@@ -213,13 +201,8 @@ class _Maker:
             early.append(imp.Define(fresh, "i64", se, prov))
             return Var(fresh, "i64")
 
-        named = [
-            ir.DimFix(name(d.at))
-            if isinstance(d, ir.DimFix)
-            else ir.DimSlice(name(d.start), d.count, name(d.stride))
-            for d in dims
-        ]
-        return self.sliced(lmad, named), tuple(early)
+        named = [with_indices(dim, name) for dim in dims]
+        return sliced(lmad, named, _poly, whole), tuple(early)
 
     def copied(self, stm: ir.Stm, exp: ir.Copy, where: Where) -> Stms:
         """A copy of an array."""

@@ -13,7 +13,6 @@ from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, FunKind, Prim, int_ran
 from compiler.frontend.check.metas import PRIM_T
 from compiler.frontend.types import Arrow, Type
 
-
 _HAVING: dict[FunKind, tuple[Prim, ...]] = {"float": FLOATS, "int": INTS, "lmad": ()}
 """The types whose modules have the functions of a kind; all of them if the kind is not there."""
 

@@ -23,6 +23,7 @@ from compiler.ir.nodes import (
     Copy,
     DimFix,
     DimIndex,
+    DimLmad,
     DimSlice,
     Exp,
     Index,
@@ -36,6 +37,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
+from compiler.ir.slices import composed, place_of, selected
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import State
@@ -60,6 +62,14 @@ def i64(op: str, lhs: SE, rhs: SE) -> SE:
     return refold(Bin(op, "i64", lhs, rhs))
 
 
+def _times(lhs: SE, rhs: SE) -> SE:
+    return i64("*", lhs, rhs)
+
+
+def _plus(lhs: SE, rhs: SE) -> SE:
+    return i64("+", lhs, rhs)
+
+
 # --- one element -----------------------------------------------------------------------------
 
 
@@ -68,7 +78,7 @@ def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
     assert isinstance(exp, Index)
     match array:
         case Slice(source, dims):
-            return _read(source, _through(dims, exp.at))
+            return _read(source, place_of(dims, exp.at, _times, _plus))
         case Rearrange(perm, source):
             at = list(exp.at)
             for position, dim in enumerate(perm):
@@ -139,15 +149,6 @@ def _known(name: str) -> str:
     return f"The elements of `{name}` are known: nothing is read."
 
 
-def _through(dims: tuple[DimIndex, ...], at: tuple[SE, ...]) -> tuple[SE, ...]:
-    """The place in the array of element `at` of a slice of it."""
-    rest = iter(at)
-    return tuple(
-        dim.at if isinstance(dim, DimFix) else i64("+", i64("*", next(rest), dim.stride), dim.start)
-        for dim in dims
-    )
-
-
 def reshaped(
     inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[SE, ...]
 ) -> tuple[SE, ...] | None:
@@ -198,7 +199,7 @@ def view_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
     """A slice of a slice, a rearrangement of one, a reshape of one ==> a single one."""
     match exp, array:
         case Slice(_, outer), Slice(source, inner):
-            return _one_view(Slice(source, _compose(inner, outer)), source)
+            return _one_view(Slice(source, composed(inner, outer, _times, _plus)), source)
         case Rearrange(outer_perm, _), Rearrange(inner_perm, source):
             perm = tuple(inner_perm[p] for p in outer_perm)
             return _one_view(Rearrange(perm, source), source)
@@ -217,22 +218,6 @@ def _one_view(exp: Exp, source: Name) -> Applied[New]:
     return Applied(exp, f"Two views of `{base_of(source)}` are one.")
 
 
-def _compose(inner: tuple[DimIndex, ...], outer: tuple[DimIndex, ...]) -> tuple[DimIndex, ...]:
-    rest = iter(outer)
-    result: list[DimIndex] = []
-    for dim in inner:
-        if isinstance(dim, DimFix):
-            result.append(dim)
-            continue
-        over = next(rest)
-        if isinstance(over, DimFix):
-            result.append(DimFix(i64("+", i64("*", over.at, dim.stride), dim.start)))
-        else:
-            start = i64("+", i64("*", over.start, dim.stride), dim.start)
-            result.append(DimSlice(start, over.count, i64("*", over.stride, dim.stride)))
-    return tuple(result)
-
-
 def view_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
     """A slice, rearrangement or reshape of `replicate`, a slice of `iota` ==> a smaller one."""
     if exp.array in s.rigid:  # type: ignore[union-attr]
@@ -245,10 +230,8 @@ def view_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
             made = Iota(count, begin, refold(Bin("*", prim, by, step)), prim)
             return Applied(made, f"A part of `{base_of(name)}` is computed like the whole.")
         case Slice(name, dims), Replicate(shape, value) if len(shape) == len(dims):
-            sizes = tuple(d.count for d in dims if isinstance(d, DimSlice))
-            return Applied(
-                Replicate(sizes, value), f"A part of `{base_of(name)}` is like the whole."
-            )
+            part = Replicate(selected(dims), value)
+            return Applied(part, f"A part of `{base_of(name)}` is like the whole.")
         case Rearrange(perm, name), Replicate(shape, value) if len(shape) == len(perm):
             sizes = tuple(shape[p] for p in perm)
             return Applied(Replicate(sizes, value), f"All elements of `{base_of(name)}` are equal.")
@@ -335,6 +318,8 @@ def is_in_bounds(s: State, exp: Index | Slice, limit: int) -> bool:
 def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
     if isinstance(dim, DimFix):
         return arith.is_total(dim.at) and s.facts.within(dim.at, size, limit)
+    if isinstance(dim, DimLmad):
+        return False
     if dim.start == ZERO and dim.stride == ONE and dim.count == size:
         return True
     if not arith.is_total(dim.start) or not arith.is_total(dim.stride):

@@ -21,9 +21,7 @@ from compiler.ir.nodes import (
     ArrayLit,
     Concat,
     Copy,
-    DimFix,
     DimIndex,
-    DimSlice,
     Function,
     If,
     Loop,
@@ -36,6 +34,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
+from compiler.ir.slices import with_indices
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
@@ -223,7 +222,7 @@ class Shortcut:
                 if place[value].block == whole.block:
                     return
                 old = item.stm
-                named = tuple(self._named(dim, item) for dim in dims)
+                named = tuple(with_indices(dim, lambda se: self._name(se, item)) for dim in dims)
                 lmad = sliced(self.terms, whole.lmad, named, item)
                 item.stm = Stm(old.pat, replace(exp, dims=named), old.prov)
                 if not self._try(point, MemBind(whole.block, lmad)):
@@ -237,13 +236,8 @@ class Shortcut:
                     point = Point("concat", item.scope, item.at, source, name, item)
                     self._try(point, target)
 
-    def _named(self, dim: DimIndex, item: Item) -> DimIndex:
-        """An index with names for what is no polynomial; they are bound if the attempt succeeds."""
-        if isinstance(dim, DimFix):
-            return DimFix(self._name(dim.at, item))
-        return DimSlice(self._name(dim.start, item), dim.count, self._name(dim.stride, item))
-
     def _name(self, se: SE, item: Item) -> SE:
+        """An index, or a name for one that is no polynomial: bound if the attempt succeeds."""
         if poly_of(se) is not None:
             return se
         found = self.terms.named(se, item)
@@ -383,7 +377,7 @@ class Shortcut:
         for lifted in plan.lifted:
             mentioned |= lifted.names
         for dim in exp.dims if isinstance(exp, Update) else ():
-            for se in (dim.at,) if isinstance(dim, DimFix) else (dim.start, dim.stride):
+            for se in (dim.start, *dim.strides):
                 se_uses(se, mentioned.add)
         mentioned = {name for name in mentioned if name not in self.tree.place}
         stuck: Failed | None = None
@@ -405,14 +399,19 @@ class Shortcut:
         shape = self.tree.array(point.destination).shape
         claims: list[Poly] = []
         for dim, size in zip(exp.dims, map(self.terms.normal, shape), strict=True):
-            first = self.terms.poly(dim.at if isinstance(dim, DimFix) else dim.start)
-            last = first
-            if isinstance(dim, DimSlice):
-                last = first + (self.terms.normal(dim.count) - 1) * self.terms.poly(dim.stride)
-            claims += [first, last, size - 1 - first, size - 1 - last]
+            for cell in self._corners(dim):
+                claims += [cell, size - 1 - cell]
         return self.assumptions.hold(
             claims, known, self.terms.normal_lmad(plan.new[point.source].lmad)
         )
+
+    def _corners(self, dim: DimIndex) -> list[Poly]:
+        """The positions at the ends of all dimensions: all others lie between them."""
+        corners = [self.terms.poly(dim.start)]
+        for count, stride in zip(dim.counts, dim.strides, strict=True):
+            extent = (self.terms.normal(count) - 1) * self.terms.poly(stride)
+            corners += [corner + extent for corner in corners]
+        return corners
 
     # --- blocks that may be the same ---
 

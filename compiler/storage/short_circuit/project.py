@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.base.names import Name, base_of
+from compiler.ir import slices
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
@@ -18,8 +19,8 @@ from compiler.ir.nodes import (
     Array,
     Assert,
     Bin,
-    DimFix,
     DimIndex,
+    DimSlice,
     If,
     Lit,
     Loop,
@@ -227,7 +228,7 @@ class Plan:
         """Undo a slice that keeps all elements: whole dimensions, forwards or backwards."""
         normal = self.terms.normal
         for k, (dim, size) in enumerate(zip(dims, shape, strict=True)):
-            if isinstance(dim, DimFix) or normal(dim.count) != normal(size):
+            if not isinstance(dim, DimSlice) or normal(dim.count) != normal(size):
                 raise Failed(
                     2,
                     f"Only a part of an array is used, as `{base_of(name)}`: all of it would not "
@@ -407,14 +408,7 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Ite
             raise Failed(4, "An index is no polynomial and has no name.")
         return Poly.var(name)
 
-    k = 0
-    for dim in dims:
-        if isinstance(dim, DimFix):
-            lmad = lmad.fix_dim(k, poly(dim.at))
-        else:
-            lmad = lmad.slice(k, poly(dim.start), dim.count, poly(dim.stride))
-            k += 1
-    return lmad
+    return slices.sliced(lmad, dims, poly, slices.whole)
 
 
 def mentions(result: object, name: Name) -> bool:

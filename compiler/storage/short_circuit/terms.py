@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimFix, DimIndex, Lit, Un, Var
+from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_se
+from compiler.ir.slices import sliced, whole
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
@@ -174,14 +175,7 @@ class Terms:
 
     def sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly]:
         """The part of an index function that a slice selects, for proofs."""
-        k = 0
-        for dim in dims:
-            if isinstance(dim, DimFix):
-                lmad = lmad.fix_dim(k, self.poly(dim.at))
-            else:
-                lmad = lmad.slice(k, self.poly(dim.start), dim.count, self.poly(dim.stride))
-                k += 1
-        return lmad
+        return sliced(lmad, dims, self.poly, whole)
 
     # --- facts ---
 

@@ -1,0 +1,104 @@
+"""What indices, slices and slices by LMADs select: every `DimIndex` is a small LMAD of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import SE, DimFix, DimIndex, DimLmad, DimSlice
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+
+Num = TypeVar("Num", int, Poly)
+
+Combine = Callable[[SE, SE], SE]
+"""A sum or product of i64 expressions."""
+
+
+def selected(dims: Iterable[DimIndex]) -> tuple[Poly, ...]:
+    """The shape of what `dims` select."""
+    return tuple([count for dim in dims for count in dim.counts])
+
+
+def sliced(
+    lmad: Lmad[Num],
+    dims: Iterable[DimIndex],
+    number: Callable[[SE], Num],
+    size: Callable[[Poly], Num],
+) -> Lmad[Num]:
+    """The part of an index function that `dims` select; `number` and `size` evaluate their parts.
+
+    Thesis 3.4 and figure 3.6, *slice*.
+    """
+    return lmad.slice_lmad(*(_as_lmad(dim, number, size) for dim in dims))
+
+
+def _as_lmad(dim: DimIndex, number: Callable[[SE], Num], size: Callable[[Poly], Num]) -> Lmad[Num]:
+    pairs = zip(dim.counts, dim.strides, strict=True)
+    return Lmad(number(dim.start), tuple([Dim(size(n), number(s)) for n, s in pairs]))
+
+
+def whole(size: Poly) -> Poly:
+    """A size as it is: the `size` of `sliced` over polynomials."""
+    return size
+
+
+def sliced_poly(lmad: Lmad[Poly], dims: Sequence[DimIndex]) -> Lmad[Poly] | None:
+    """The same where all starts and strides are polynomials; else None."""
+    if any(poly_of(se) is None for dim in dims for se in (dim.start, *dim.strides)):
+        return None
+    return sliced(lmad, dims, _poly, whole)
+
+
+def _poly(se: SE) -> Poly:
+    poly = poly_of(se)
+    assert poly is not None
+    return poly
+
+
+def dim_index(start: SE, counts: Sequence[Poly], strides: Sequence[SE]) -> DimIndex:
+    """The `DimIndex` of that many dimensions."""
+    if not counts:
+        return DimFix(start)
+    if len(counts) == 1:
+        return DimSlice(start, counts[0], strides[0])
+    return DimLmad(start, tuple(counts), tuple(strides))
+
+
+def with_indices(dim: DimIndex, change: Callable[[SE], SE]) -> DimIndex:
+    """`dim` with each of its starts and strides changed."""
+    return dim_index(change(dim.start), dim.counts, tuple(map(change, dim.strides)))
+
+
+def place_of(
+    dims: Iterable[DimIndex], at: Iterable[SE], times: Combine, plus: Combine
+) -> tuple[SE, ...]:
+    """The place in an array of element `at` of what `dims` select of it."""
+    rest = iter(at)
+    found: list[SE] = []
+    for dim in dims:
+        place = dim.start
+        for stride in dim.strides:
+            place = plus(times(next(rest), stride), place)
+        found.append(place)
+    return tuple(found)
+
+
+def composed(
+    inner: Iterable[DimIndex], outer: Iterable[DimIndex], times: Combine, plus: Combine
+) -> tuple[DimIndex, ...]:
+    """What `outer` selects of what `inner` selects, in one step."""
+    rest = iter(outer)
+    found: list[DimIndex] = []
+    for dim in inner:
+        start = dim.start
+        counts: list[Poly] = []
+        strides: list[SE] = []
+        for stride in dim.strides:
+            over = next(rest)
+            start = plus(times(over.start, stride), start)
+            counts += over.counts
+            strides += [times(step, stride) for step in over.strides]
+        found.append(dim_index(start, counts, strides))
+    return tuple(found)
