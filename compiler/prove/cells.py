@@ -6,6 +6,7 @@ proposed where none are given.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
@@ -43,13 +44,14 @@ def cells(
     reader = Reader(opaque=True)
     read = [reader.lmad(lmad) for lmad in lmads]
     facts = facts_of(reader, _readable(assumptions))
-    own = frozenset(reader.quotients.values()) | facts.equalities.keys()
+    extremes = _extremes(reader)
+    own = frozenset(reader.quotients.values()) | facts.equalities.keys() | extremes.keys()
     symbols = sorted(reader.names - own)
     normal = [_normal(lmad, facts) for lmad in read]
     chosen = {name: values[name] for name in symbols if name in values}
     proposed = _proposed(normal, facts, chosen)
     point = {**{name: proposed.get(name, 1) for name in symbols}, **chosen}
-    env = _complete(reader, facts, point)
+    env = _complete(reader, facts, point, extremes)
     drawn = [_points(lmad.evaluate(env), limit) for lmad in normal]
     sets = [{at["cell"] for at in one["points"]} for one in drawn]
     shared = sorted(sets[0] & sets[1]) if len(sets) > 1 else []
@@ -79,9 +81,33 @@ def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:
     return lmad.subst(facts.equalities) if facts.equalities else lmad
 
 
-def _complete(reader: Reader, facts: Facts, point: Point) -> Point:
-    """The values with those of quotients and of names that equalities define."""
+def _extremes(reader: Reader) -> dict[Name, tuple[str, tuple[Poly, Poly]]]:
+    """The names that stand for `min(a, b)` or `max(a, b)`, with what they are of."""
+    found: dict[Name, tuple[str, tuple[Poly, Poly]]] = {}
+    for name in sorted(reader.names, key=len):
+        if not name.startswith(("min(", "max(")):
+            continue
+        match ast.parse(name, mode="eval").body:
+            case ast.Call(func=ast.Name(id="min" | "max" as which), args=[first, second]):
+                sides = reader.poly(ast.unparse(first)), reader.poly(ast.unparse(second))
+                found[name] = which, sides
+    return found
+
+
+def _complete(
+    reader: Reader,
+    facts: Facts,
+    point: Point,
+    extremes: Mapping[Name, tuple[str, tuple[Poly, Poly]]],
+) -> Point:
+    """The values with those of quotients, extremes, and names that equalities define."""
     env = dict(point)
+    for name, (which, sides) in extremes.items():
+        if not (sides[0].names() | sides[1].names()) <= env.keys():
+            env[name] = 1
+            continue
+        left, right = (side.evaluate(env) for side in sides)
+        env[name] = min(left, right) if which == "min" else max(left, right)
     for (dividend, divisor), name in reader.quotients.items():
         above = dividend.subst(facts.equalities).evaluate(env)
         below = divisor.subst(facts.equalities).evaluate(env)

@@ -77,5 +77,11 @@ def test_what_the_compiler_prints_may_hold_other_operations() -> None:
         "other": ["(n_1)/(b_2) - 1 >= 0", "max(n_1, 4) >= 0", "n_1 % 3 >= 0", "if c then 1 >= 0"]
     }
     found = cells(given, ["(n_1)/(b_2) + {(max(n_1, 4) : 1)}"], {"n_1": 9, "b_2": 2})
-    assert found["symbols"] == ["b_2", "max(n_1, 4)", "n_1", "n_1 % 3"]
+    assert found["symbols"] == ["b_2", "n_1", "n_1 % 3"]
     assert found["lmads"][0]["offset"] == 4
+
+
+def test_minima_and_maxima_follow_from_what_they_are_of() -> None:
+    answer = cells({}, ["max(0, n - 2) + {(min(n, m) : 1)}"], {"n": 5, "m": 3})
+    assert answer["symbols"] == ["m", "n"]
+    assert [at["cell"] for at in answer["lmads"][0]["points"]] == [3, 4, 5]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.base.names import base_of
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import Array, Assert, If, Loop
@@ -43,6 +43,11 @@ class Origins:
             why, prov = known.get(bound, default)
             found.append({"why": why, "src": user_spans(prov)})
         return found
+
+    def place(self, name: Name) -> list[list[int]]:
+        """Where in the user's text an array is made."""
+        item = self._assumptions.tree.binder.get(name)
+        return [] if item is None else user_spans(item.stm.prov)
 
     def _note(self, fact: Poly, why: str, prov: Prov) -> None:
         if fact.constant is None:
