@@ -9,18 +9,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from compiler import __version__, api, worker
+from compiler import __version__, api, switches, worker
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.ir import values
 
 Json = dict[str, Any]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
+_NUMBER = re.compile(r"-?[0-9]{1,30}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,7 +104,9 @@ def _show(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     source, options = _source(args.file), _options(args)
     if args.generate:
-        made = api.generate(source, args.entry, _sizes(args.generate), args.seed, options)
+        made = api.generate(
+            source, args.entry, _numbers("--generate", args.generate), args.seed, options
+        )
         inputs = values.parse(made["input"])
     else:
         data = Path(args.input).read_bytes() if args.input else sys.stdin.buffer.read()
@@ -159,14 +163,20 @@ def _text_or_nothing(file: str) -> str:
         return ""
 
 
-def _sizes(pairs: Sequence[str]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+def _numbers(option: str, pairs: Sequence[str]) -> dict[str, int]:
+    """`NAME=NUMBER`, several times."""
+    numbers: dict[str, int] = {}
     for pair in pairs:
-        name, _, number = pair.partition("=")
-        if not number.lstrip("-").isdigit():
-            raise UsageError(f"`{pair}` is not of the form NAME=NUMBER.")
-        sizes[name] = int(number)
-    return sizes
+        name, _, number = map(str.strip, pair.partition("="))
+        if not name or not _NUMBER.fullmatch(number):
+            raise UsageError(
+                f"`{option} {pair}` is not of the form NAME=NUMBER.",
+                hint=f"Give each on its own, such as `{option} n=1000 {option} m=20`.",
+            )
+        if name in numbers:
+            raise UsageError(f"`{option}` is given twice for `{name}`.")
+        numbers[name] = int(number)
+    return numbers
 
 
 def _options(args: argparse.Namespace) -> Json:
@@ -177,7 +187,7 @@ def _options(args: argparse.Namespace) -> Json:
         "fuel": args.fuel,
         "unsafe": args.unsafe,
         "verify": args.verify,
-        "thresholds": _sizes(args.threshold),
+        "thresholds": _numbers("--threshold", args.threshold),
     }
 
 
@@ -191,30 +201,60 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("file", help="a Futhark program, or - for standard input")
     common.add_argument("--json", action="store_true", help="answer as the worker would")
-    common.add_argument("--target", default="c", choices=api.TARGETS)
+    common.add_argument(
+        "--target",
+        default="c",
+        choices=api.TARGETS,
+        help="what the stages from flat to imp are made for: layout of memory, code versions",
+    )
     common.add_argument("--verify", action="store_true", help="check the program after every pass")
     common.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
     common.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
-    common.add_argument("--disable", action="append", default=[], metavar="RULE")
-    common.add_argument("--threshold", action="append", default=[], metavar="NAME=VALUE")
+    common.add_argument(
+        "--disable",
+        action="append",
+        default=[],
+        metavar="PASS[/RULE]",
+        help="switch off a pass or a rule; may be given several times",
+    )
+    common.add_argument(
+        "--threshold",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="how much parallelism a code version needs, by the names that stage flat shows; "
+        "may be given several times",
+    )
+    details: dict[str, Any] = {
+        "parents": [common],
+        "epilog": switches.help_text(),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
 
     commands.add_parser("check", parents=[common], help="parse and type check")
 
-    show = commands.add_parser("show", parents=[common], help="print stages of the pipeline")
+    show = commands.add_parser("show", help="print stages of the pipeline", **details)
     show.add_argument("--stage", action="append", metavar="ID", help="may be given several times")
     show.add_argument("--entry", default="", help="compile only this entry point")
     show.add_argument("--remarks", action="store_true", help="print what the compiler decided")
 
-    run = commands.add_parser("run", parents=[common], help="run an entry point")
+    run = commands.add_parser("run", help="run an entry point", **details)
     run.add_argument("--entry", default="", help="default: main")
     run.add_argument("--backend", default="c", choices=api.BACKENDS)
     run.add_argument("--stage", default="", metavar="ID", help="with --backend ref")
     run.add_argument("--input", metavar="FILE", help="text or binary values; default: stdin")
-    run.add_argument("--generate", action="append", metavar="SIZE=N", help="random inputs instead")
-    run.add_argument("--seed", type=int, default=1)
+    run.add_argument(
+        "--generate",
+        action="append",
+        metavar="NAME=NUMBER",
+        help="random inputs instead, with this size or number; may be given several times",
+    )
+    run.add_argument("--seed", type=int, default=1, help="of the random inputs; default: 1")
     run.add_argument("--binary", action="store_true", help="print results in the binary format")
     run.add_argument("--time", action="store_true", help="print the run time to standard error")
-    run.add_argument("--deadline", type=float, default=600.0, metavar="SECONDS")
+    run.add_argument(
+        "--deadline", type=float, default=600.0, metavar="SECONDS", help="default: 600"
+    )
 
     prove = commands.add_parser("prove", help="whether two LMADs share a cell")
     prove.add_argument("file", help="a problem as JSON, or - for standard input")

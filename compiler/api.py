@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from compiler import switches
 from compiler.answers import entry_json, lines_json, remark_json
 from compiler.base.context import Options
-from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.deadline import deadline
+from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
 from compiler.ir import interp, random_values, values
 from compiler.ir.entry import bind, prims
@@ -40,8 +42,6 @@ Json = dict[str, Any]
 BACKENDS = ("ref", "c", "cuda")
 TARGETS = ("c", "cuda")
 OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "thresholds")
-PASSES = ("simplify", "fuse", "flatten", "memory", "shortcircuit", "merge")
-"""Passes whose rules, `pass/rule`, may be switched off."""
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 MEMORY_STAGES = ("funmem", "shortcircuit", "expanded", "merged")
 LONGEST_RUN = 1_000_000
@@ -58,6 +58,11 @@ def manifest() -> list[Json]:
     return [{"id": s.id, "title": s.title, "explain": s.explain, "kind": s.kind} for s in STAGES]
 
 
+def switchable() -> list[Json]:
+    """The passes and rules that the option `disable` takes."""
+    return switches.listing()
+
+
 def options_from(given: Mapping[str, Any]) -> Options:
     """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
     for name in given:
@@ -70,21 +75,16 @@ def options_from(given: Mapping[str, Any]) -> Options:
     thresholds = given.get("thresholds", {})
     disabled = given.get("disable", ())
     fuel = given.get("fuel")
-    if not isinstance(thresholds, Mapping) or not all(
-        isinstance(v, int) for v in thresholds.values()
-    ):
+    if not isinstance(thresholds, Mapping) or not all(map(_is_whole, thresholds.values())):
         raise UsageError("`thresholds` maps names of tuning parameters to whole numbers.")
-    if fuel is not None and (not isinstance(fuel, int) or fuel < 0):
+    if fuel is not None and (not _is_whole(fuel) or fuel < 0):
         raise UsageError("`fuel` is a number of rewrites, 0 or more.")
-    if isinstance(disabled, str) or not all(isinstance(d, str) for d in disabled):
+    if not isinstance(disabled, list | tuple) or not all(isinstance(d, str) for d in disabled):
         raise UsageError("`disable` is a list of ids of passes and rules.")
-    for name in disabled:
-        if name.partition("/")[0] not in PASSES:
-            known = ", ".join(PASSES)
-            raise UsageError(
-                f"There is no pass or rule `{name}`.",
-                hint=f"The passes are {known}; rules are named in remarks, such as `fuse/map-map`.",
-            )
+    for name in ("unsafe", "verify"):
+        if not isinstance(given.get(name, False), bool):
+            raise UsageError(f"`{name}` is true or false.")
+    switches.check(disabled)
     return Options(
         entry=str(given.get("entry", "")),
         target=target,
@@ -96,16 +96,46 @@ def options_from(given: Mapping[str, Any]) -> Options:
     )
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
-    """The compilation of `source`, the one from last time if there was one."""
+    """The compilation of `source`, the one from last time if there was one.
+
+    Raises UsageError for options that are wrong, or that name thresholds the program has not.
+    """
     key = (source, options_from(options))
     if key in _recent:
         _recent.move_to_end(key)
-    else:
-        _recent[key] = Compilation(*key)
-        while len(_recent) > REMEMBERED:
-            _recent.popitem(last=False)
-    return _recent[key]
+        return _recent[key]
+    work = Compilation(*key)
+    _check_thresholds(work)
+    _recent[key] = work
+    while len(_recent) > REMEMBERED:
+        _recent.popitem(last=False)
+    return work
+
+
+def _check_thresholds(work: Compilation) -> None:
+    """Refuse values for thresholds that the program has for no target.
+
+    A program with errors has no thresholds to compare with: whoever asks for a stage of it is told.
+    """
+    if not work.options.thresholds:
+        return
+    try:
+        programs = [work.result("flat", target).prog for target in TARGETS]
+    except CompileError:
+        return
+    known = sorted({name for prog in programs for name in tuning.names(prog)})
+    for name, _ in work.options.thresholds:
+        if name not in known:
+            listed = f"It has {', '.join(known)}." if known else "It has no code versions."
+            raise UsageError(
+                f"The program has no threshold `{name}`.",
+                hint=f"{did_you_mean(name, known)} {listed}".strip(),
+            )
 
 
 def check(source: str, options: Mapping[str, Any]) -> Json:
@@ -156,6 +186,7 @@ class Inputs:
     def values(self, fun: Function) -> list[values.Value]:
         """The values for an entry point, numbers without a type in the types of its parameters."""
         if self.sizes is not None:
+            random_values.check_names(fun, self.sizes)
             return random_values.inputs(fun, self.sizes, self.seed).values
         return values.parse(self.text, prims(fun))
 
@@ -278,6 +309,7 @@ def generate(
 ) -> Json:
     """Random inputs for an entry point, as text; `sizes` by the names that the author used."""
     fun = entry_function(compilation(source, options), entry)
+    random_values.check_names(fun, sizes)
     made = random_values.inputs(fun, sizes, seed)
     return {
         "ok": True,

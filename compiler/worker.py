@@ -168,14 +168,14 @@ def _object(request: Json, name: str) -> Json:
 
 def _numbers(request: Json, name: str) -> dict[str, int]:
     value = _object(request, name)
-    if not all(isinstance(v, int) for v in value.values()):
+    if not all(isinstance(v, int) and not isinstance(v, bool) for v in value.values()):
         raise UsageError(f"`{name}` maps names to whole numbers.")
     return value
 
 
 def _whole(request: Json, name: str, default: int) -> int:
     value = request.get(name, default)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise UsageError(f"`{name}` is a whole number.")
     return value
 
@@ -197,7 +197,7 @@ Partial = Callable[[Json], None] | None
 
 
 def _manifest(_source: str, _request: Json, _partial: Partial) -> Json:
-    return {"ok": True, "stages": api.manifest()}
+    return {"ok": True, "stages": api.manifest(), "switches": api.switchable()}
 
 
 def _check(source: str, request: Json, _partial: Partial) -> Json:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from compiler import switches
 from compiler.__main__ import main
 from compiler.worker import answer
 
@@ -59,8 +60,15 @@ def test_wrong_input_is_status_1(
     [
         (["--entry", "other"], "main"),
         (["--stage", "other"], "fused, flat, funmem"),
-        (["--disable", "other"], "The passes are simplify, fuse"),
+        (["--disable", "other"], "The passes are soa, simplify, fuse"),
+        (["--disable", "fus"], "Did you mean `fuse`?"),
+        (["--disable", "fuse/map-mpa"], "Did you mean `fuse/map-map`"),
+        (["--disable", "map-scan"], "Did you mean `fuse/map-scan`?"),
+        (["--disable", "simplify/inline"], "cannot be switched off"),
         (["--threshold", "other"], "NAME=NUMBER"),
+        (["--threshold", "=3"], "NAME=NUMBER"),
+        (["--threshold", "other=3"], "has no threshold `other`"),
+        (["--threshold", "a=3", "--threshold", "a=4"], "given twice for `a`"),
         (["--fuel", "-1"], "0 or more"),
     ],
 )
@@ -103,6 +111,10 @@ def test_a_reader_may_go_away(program: str) -> None:
         (["--generate", "n=3", "--seed", "-1"], "0 or more"),
         (["--generate", "n=3", "--deadline", "-1"], "number of seconds"),
         (["--generate", "n=-3"], "cannot have the shape"),
+        (["--generate", "m=3"], "There are n, k."),
+        (["--generate", "n=--3"], "NAME=NUMBER"),
+        (["--generate", "n=3.5"], "NAME=NUMBER"),
+        (["--generate", "n=3", "--generate", "k=99999999999999999999"], "does not fit"),
     ],
 )
 def test_wrong_sizes_and_times(
@@ -110,6 +122,46 @@ def test_wrong_sizes_and_times(
 ) -> None:
     assert main(["run", program, "--backend", "ref", *options]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_the_help_lists_all_that_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["show", "--help"])
+    assert done.value.code == 0
+    text = capsys.readouterr().out
+    assert all(f"\n    {rule} " in text for rule in switches.RULES)
+
+
+def test_thresholds_of_both_targets_are_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.fut"
+    path.write_text("entry main [n][m] (xs: [n][m]i32) = map (reduce (+) 0) xs")
+    show = ["show", str(path), "--stage", "imp"]
+    assert main([*show, "--threshold", "suff_outer_0=77"]) == 0
+    assert "77" in capsys.readouterr().out
+    assert main([*show, "--threshold", "suff_intra_0=77"]) == 0
+    assert main([*show, "--threshold", "suff_outr_0=77"]) == 2
+    assert "Did you mean `suff_outer_0`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fuel": True},
+        {"thresholds": {"a": True}},
+        {"thresholds": [1]},
+        {"disable": "fuse"},
+        {"disable": 3},
+        {"disable": [3]},
+        {"unsafe": "no"},
+        {"verify": 1},
+    ],
+)
+def test_options_of_a_wrong_type_are_refused(options: dict[str, object]) -> None:
+    error = answer({"op": "show", "source": PROGRAM, "options": options})["error"]
+    assert error["kind"] == "runtime"
+    assert f"`{next(iter(options))}`" in error["message"]
 
 
 @pytest.mark.parametrize("wrong", [{"deadline": "x"}, {"deadline": 0}, {"seed": "x"}, {"seed": -1}])

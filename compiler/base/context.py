@@ -22,7 +22,10 @@ class Options:
     target: str = "c"
     """`c` or `cuda`: decides the layout of expanded memory and the default thresholds."""
     disabled: frozenset[str] = frozenset()
-    """Ids of passes and rules that are switched off, such as `fuse` or `fuse/map-map`."""
+    """Ids of passes and rules that are switched off, such as `fuse` or `fuse/map-map`.
+
+    `switches.py` has all of them.
+    """
     fuel: int | None = None
     unsafe: bool = False
     """Drop bounds checks and assertions where the program says `#[unsafe]`."""
@@ -30,6 +33,12 @@ class Options:
     """Check the program after every pass."""
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
+
+    def is_off(self, rule: str) -> bool:
+        """Whether a rule (`pass/rule`) or its pass is switched off; or a pass, given alone."""
+        if not self.disabled:
+            return False
+        return rule in self.disabled or rule.partition("/")[0] in self.disabled
 
 
 @dataclass(slots=True)
@@ -61,7 +70,7 @@ class Ctx:
         """
         match outcome:
             case Applied(new, because, numbers):
-                if rule in self.options.disabled or not self.fuel.spend():
+                if self.options.is_off(rule) or not self.fuel.spend():
                     return None
                 self.remark(Remark("applied", rule, at, because, "", numbers, self.stage))
                 return new

@@ -7,15 +7,16 @@ is smaller. A scalar of type i64 that is a size of another parameter gets that s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.base.errors import UsageError
-from compiler.base.names import base_of
+from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim, int_range
-from compiler.ir.nodes import Array, Function, Scalar
+from compiler.frontend.check.scope import did_you_mean
+from compiler.ir.nodes import Array, Function, Param, Scalar
 from compiler.ir.values import Value
 
 DEFAULT_SIZE = 16
@@ -32,10 +33,30 @@ class Inputs:
     sizes: dict[str, int]
 
 
+def check_names(fun: Function, names: Iterable[str]) -> None:
+    """Refuse names that are neither sizes nor scalar parameters of an entry point."""
+    params = fun.params[fun.implicit :]
+    sizes = {name for p in params if isinstance(p.type, Array) for name in _names(p.type)}
+    scalars = [p.name for p in params if isinstance(p.type, Scalar)]
+    known = dict.fromkeys(base_of(name) for name in (*sorted(sizes), *scalars))
+    for name in names:
+        if name not in known:
+            listed = f"There are {', '.join(known)}." if known else "It takes none."
+            raise UsageError(
+                f"The entry point has no size or number `{name}`.",
+                hint=f"{did_you_mean(name, known)} {listed}".strip(),
+            )
+
+
+def _names(array: Array) -> set[Name]:
+    return {name for size in array.shape for name in size.names()}
+
+
 def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
     """Values for all parameters of an entry point before memory is introduced.
 
-    Raises UsageError for negative or far too large sizes and a negative seed.
+    Names in `sizes` that the entry point does not have are ignored, see `check_names`. Raises
+    UsageError for negative or far too large sizes, numbers that do not fit, and a negative seed.
     """
     if seed < 0:
         raise UsageError("`seed` is a whole number, 0 or more.")
@@ -54,10 +75,21 @@ def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
                 made.append(_random(rng, prim, extent))
             case Scalar(prim):
                 given = known.get(param.name, sizes.get(base_of(param.name)))
-                made.append(_random(rng, prim, ()) if given is None else DTYPE[prim].type(given))
+                value = _random(rng, prim, ()) if given is None else _given(param, prim, given)
+                made.append(value)
             case _:
                 continue
     return Inputs(made, {base_of(name): size for name, size in known.items()})
+
+
+def _given(param: Param, prim: Prim, number: int) -> Value:
+    """A number that was given for a scalar, in its type."""
+    if prim != "bool" and prim[0] != "f":
+        low, high = int_range(prim)
+        if not low <= number <= high:
+            raise UsageError(f"`{base_of(param.name)}` is {prim}: {number} does not fit.")
+    value: Value = DTYPE[prim].type(number)
+    return value
 
 
 def _refuse_bad(name: str, extent: tuple[int, ...]) -> None:

@@ -121,7 +121,7 @@ def nest_body(
     if not offers and not returns_views(sc, body):
         if len(nest) > 1:
             because = f"The {len(nest)} nested maps are one kernel over all their points."
-            sc.ctx.settle("flatten/nest", prov, Applied(True, because))
+            sc.ctx.remark(Remark("applied", "flatten/nest", prov, because, stage=sc.ctx.stage))
         return outer_only(sc, nest, body, returns, wish, prov)
     pieces = plan(sc, nest, body, returns)
     if not offers and (pieces is None or not pieces.is_perfect):

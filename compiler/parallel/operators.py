@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.base.names import Name
-from compiler.base.remarks import Applied, Missed
+from compiler.base.remarks import Applied, Missed, Remark
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     Array,
@@ -113,7 +113,8 @@ def _segmented(
             f"All {what}s of the map are done in one kernel, one segment of it per element of the "
             "map."
         )
-        sc.ctx.settle("flatten/segmented", stm.prov, Applied(True, because))
+        remark = Remark("applied", "flatten/segmented", stm.prov, because, stage=sc.ctx.stage)
+        sc.ctx.remark(remark)
     return [out], [p.name for p in pat]
 
 

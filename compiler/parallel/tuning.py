@@ -34,7 +34,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_se
-from compiler.ir.walk import map_se
+from compiler.ir.walk import map_se, map_stms
 from compiler.parallel.build import conjunction, product
 
 Node = dict[str, Any]
@@ -52,6 +52,23 @@ def tree(prog: Prog) -> list[Node]:
         if trees:
             forest.append({"function": fun.name, "trees": trees})
     return forest
+
+
+def names(prog: Prog) -> list[str]:
+    """The names of all thresholds of a flattened program, in order of text."""
+    found: list[str] = []
+
+    def visit(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+        for stm in stms:
+            if isinstance(stm.exp, Threshold):
+                found.append(stm.exp.name)
+            else:
+                map_stms(stm.exp, visit)
+        return stms
+
+    for fun in prog.funs:
+        visit(fun.body.stms)
+    return list(dict.fromkeys(found))
 
 
 def _has_threshold(node: Node) -> bool:

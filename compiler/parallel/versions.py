@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.base.names import Name, base_of
-from compiler.base.remarks import Applied, Missed
+from compiler.base.remarks import Applied, Missed, Remark
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     SE,
@@ -95,7 +95,7 @@ def choose(
             f"There are only {amount.constant} outer elements, so there is no version that leaves "
             "the inner parallelism unused."
         )
-        sc.ctx.settle("flatten/versions", prov, Applied(True, because))
+        sc.ctx.remark(Remark("missed", "flatten/versions", prov, because, stage=sc.ctx.stage))
         return full(sc, wish)
     number = sc.numbers[0]
     if sc.ctx.settle("flatten/versions", prov, _because(amount, default, number)) is None:

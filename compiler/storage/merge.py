@@ -25,7 +25,7 @@ Data = dict[str, Any]
 
 def merge(prog: Prog, ctx: Ctx) -> Prog:
     """The program with fewer blocks; the same object if none can be shared."""
-    if "merge" in ctx.options.disabled:
+    if ctx.options.is_off(RULE):
         return prog
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))

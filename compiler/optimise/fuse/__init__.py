@@ -42,7 +42,7 @@ def fuse(prog: Prog, ctx: Ctx) -> Prog:
     Needs: unique names; `simplify` has run (a dead producer would look like one more result).
     Keeps: all results, every statement's places. Never computes an element twice.
     """
-    if "fuse" in ctx.options.disabled:
+    if ctx.options.is_off("fuse"):
         return prog
     found = classes(prog)
     funs = tuple(_function(fun, found, ctx) for fun in prog.funs)

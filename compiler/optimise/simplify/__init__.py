@@ -31,7 +31,7 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
     Needs: unique names. Keeps: results, the order of effects, every statement's places.
     """
     prog = inline(prog, ctx)
-    if "simplify" in ctx.options.disabled:
+    if ctx.options.is_off("simplify"):
         return prog
     rigid = rigid_arrays(prog)
     funs = tuple(_function(fun, ctx, rigid) for fun in prog.funs)

@@ -1,0 +1,94 @@
+"""Optimisations can be switched off by name: the names are those that the passes go by."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from compiler import switches
+from compiler.base.context import Options
+from compiler.pipeline import Compilation
+from compiler.storage.short_circuit.attempts import Rule
+from compiler.worker import answer
+
+ROOT = Path(__file__).parent.parent
+PASSES = ("soa", "simplify", "fuse", "flatten", "memory", "shortcircuit", "merge")
+EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
+ID = re.compile(rf"({'|'.join(PASSES)})/([a-z-]+)")
+
+
+@cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    """All modules of the compiler but the list of switches itself."""
+    paths = sorted((ROOT / "compiler").rglob("*.py"))
+    return [(p, ast.parse(p.read_text("utf-8"))) for p in paths if p.stem != "switches"]
+
+
+def named_rules() -> Iterator[str]:
+    """Ids of rules in the text of the passes: whole, or put together from a pass and a rule."""
+    for _, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if ID.fullmatch(node.value):
+                    yield node.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                first = node.args[0] if node.args else None
+                if node.func.attr == "note" and isinstance(first, ast.Constant):
+                    assert isinstance(first.value, str)
+                    yield f"memory/{first.value}"
+    for rule in get_args(Rule):
+        yield f"shortcircuit/{rule}"
+
+
+def test_the_list_has_the_rules_that_the_passes_name() -> None:
+    assert sorted({*switches.RULES, *switches.NECESSARY}) == sorted(set(named_rules()))
+    assert not switches.RULES.keys() & switches.NECESSARY.keys()
+
+
+def test_what_a_rule_would_do_is_not_done_when_it_is_refused() -> None:
+    """`settle` answers whether to go on: a pass that does not look cannot be switched off."""
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+                continue
+            call = node.value
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "settle":
+                named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
+                assert "Applied" not in named, f"{path}:{node.lineno}"
+
+
+def applied(path: Path, disabled: frozenset[str]) -> set[str]:
+    """The rules that were applied to a program, on the way to C."""
+    work = Compilation(path.read_text("utf-8"), Options(disabled=disabled))
+    work.result("c")
+    return {remark.rule for remark in work.remarks() if remark.kind == "applied"}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_what_is_switched_off_is_not_applied(path: Path) -> None:
+    known = {p.id: set(p.ids()) for p in switches.PASSES}
+    used = applied(path, frozenset())
+    assert used <= switches.RULES.keys() | switches.NECESSARY.keys()
+    for name in sorted({rule.partition("/")[0] for rule in used} & known.keys()):
+        assert not applied(path, frozenset((name,))) & known[name], name
+    for rule in sorted(used & switches.RULES.keys()):
+        assert rule not in applied(path, frozenset((rule,)))
+
+
+def test_all_at_once() -> None:
+    everything = frozenset(switches.RULES)
+    for path in EXAMPLES:
+        assert not applied(path, everything) & everything
+
+
+def test_the_worker_lists_them() -> None:
+    listed = answer({"op": "manifest"})["switches"]
+    assert [p["id"] for p in listed] == [p.id for p in switches.PASSES]
+    assert [r["id"] for p in listed for r in p["rules"]] == list(switches.RULES)
+    assert all(entry["does"].endswith(".") for p in listed for entry in (p, *p["rules"]))
