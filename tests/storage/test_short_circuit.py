@@ -206,6 +206,14 @@ entry main [n][m] (xss: *[n][m]i32) (j: i64): ([n][m]i32, i32) =
   in (yss, row[j])
 """
 
+HANDED_ON = """
+entry main [n] (xs: [n]i64): ([n][3]i64, [n]i64) =
+  unzip (map (\\x ->
+    let row = replicate 3 x
+    let (_, s) = loop (a, s) = (row, 0) for i < n do (map (+ s) a, s + a[i % 3])
+    in (row, s)) xs)
+"""
+
 LATER_WRITE = """
 entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
   let new = scan (+) 0 xs
@@ -223,6 +231,7 @@ entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
         (THREADS_MEET, [ints(5)], ("update", 5)),
         (USED_AFTERWARDS, [ints(3, 4), np.int64(2)], ("update", 3)),
         (LATER_WRITE, [ints(3), np.int32(7)], ("update", 5)),
+        (HANDED_ON, [np.arange(4)], ("kernel-result", 3)),
     ],
 )
 def test_left_alone(source: str, args: list[Value], outcome: tuple[str, int]) -> None:

@@ -134,7 +134,7 @@ class Plan:
             for k, result in enumerate(scope.results):
                 if k != given and mentions(result, name):
                     raise Failed(3, f"`{base_of(name)}` is a result as well.")
-        expected = 1 if given is not None else 0
+        expected = scope.results.count(block) if given is not None else 0
         if len(tree.carried.get(block, ())) > expected:
             raise Failed(3, f"The memory of `{base_of(source)}` is handed on by a loop or branch.")
 
