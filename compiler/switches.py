@@ -91,6 +91,7 @@ PASSES: tuple[Pass, ...] = (
         {
             "concat": "The parts of a concatenation or array literal are built in their places.",
             "copy": "What is copied is built in the copy's place.",
+            "guard": "A check of a slice by an LMAD that is proved to hold is not made.",
             "in-place-map": "A map writes over an array that it reads for the last time.",
             "kernel-result": "A kernel's rows are built in their places in the result.",
             "update": "What is put into an array is built there.",

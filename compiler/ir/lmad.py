@@ -220,6 +220,14 @@ class Lmad(Generic[Num]):
         halves = [Dim(outer, inner * dim.stride), Dim(inner, dim.stride)]
         return Lmad(self.offset, _spliced(self.dims, k, 1, halves))
 
+    def corners(self) -> list[Num]:
+        """The cells at both ends of every dimension: if there is any, all lie between them."""
+        cells = [self.offset]
+        for dim in self.dims:
+            extent = (dim.size - 1) * dim.stride
+            cells += [cell + extent for cell in cells]
+        return cells
+
     def points(self: Lmad[int]) -> list[int]:
         """All cells in row-major order of the points, of an LMAD over ints."""
         ranges = [range(dim.size) for dim in self.dims]

@@ -31,10 +31,11 @@ def sliced(
 
     Thesis 3.4 and figure 3.6, *slice*.
     """
-    return lmad.slice_lmad(*(_as_lmad(dim, number, size) for dim in dims))
+    return lmad.slice_lmad(*(as_lmad(dim, number, size) for dim in dims))
 
 
-def _as_lmad(dim: DimIndex, number: Callable[[SE], Num], size: Callable[[Poly], Num]) -> Lmad[Num]:
+def as_lmad(dim: DimIndex, number: Callable[[SE], Num], size: Callable[[Poly], Num]) -> Lmad[Num]:
+    """The positions that one index selects, as an LMAD."""
     pairs = zip(dim.counts, dim.strides, strict=True)
     return Lmad(number(dim.start), tuple([Dim(size(n), number(s)) for n, s in pairs]))
 

@@ -1,6 +1,7 @@
 """Short-circuiting: arrays are built where they end up, where that is proved safe (thesis ch. 6).
 
 points.py       finds the points, makes the attempts, outer and late ones first
+guards.py       checks of slices by LMADs, proved to be needless (7)
 in_place.py     kernels that write over what they read (6)
 conditions.py   the numbered conditions
 project.py      the new index functions, and what has to move up for them (1 to 4)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from compiler.base.names import Name
-from compiler.ir.lmad import Lmad
+from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
     Array,
@@ -14,6 +14,7 @@ from compiler.ir.nodes import (
     Bin,
     Conv,
     ForLoop,
+    Fun,
     If,
     Loop,
     SegHist,
@@ -152,7 +153,19 @@ class Assumptions:
                     return Context(either=((left, right),))
             case Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, "i64", a, b):
                 return _compared(op if holds else _CONTRARY[op], a, b, self.terms)
+            case Fun(fun, _, args) if holds and fun.startswith("inside_"):
+                return self._inside([self.terms.poly(arg) for arg in args])
         return NOTHING
+
+    def _inside(self, args: Sequence[Poly]) -> Context:
+        """An LMAD is empty, or the ends of its dimensions are inside of the array."""
+        length, start, *rest = args
+        dims = tuple(map(Dim, rest[::2], rest[1::2]))
+        ends = Lmad(start, dims).corners()
+        found = Context(tuple(p for end in ends for p in (end, length - 1 - end)))
+        for dim in dims:
+            found = Context(either=((Context((-dim.size,)), found),))
+        return found
 
     def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         """Whether two sets of cells meet; equal questions are asked once."""

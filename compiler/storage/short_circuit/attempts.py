@@ -14,7 +14,7 @@ from compiler.storage.short_circuit.conditions import TITLES
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.safety import Obligation
 
-Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map"]
+Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map", "guard"]
 Json = dict[str, Any]
 
 

@@ -6,6 +6,7 @@
 4. The place is known where the source is created: its block, its indices, and that it fits.
 5. No write to the source meets a use of the destination that comes later, or may.
 6. What an in-place map overwrites belongs to the kernel alone and is used no more.
+7. What a check of a slice by an LMAD says follows from what is known (`guards.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ TITLES = {
     4: "The place is known where the source is created.",
     5: "What is written early does not meet what is still needed.",
     6: "What is overwritten is used no more.",
+    7: "What is checked follows from what is known.",
 }
 
 

@@ -21,7 +21,6 @@ from compiler.ir.nodes import (
     ArrayLit,
     Concat,
     Copy,
-    DimIndex,
     Function,
     If,
     Loop,
@@ -34,12 +33,13 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
-from compiler.ir.slices import with_indices
+from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import Attempt, Rule
 from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.terms import Terms
@@ -84,6 +84,9 @@ class Shortcut:
         self._scope(self.tree.root)
         if overwriting:
             self._overwriting(self.tree.root, False)
+        if not self._off("guard"):
+            guards = Guards(self.tree, self.terms, self.assumptions, self.ctx)
+            self.attempts += guards.prove(self.tree.root)
         if not any(attempt.done for attempt in self.attempts):
             return self.tree.fun
         return self.tree.rebuilt()
@@ -399,19 +402,12 @@ class Shortcut:
         shape = self.tree.array(point.destination).shape
         claims: list[Poly] = []
         for dim, size in zip(exp.dims, map(self.terms.normal, shape), strict=True):
-            for cell in self._corners(dim):
+            part = as_lmad(dim, self.terms.poly, self.terms.normal)
+            for cell in part.corners():
                 claims += [cell, size - 1 - cell]
         return self.assumptions.hold(
             claims, known, self.terms.normal_lmad(plan.new[point.source].lmad)
         )
-
-    def _corners(self, dim: DimIndex) -> list[Poly]:
-        """The positions at the ends of all dimensions: all others lie between them."""
-        corners = [self.terms.poly(dim.start)]
-        for count, stride in zip(dim.counts, dim.strides, strict=True):
-            extent = (self.terms.normal(count) - 1) * self.terms.poly(stride)
-            corners += [corner + extent for corner in corners]
-        return corners
 
     # --- blocks that may be the same ---
 

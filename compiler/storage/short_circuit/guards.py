@@ -1,0 +1,115 @@
+"""Checks of slices by LMADs that are proved to hold, and so are not made when the program runs.
+
+That a slice is inside of its array is a handful of inequalities. That no two of its elements are
+one cell is shown dimension by dimension: elements that differ first in dimension k are `s_k` or a
+multiple of it apart there, and what the later dimensions add on both sides never makes up for it.
+Each such step is a pair of LMADs that must not meet, with a proof as for short-circuiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.prim import FUNS
+from compiler.base.remarks import Applied, Missed
+from compiler.ir.lmad import Dim, Lmad
+from compiler.ir.nodes import SE, Assert, DimLmad, Fun, MemBind, Slice, Update, Var
+from compiler.ir.poly import Poly
+from compiler.ir.slices import as_lmad
+from compiler.prove.disjoint import Disjoint, Unknown
+from compiler.storage.short_circuit.assumptions import Assumptions, Context
+from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.safety import Obligation
+from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
+
+RULE = "shortcircuit/guard"
+
+
+class Guards:
+    """The guards of one function."""
+
+    def __init__(self, tree: Tree, terms: Terms, assumptions: Assumptions, ctx: Ctx) -> None:
+        self.tree = tree
+        self.terms = terms
+        self.assumptions = assumptions
+        self.ctx = ctx
+
+    def prove(self, scope: Scope) -> Iterator[Attempt]:
+        """Try to prove each guard in a body, and take away those that hold."""
+        for item in tuple(scope.items):
+            for child in item.children:
+                yield from self.prove(child)
+            guard = self._guard(item)
+            if guard is not None:
+                yield self._try(guard, item)
+
+    def _guard(self, item: Item) -> Fun | None:
+        """The guard that a statement asserts."""
+        exp = item.stm.exp
+        cond: SE | None = exp.cond if isinstance(exp, Assert) else None
+        while isinstance(cond, Var):
+            cond = self.terms.defs.get(cond.name)
+        return cond if isinstance(cond, Fun) and FUNS[cond.fun][1] == "lmad" else None
+
+    def _try(self, guard: Fun, item: Item) -> Attempt:
+        known = self.assumptions.at(item.scope, item.at)
+        parts = [self.terms.poly(arg) for arg in guard.args]
+        inside = guard.fun.startswith("inside")
+        dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
+        name, array, place = self._guarded(dims, item)
+        attempt = Attempt("guard", name, array, item.stm.prov, place)
+        what = f"the slice of `{base_of(array)}`"
+        if inside:
+            holds = self._inside(parts[0], Lmad(parts[1], dims), known)
+            claim = f"All of {what} lies inside"
+        else:
+            attempt.obligations = list(self._apart(dims, known))
+            holds = all(isinstance(o.verdict, Disjoint) for o in attempt.obligations)
+            claim = f"No two elements of {what} are one cell"
+        if not holds:
+            attempt.condition, attempt.because = 7, f"{claim}: this is checked when it runs."
+            self.ctx.settle(RULE, item.stm.prov, Missed(attempt.because))
+            return attempt
+        applied = Applied(attempt, f"{claim}: it is proved, and not checked when it runs.")
+        attempt.because = applied.because
+        if self.ctx.settle(RULE, item.stm.prov, applied) is not None:
+            attempt.done = True
+            item.scope.items.remove(item)
+            item.scope.renumber()
+        return attempt
+
+    def _guarded(
+        self, dims: tuple[Dim[Poly], ...], item: Item
+    ) -> tuple[Name, Name, MemBind | None]:
+        """The slice that is guarded: its name, its array, and its place."""
+        place = self.tree.place
+        for later in item.scope.items[item.at + 1 :]:
+            exp = later.stm.exp
+            if not isinstance(exp, Slice | Update) or not isinstance(exp.dims[0], DimLmad):
+                continue
+            if as_lmad(exp.dims[0], self.terms.poly, self.terms.normal).dims == dims:
+                whole = place[exp.array]
+                part = MemBind(whole.block, self.terms.sliced(whole.lmad, exp.dims))
+                return later.stm.pat[0].name, exp.array, part
+        return "", "", None
+
+    # --- what a guard says ---
+
+    def _inside(self, length: Poly, lmad: Lmad[Poly], known: Context) -> bool:
+        claims = [claim for cell in lmad.corners() for claim in (cell, length - 1 - cell)]
+        return self.assumptions.hold(claims, known, lmad)
+
+    def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
+        """For each dimension: elements that differ there first are different cells."""
+        one = Poly.const(1)
+        for k, dim in enumerate(dims):
+            rest = tuple(dims[k + 1 :])
+            ahead = Lmad(dim.stride, (Dim(dim.size - one, dim.stride), *rest))
+            here = Lmad(ZERO, rest)
+            verdict = self.assumptions.disjoint(ahead, here, known)
+            yield Obligation(ahead, here, f"dimension {k + 1} of the slice", verdict)
+            if isinstance(verdict, Unknown):
+                return
