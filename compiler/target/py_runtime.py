@@ -31,7 +31,8 @@ def _wrapper(prim: Prim) -> Callable[[int], int]:
     return wrap
 
 
-i8, i16, i32, i64, u8, u16, u32, u64 = (_wrapper(p) for p in INTS)
+_WRAP = {prim: _wrapper(prim) for prim in INTS}
+i8, i16, i32, i64, u8, u16, u32, u64 = (_WRAP[p] for p in INTS)
 
 
 def f32(value: float) -> float:
@@ -101,11 +102,8 @@ def ipow(a: int, b: int, bits: int) -> int:
 
 
 def to_int(value: float, prim: Prim) -> int:
-    """Towards zero; the nearest bound for what does not fit, 0 for NaN and infinities."""
-    if not math.isfinite(value):
-        return 0
-    low, high = int_range(prim)
-    return low if value <= low else high if value >= high else int(value)
+    """Towards zero, then modulo the width; 0 for NaN and infinities."""
+    return _WRAP[prim](int(value)) if math.isfinite(value) else 0
 
 
 def fun(name: str, prim: Prim, *args: Any) -> Any:

@@ -136,9 +136,14 @@ def test_conversions_between_integers_wrap(src: Prim, dst: Prim, data: st.DataOb
 @example(-128.9, "i8")
 @example(math.nan, "i32")
 @example(math.inf, "u16")
-def test_floats_become_integers_by_saturating(x: float, dst: Prim) -> None:
-    low, high = int_range(dst)
-    expected = min(high, max(low, math.trunc(x))) if math.isfinite(x) else 0
+@example(-1.5, "u8")
+@example(2.0**32 - 0.5, "i32")
+@example(-(2.0**63) - 2048.0, "i64")
+@example(1e19, "i64")
+@example(-1e19, "u64")
+@example(1e300, "u64")
+def test_floats_become_integers_modulo_the_width(x: float, dst: Prim) -> None:
+    expected = wrap(math.trunc(x), dst) if math.isfinite(x) else 0
     assert int(convert("f64", dst, np.float64(x))) == expected
     assert int(convert("f64", dst, np.array([x, x]))[1]) == expected
 
