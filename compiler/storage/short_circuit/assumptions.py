@@ -176,12 +176,12 @@ class Assumptions:
             found = self._verdicts[key] = disjoint(write, use, facts)
         return found
 
-    def hold(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> bool:
-        """Whether all claims are certainly not negative, if some cells are not empty."""
+    def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
+        """The first claim that may be negative as far as is known, if some cells are not empty."""
         facts = self.facts(known, (where, *(Lmad(claim, ()) for claim in claims)))
         sizes = [dim.size - 1 for dim in where.dims]
         prover = Prover(facts.with_bounds(*(facts.normal(size) for size in sizes)))
-        return all(prover.nonnegative(claim) is not None for claim in claims)
+        return next((claim for claim in claims if prover.nonnegative(claim) is None), None)
 
     def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
         """Of what is known, what may matter for these LMADs, which are not empty."""

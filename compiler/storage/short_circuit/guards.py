@@ -18,7 +18,7 @@ from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, Assert, DimLmad, Fun, MemBind, Slice, Update, Var
 from compiler.ir.poly import Poly
 from compiler.ir.slices import as_lmad
-from compiler.prove.disjoint import Disjoint, Unknown
+from compiler.prove.disjoint import Disjoint, Overlap, Unknown
 from compiler.storage.short_circuit.assumptions import Assumptions, Context
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.safety import Obligation
@@ -63,17 +63,21 @@ class Guards:
         attempt = Attempt("guard", name, array, item.stm.prov, place)
         what = f"the slice of `{base_of(array)}`"
         if inside:
-            holds = self._inside(parts[0], Lmad(parts[1], dims), known)
             claim = f"All of {what} lies inside"
+            missing = self._inside(parts[0], Lmad(parts[1], dims), known)
+            because = f"{missing} >= 0 is not proved" if missing is not None else ""
         else:
-            attempt.obligations = list(self._apart(dims, known))
-            holds = all(isinstance(o.verdict, Disjoint) for o in attempt.obligations)
             claim = f"No two elements of {what} are one cell"
-        if not holds:
-            attempt.condition, attempt.because = 7, f"{claim}: this is checked when it runs."
+            attempt.obligations = list(self._apart(dims, known))
+            because = next(filter(None, map(_unproved, attempt.obligations)), "")
+        if because:
+            attempt.condition = 7
+            attempt.because = f"{claim}: this is checked when the program runs, as {because}."
             self.ctx.settle(RULE, item.stm.prov, Missed(attempt.because))
             return attempt
-        applied = Applied(attempt, f"{claim}: it is proved, and not checked when it runs.")
+        applied = Applied(
+            attempt, f"{claim}: this is proved, and not checked when the program runs."
+        )
         attempt.because = applied.because
         if self.ctx.settle(RULE, item.stm.prov, applied) is not None:
             attempt.done = True
@@ -98,9 +102,9 @@ class Guards:
 
     # --- what a guard says ---
 
-    def _inside(self, length: Poly, lmad: Lmad[Poly], known: Context) -> bool:
+    def _inside(self, length: Poly, lmad: Lmad[Poly], known: Context) -> Poly | None:
         claims = [claim for cell in lmad.corners() for claim in (cell, length - 1 - cell)]
-        return self.assumptions.hold(claims, known, lmad)
+        return self.assumptions.unproved(claims, known, lmad)
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
         """For each dimension: elements that differ there first are different cells."""
@@ -111,5 +115,16 @@ class Guards:
             here = Lmad(ZERO, rest)
             verdict = self.assumptions.disjoint(ahead, here, known)
             yield Obligation(ahead, here, f"dimension {k + 1} of the slice", verdict)
-            if isinstance(verdict, Unknown):
+            if not isinstance(verdict, Disjoint):
                 return
+
+
+def _unproved(obligation: Obligation) -> str:
+    """Why a step is no proof, as the second half of a sentence; "" if it is one."""
+    match obligation.verdict:
+        case Overlap(point, cell):
+            values = ", ".join(f"{base_of(n)} = {v}" for n, v in sorted(point.items()))
+            return f"it fails for {values} (cell {cell} of the slice)"
+        case Unknown(reason, missing):
+            return f"{missing} >= 0 is not proved" if missing is not None else reason.rstrip(".")
+    return ""

@@ -405,9 +405,8 @@ class Shortcut:
             part = as_lmad(dim, self.terms.poly, self.terms.normal)
             for cell in part.corners():
                 claims += [cell, size - 1 - cell]
-        return self.assumptions.hold(
-            claims, known, self.terms.normal_lmad(plan.new[point.source].lmad)
-        )
+        place = self.terms.normal_lmad(plan.new[point.source].lmad)
+        return self.assumptions.unproved(claims, known, place) is None
 
     # --- blocks that may be the same ---
 
