@@ -85,13 +85,13 @@ def _points(bounds: tuple[Poly, ...], names: list[Name]) -> tuple[Point, ...]:
     rng = random.Random(7)
     found: dict[tuple[int, ...], Point] = {}
     order = sorted(names, key=lambda name: sum(name in b.names() for b in bounds))
-    touching = {name: [b for b in bounds if name in b.names()] for name in names}
+    edges = {name: _edges(name, bounds) for name in names}
     for attempt in range(TRIES * 4):
         if len(found) >= POINTS:
             break
         if attempt:
             rng.shuffle(order)
-        point = _point(order, touching, rng)
+        point = _point(order, edges, rng)
         if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
             found[tuple(point[n] for n in names)] = point
         if attempt >= TRIES and not found:
@@ -99,22 +99,38 @@ def _points(bounds: tuple[Poly, ...], names: list[Name]) -> tuple[Point, ...]:
     return tuple(found.values())
 
 
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """A bound `slope*x + rest >= 0` on a name x, and the other names in it."""
+
+    slope: Poly
+    rest: Poly
+    others: frozenset[Name]
+
+
+def _edges(name: Name, bounds: Iterable[Poly]) -> list[_Edge]:
+    """The bounds that are linear in a name."""
+    found: list[_Edge] = []
+    for bound in bounds:
+        if bound.degree(name) == 1:
+            slope = bound.coefficient(name)
+            rest = bound - slope * Poly.var(name)
+            found.append(_Edge(slope, rest, slope.names() | rest.names()))
+    return found
+
+
 def _point(
-    order: list[Name], touching: Mapping[Name, list[Poly]], rng: random.Random
+    order: list[Name], edges: Mapping[Name, list[_Edge]], rng: random.Random
 ) -> Point | None:
     """Values one by one, each within the bounds that are linear in it and otherwise known."""
     point: Point = {}
     for name in order:
         low: int | None = None
         high: int | None = None
-        for bound in touching[name]:
-            if bound.degree(name) != 1:
+        for bound in edges[name]:
+            if not bound.others <= point.keys():
                 continue
-            slope_poly = bound.coefficient(name)
-            rest_poly = bound - slope_poly * Poly.var(name)
-            if not (slope_poly.names() | rest_poly.names()) <= point.keys():
-                continue
-            slope, rest = slope_poly.evaluate(point), rest_poly.evaluate(point)
+            slope, rest = bound.slope.evaluate(point), bound.rest.evaluate(point)
             if slope > 0:
                 edge = -(rest // slope)
                 low = edge if low is None else max(low, edge)
