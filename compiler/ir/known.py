@@ -17,11 +17,12 @@ from compiler.ir.walk import map_se
 class Known:
     """Equalities among i64 scalars, gathered in order of the program."""
 
-    __slots__ = ("_defined", "_same")
+    __slots__ = ("_defined", "_same", "_zeros")
 
     def __init__(self) -> None:
         self._same: dict[Name, Poly] = {}
         self._defined: dict[SE, Name] = {}
+        self._zeros: list[Poly] = []
 
     def define(self, name: Name, se: SE) -> None:
         """Take note of `let name = se`."""
@@ -51,12 +52,18 @@ class Known:
                     self.equate(left, right)
 
     def equate(self, a: Poly, b: Poly) -> None:
-        """Take note that two polynomials are equal, if one of them is a name."""
+        """Take note that two polynomials are equal.
+
+        A name stands for the other from now on; between two sums or products the difference is
+        kept, as something that is zero.
+        """
         a, b = self.normal(a), self.normal(b)
         for name, value in ((a.as_name, b), (b.as_name, a)):
             if name is not None and name not in value.names():
                 self._same[name] = value
                 return
+        if a != b:
+            self._zeros.append(a - b)
 
     def normal(self, poly: Poly) -> Poly:
         """The polynomial with all known names replaced by what they equal."""
@@ -70,7 +77,14 @@ class Known:
 
     def equal(self, a: Poly, b: Poly) -> bool:
         """Whether two sizes are certainly equal."""
-        return a == b or self.normal(a) == self.normal(b)
+        if a == b:
+            return True
+        a, b = self.normal(a), self.normal(b)
+        return a == b or (bool(self._zeros) and self._is_zero(a - b))
+
+    def _is_zero(self, difference: Poly) -> bool:
+        zeros = [self.normal(zero) for zero in self._zeros]
+        return difference in zeros or -difference in zeros
 
     def equal_shapes(self, a: tuple[Poly, ...], b: tuple[Poly, ...]) -> bool:
         """Whether two shapes are certainly equal."""
