@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -13,9 +14,12 @@ import pytest
 
 from compiler import switches
 from compiler.base.context import Options
+from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
 from compiler.storage.short_circuit.attempts import Rule
+from compiler.target import runner
 from compiler.worker import answer
+from tests import switches as combined
 
 ROOT = Path(__file__).parent.parent
 PASSES = ("soa", "simplify", "fuse", "flatten", "memory", "shortcircuit", "merge")
@@ -85,6 +89,53 @@ def test_all_at_once() -> None:
     everything = frozenset(switches.RULES)
     for path in EXAMPLES:
         assert not applied(path, everything) & everything
+
+
+def try_all(subject: combined.Subject) -> None:
+    """All combinations on small inputs: in the heap with its race check, and on C."""
+    tried = combined.Tried()
+    made = combined.variants(subject, tried)
+    combined.on_heap(subject, made, tried)
+    if runner.compiler_available():
+        combined.on_c(subject, made, subject.cases, tried, "-O0")
+    assert tried.combinations == 2 ** (len(subject.passes) + len(combined.MEMORY) + 1)
+    assert tried.heap_runs
+    assert not tried.problems
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_all_combinations_agree_on_examples(path: Path) -> None:
+    try_all(combined.example(path))
+
+
+@pytest.mark.parametrize("name", combined.STORAGE)
+def test_all_combinations_agree_on_programs_with_memory(name: str) -> None:
+    try_all(combined.storage_program(name))
+
+
+@pytest.mark.parametrize("name", ["concatenation", "nearest_neighbours", "in_place_map"])
+def test_the_switches_of_memory_make_a_difference(name: str) -> None:
+    subject = combined.example(ROOT / "app" / "examples" / f"{name}.fut")
+    assert len(combined.variants(subject, combined.Tried(), [frozenset()])) > 1
+
+
+def test_a_wrong_variant_is_found() -> None:
+    """A program that computes something else is told from what it should compute."""
+    right = combined.example(ROOT / "app" / "examples" / "in_place_map.fut")
+    wrong = "entry main [n] (xs: *[n]i32): *[n]i32 = map (+ 3) xs"
+
+    def funmem(off: frozenset[str]) -> Prog:
+        prog: Prog = Compilation(wrong, Options(disabled=off)).result("funmem").prog
+        return prog
+
+    subject, tried = replace(right, funmem=funmem), combined.Tried()
+    made = combined.variants(subject, tried)
+    combined.on_heap(subject, made, tried)
+    assert any("should be" in problem for problem in tried.problems)
+    if runner.compiler_available():
+        tried = combined.Tried()
+        combined.on_c(subject, made, subject.cases, tried, "-O0")
+        assert any("C gives" in problem for problem in tried.problems)
 
 
 def test_the_worker_lists_them() -> None:

@@ -5,6 +5,7 @@ Of two values for one place a scatter keeps the last, and a histogram combines t
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +95,9 @@ def combined(
     chosen_parts = [
         widened(p, rank_of(k), points)[chosen] for p, k in zip(parts, kinds, strict=True)
     ]
-    cells = [r.reshape((-1, *r.shape[len(extents) :])) for r in results]
+    # The number of cells is given, as rows without elements leave it open.
+    count = math.prod(extents)
+    cells = [r.reshape((count, *r.shape[len(extents) :])) for r in results]
     _accumulate(m, op.op, cells, flat, chosen_parts)
     return [
         r.reshape(r.shape[level:]) if level and all(s == 1 for s in outer) else r for r in results

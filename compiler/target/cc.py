@@ -97,9 +97,9 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
     return None
 
 
-def _run(compiler: Compiler, text: str, target: Path) -> str:
+def _run(compiler: Compiler, text: str, target: Path, effort: str = "") -> str:
     """Compile; the compiler's complaints, or "" if there are none."""
-    effort = "-O3" if len(text) < LONG_TEXT else "-O1"
+    effort = effort or ("-O3" if len(text) < LONG_TEXT else "-O1")
     command = [*compiler.command, effort, *compiler.flags, "-x", "c", "-", "-o", str(target)]
     try:
         done = subprocess.run(
@@ -134,20 +134,23 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp())
 
 
-def compile_c(text: str) -> Path:
-    """The shared library of a C text. Raises CompilerBug if the compiler refuses it."""
+def compile_c(text: str, effort: str = "") -> Path:
+    """The shared library of a C text. Raises CompilerBug if the compiler refuses it.
+
+    `effort` is a level such as `-O0`, for texts of which many are run once; "" chooses.
+    """
     compiler = find_compiler()
     digest = hashlib.sha256()
     for part in (text, *compiler.command, *compiler.flags, compiler.version, _machine()):
         digest.update(part.encode() + b"\0")
-    target = cache_folder() / f"{digest.hexdigest()[:40]}.so"
+    target = cache_folder() / f"{digest.hexdigest()[:40]}{effort}.so"
     if target.exists():
         return target
     handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
     os.close(handle)
     made = Path(name)
     try:
-        complaint = _run(compiler, text, made)
+        complaint = _run(compiler, text, made, effort)
     except Limitation:
         made.unlink(missing_ok=True)
         raise

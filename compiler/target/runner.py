@@ -66,14 +66,15 @@ def run_c(
     memory_bytes: int | None = None,
     cores: int | None = None,
     runs: int = 1,
+    effort: str = "",
 ) -> RunResult:
     """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
 
-    The text says all about itself, `program` is not needed. Raises RuntimeError_ for what goes
-    wrong in the program (its kind is `timeout` if the deadline passed), UsageError for values or
-    names that do not fit.
+    The text says all about itself, `program` is not needed; `effort` as in `compile_c`. Raises
+    RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
+    UsageError for values or names that do not fit.
     """
-    library = compile_c(code)
+    library = compile_c(code, effort)
     count = cores or (available_cores() if find_compiler().parallel else 1)
     limit = memory_bytes or default_memory()
     with _LOCK:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.walk import se_uses
+from compiler.optimise.simplify.arith import is_total
 from compiler.target.imp_nodes import (
     Alloc,
     Assert,
@@ -117,10 +118,15 @@ def reads(se: SE) -> set[Name]:
 
 
 def work_of(kernel: Kernel, t: Traits) -> SE:
-    """The number of points (times the trips of their loops) as an expression of the host."""
+    """The number of points (times the trips of their loops) as an expression of the host.
+
+    The host may ask before a point has checked what the trips divide by: those are guessed.
+    """
     total: SE = Lit(1, "i64")
     for _, bound in kernel.dims:
         total = mul(total, bound)
+    if not is_total(t.trips):
+        return mul(total, Lit(UNKNOWN_TRIPS, "i64"))
     index_names = {name for name, _ in kernel.dims}
     return total if reads(t.trips) & index_names else mul(total, t.trips)
 
