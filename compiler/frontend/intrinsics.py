@@ -2,7 +2,8 @@
 
 A definition in the prelude reaches them as `intrinsics.NAME`. The checker reads the types, lowering
 knows the meaning; nobody else knows the names. Maps and zips of more arguments, `filter`,
-`partition`, `rotate`, .. are ordinary Futhark in the prelude.
+`partition`, `rotate`, .. are ordinary Futhark in the prelude. Programs reach only those of
+`PUBLIC`.
 """
 
 from __future__ import annotations
@@ -42,4 +43,31 @@ INTRINSICS: dict[str, str] = {
     "unflatten": "'a [n] [m]: (xs: [n * m]a) -> [n][m]a",
     "copy": "'a: (x: a) -> *a",
     "opaque": "'a: (x: a) -> a",
+    "flat_index_2d": (
+        "'a [n]: (xs: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64)"
+        " -> ?[k][l].[k][l]a"
+    ),
+    "flat_index_3d": (
+        "'a [n]: (xs: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64)"
+        " -> (n3: i64) -> (s3: i64) -> ?[k][l][m].[k][l][m]a"
+    ),
+    "flat_index_4d": (
+        "'a [n]: (xs: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64)"
+        " -> (n3: i64) -> (s3: i64) -> (n4: i64) -> (s4: i64) -> ?[k][l][m][p].[k][l][m][p]a"
+    ),
+    "flat_update_2d": (
+        "'a [n] [k] [l]: (xs: *[n]a) -> (offset: i64) -> (s1: i64) -> (s2: i64)"
+        " -> (values: [k][l]a) -> *[n]a"
+    ),
+    "flat_update_3d": (
+        "'a [n] [k] [l] [m]: (xs: *[n]a) -> (offset: i64) -> (s1: i64) -> (s2: i64) -> (s3: i64)"
+        " -> (values: [k][l][m]a) -> *[n]a"
+    ),
+    "flat_update_4d": (
+        "'a [n] [k] [l] [m] [p]: (xs: *[n]a) -> (offset: i64) -> (s1: i64) -> (s2: i64)"
+        " -> (s3: i64) -> (s4: i64) -> (values: [k][l][m][p]a) -> *[n]a"
+    ),
 }
+
+PUBLIC = tuple(name for name in INTRINSICS if name.startswith("flat_"))
+"""What programs can use: slices and updates by LMADs (thesis, section 3.3)."""

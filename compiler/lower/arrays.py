@@ -13,6 +13,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Select, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.ir.slices import selected
 from compiler.lower.build import (
     FALSE,
     ONE,
@@ -364,7 +365,7 @@ class Arrays(Loops):
         """`dims` with the array's other dimensions in full, and the shape that they select."""
         rest = tuple(DimSlice(ZERO, n, ONE) for n in array.shape[len(dims) :])
         full = (*dims, *rest)
-        return full, tuple(d.count for d in full if isinstance(d, DimSlice))
+        return full, selected(full)
 
     def update(self, e: ty.Update, hint: Name) -> Value:
         """The array with some positions replaced, per leaf; the new value is evaluated first."""

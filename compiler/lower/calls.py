@@ -78,6 +78,12 @@ ARITY = {
     "unflatten": 1,
     "copy": 1,
     "opaque": 1,
+    "flat_index_2d": 6,
+    "flat_index_3d": 8,
+    "flat_index_4d": 10,
+    "flat_update_2d": 5,
+    "flat_update_3d": 6,
+    "flat_update_4d": 7,
 }
 
 

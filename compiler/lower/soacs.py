@@ -14,7 +14,6 @@ from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Lambda, Param, Var
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
-from compiler.lower.arrays import Arrays
 from compiler.lower.build import (
     FALSE,
     ONE,
@@ -30,6 +29,7 @@ from compiler.lower.build import (
     show_shape,
 )
 from compiler.lower.leaves import leaves
+from compiler.lower.lmads import Lmads
 
 
 def arrays_of(value: Value) -> tuple[Arr, ...]:
@@ -42,7 +42,7 @@ def outer_size(value: Value) -> Poly:
     return arrays_of(value)[0].shape[0]
 
 
-class Soacs(Arrays):
+class Soacs(Lmads):
     """Lowering of applied intrinsics."""
 
     def intrinsic(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
@@ -433,4 +433,6 @@ INTRINSIC: dict[str, Callable[[Soacs, ty.Apply, ty.Var, Name], Value]] = {
     "unflatten": Soacs.unflatten,
     "copy": Soacs.copy,
     "opaque": Soacs.opaque,
+    **{f"flat_index_{rank}d": Soacs.flat_index for rank in (2, 3, 4)},
+    **{f"flat_update_{rank}d": Soacs.flat_update for rank in (2, 3, 4)},
 }

@@ -29,6 +29,7 @@ from compiler.frontend.check.scope import (
     did_you_mean,
 )
 from compiler.frontend.check.state import Silent, State
+from compiler.frontend.intrinsics import PUBLIC
 from compiler.frontend.types import Arrow, PrimT, Size, Type
 
 
@@ -56,6 +57,8 @@ def lookup(st: State, name: ast.QualName, span: Span) -> Value:
         if module.wrong:
             raise Silent("", span)
         value = in_module(module, name[-1])
+        if value is None and name[0] == "intrinsics" and _are_ours(module):
+            raise unknown(st, name, span)
         if value is None:
             known = [*module.values, *(member_names(module.prim) if module.prim else [])]
             raise TypeError_(
@@ -80,6 +83,12 @@ def in_module(module: Module, name: str) -> Value | None:
     return found
 
 
+def _are_ours(module: Module) -> bool:
+    """Whether this is the module of intrinsics, and not one of the program's with that name."""
+    found = module.values.get(PUBLIC[0])
+    return isinstance(found, Scheme) and found.name == f"intrinsics.{PUBLIC[0]}"
+
+
 _NOT_BUILT = frozenset(
     "vjp jvp vjp2 jvp2 jmp jmp2 mjp mjp2 with_vjp with_jvp flatmap flatmap'".split()
 )
@@ -89,7 +98,9 @@ def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
     """The error for a name that is not in scope."""
     text = ".".join(name)
     if name[0] == "intrinsics":
-        return Limitation("Programs cannot use the compiler's intrinsics.", span)
+        listed = ", ".join(f"`{known}`" for known in PUBLIC)
+        hint = did_you_mean(name[-1], PUBLIC) or f"Programs can use {listed}."
+        return Limitation(f"`{text}` is no intrinsic that programs can use.", span, hint)
     if text in _NOT_BUILT:
         return Limitation(f"`{text}` is not built yet.", span)
     return TypeError_(f"Unknown name `{text}`.", span, did_you_mean(name[-1], st.scope.values))

@@ -30,7 +30,7 @@ from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope import Abbreviation, Builtin, Module, Scheme, Scope, Value
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import resolve_type
-from compiler.frontend.intrinsics import INTRINSICS
+from compiler.frontend.intrinsics import INTRINSICS, PUBLIC
 from compiler.frontend.parser import parse
 
 FOLDER = Path(__file__).parent.parent / "prelude"
@@ -136,14 +136,16 @@ def build() -> Prelude:
     modules: dict[Prim, Module] = {p: _prim_module(p) for p in PRIMS}
     for prim, module in modules.items():
         st.scope.bind_module(prim, module)
-    st.scope.bind_module("intrinsics", _intrinsics(st))
+    intrinsics = _intrinsics(st)
+    st.scope.bind_module("intrinsics", intrinsics)
     out = Checked(st)
     for name in FILES:
         _check_file(prelude, out, name)
     prelude.values = dict(st.scope.values)
     for prim in NUMBERS:
         _check_members(prelude, out, prim, modules)
-    prelude.modules = {p: modules[p] for p in PRIMS}
+    public = Module(values={name: intrinsics.values[name] for name in PUBLIC})
+    prelude.modules = {**{p: modules[p] for p in PRIMS}, "intrinsics": public}
     _check_file(prelude, out, "modules/types")
     prelude.module_types = dict(st.scope.module_types)
     return prelude

@@ -1,0 +1,130 @@
+"""Slices and updates by LMADs: `flat_index_2d`, `flat_update_2d`, .. (thesis, section 3.3).
+
+Checks stand before them: no count is negative, all cells are inside the array, and no cell is
+written twice. What follows from plain numbers is settled here; a proof may drop the rest later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name, base_of
+from compiler.frontend import typed as ty
+from compiler.ir import guards
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import SE, Bin, DimLmad, Fun, Lit
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.lower.arrays import Arrays
+from compiler.lower.build import TRUE, ZERO, Arr, Message, Value, operand
+from compiler.lower.leaves import leaves
+
+
+class Lmads(Arrays):
+    """Lowering of slices by LMADs."""
+
+    def flat_index(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+        """The cells of an LMAD: a view of the first dimension by several others."""
+        source = e.args[0]
+        value = self.lower(source)
+        start = self.number(e.args[1], "offset")
+        counts = [self.poly(self.se(x, "n"), "n") for x in e.args[2::2]]
+        strides = [self.number(x, "stride") for x in e.args[3::2]]
+        self.prov = (e.span,)
+        dim = DimLmad(start, tuple(counts), tuple(strides))
+        words = show_lmad(dim)
+        for count in counts:
+            self.check_count(count, words)
+        self.check_inside(dim, self.first_of(value, e).shape[0], words)
+        named = base_of(source.name) if isinstance(source, ty.Var) else "xs"
+        names = self.names(hint or f"{named}_part", (end for _, _, end in leaves(e.type)))
+        result: list[Arr] = []
+        for array, name in zip(value, names, strict=True):
+            assert isinstance(array, Arr)
+            full, shape = self.whole(array, (dim,))
+            result.append(self.view(ir.Slice(array.name, full), array, shape, name))
+        return tuple(result)
+
+    def flat_update(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+        """The array with the cells of an LMAD replaced, leaf by leaf."""
+        target = e.args[0]
+        value = self.lower(target)
+        start = self.number(e.args[1], "offset")
+        strides = [self.number(x, "stride") for x in e.args[2:-1]]
+        new = self.lower(e.args[-1])
+        self.prov = (e.span,)
+        dim = DimLmad(start, self.first_of(new, e).shape[: len(strides)], tuple(strides))
+        words = show_lmad(dim)
+        self.check_inside(dim, self.first_of(value, e).shape[0], words)
+        self.check_distinct(dim, words)
+        hint = hint or (target.name if isinstance(target, ty.Var) else "")
+        names = self.names(base_of(hint), (end for _, _, end in leaves(e.type)))
+        result: list[Arr] = []
+        taken: set[Name] = set()
+        for array, leaf, name in zip(value, new, names, strict=True):
+            assert isinstance(array, Arr)
+            full, shape = self.whole(array, (dim,))
+            item = self.apart(self.expect(leaf, shape), array)
+            if array.name in taken or array.borrowed:
+                array = self.copied(array, name)
+            taken.add(array.name)
+            exp = ir.Update(array.name, full, operand(item))
+            result.append(self.array(exp, array.prim, array.shape, name))
+        return tuple(result)
+
+    def number(self, e: ty.Exp, hint: str) -> SE:
+        """An i64 that may be mentioned several times."""
+        return self.simple(self.se(e, hint), hint)
+
+    def first_of(self, value: Value, e: ty.Apply) -> Arr:
+        """The first leaf; all have the same outer sizes."""
+        first = value[0]
+        if not isinstance(first, Arr):
+            raise CompilerBug("an LMAD of no array", e.span)
+        return first
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def check_count(self, count: Poly, words: Message) -> None:
+        """Refuse a negative number of cells."""
+        if self.facts.is_nonneg(count):
+            return
+        self.check(
+            Bin("<=", "i64", ZERO, se_of(count)), ("Slice ", *words, " has a negative size.")
+        )
+        name = count.as_name
+        if name is not None:
+            self.facts.size(name)
+
+    def check_inside(self, dim: DimLmad, length: Poly, words: Message) -> None:
+        """Refuse cells outside of an array of that length; without cells, there are none."""
+        args = [se_of(length), dim.start, *pairs_of(dim)]
+        text = ("Slice ", *words, " out of bounds for array of shape [", args[0], "].")
+        self.check(_guard("inside", guards.inside, len(dim.counts), args), text)
+
+    def check_distinct(self, dim: DimLmad, words: Message) -> None:
+        """Refuse a cell that would be written twice."""
+        text = ("Update of ", *words, " would write a cell twice.")
+        self.check(_guard("distinct", guards.distinct, len(dim.counts), pairs_of(dim)), text)
+
+
+def pairs_of(dim: DimLmad) -> list[SE]:
+    """Counts and strides in turn."""
+    return [x for n, s in zip(dim.counts, dim.strides, strict=True) for x in (se_of(n), s)]
+
+
+def show_lmad(dim: DimLmad) -> Message:
+    """`{offset + {(n : s), ..}}` in a message."""
+    parts: list[str | SE] = ["{", dim.start, " + {"]
+    for k, (count, stride) in enumerate(zip(dim.counts, dim.strides, strict=True)):
+        parts += [", (" if k else "(", se_of(count), " : ", stride, ")"]
+    return (*parts, "}}")
+
+
+def _guard(name: str, meaning: Callable[..., bool], rank: int, args: Sequence[SE]) -> SE:
+    """The condition; `true` where numbers alone say so."""
+    numbers = [int(a.value) for a in args if isinstance(a, Lit)]
+    if len(numbers) == len(args) and meaning(*numbers):
+        return TRUE
+    return Fun(f"{name}_{rank}d", "i64", tuple(args))
