@@ -100,7 +100,11 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "merge",
         "Gives blocks that are never needed at the same time one memory.",
-        {"blocks": "Two blocks become one."},
+        {
+            "blocks": "Two blocks become one.",
+            "double-buffer": "What a loop computes anew takes turns in blocks made before it.",
+            "hoist": "Memory that a loop needs in every turn is made before it.",
+        },
     ),
 )
 

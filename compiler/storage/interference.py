@@ -3,7 +3,8 @@
 A block lives from the first statement behind its allocation that mentions it, or an array in it,
 to the last one. What happens inside of a statement counts for the whole statement, so that the
 operands and results of one kernel always meet. A block that gets a second name, as a result of a
-branch, a loop or the body, or as a loop's parameter, lives from there to the end of the body.
+branch or a loop, or as a loop's parameter, is needed as long as any block that may have that name.
+One that may be a result of the body lives from its first use to the end of the body.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from compiler.ir.nodes import (
     Function,
     If,
     Loop,
+    Mem,
     Operand,
+    Param,
     Stm,
 )
 from compiler.ir.poly import Poly
@@ -37,11 +40,14 @@ from compiler.prove.inequality import Prover
 class Life:
     """A block of a body: the statements that it is needed from and until, both inclusive.
 
-    `mentioned` is the last statement that mentions it; `until` is later if it `escapes`.
+    `mentioned` is the last statement that mentions it, or what it is called by then; `until` is
+    later if it `escapes`.
     """
 
     name: Name
     alloc: Alloc
+    made: int
+    """The number of the statement that allocates it."""
     start: int
     mentioned: int
     until: int
@@ -49,7 +55,7 @@ class Life:
 
     @property
     def escapes(self) -> bool:
-        """Whether it gets a second name, so that its life is not known to end in the body."""
+        """Whether it may be a result of the body."""
         return self.until > self.mentioned
 
     @property
@@ -79,59 +85,84 @@ def lives(body: Body) -> list[Life]:
 
     Blocks that nothing mentions are left out.
     """
-    allocs = {stm.pat[0].name: stm for stm in body.stms if isinstance(stm.exp, Alloc)}
+    allocs = {stm.pat[0].name: k for k, stm in enumerate(body.stms) if isinstance(stm.exp, Alloc)}
     if len(allocs) < 2:
         return []
-    owner = {
+    owner = owners(body.stms)
+    same = Aliases(body.stms)
+    first: dict[Name, int] = {}
+    last: dict[Name, int] = {}
+    for at, stm in enumerate(body.stms):
+        for name in mentioned(stm):
+            block = owner.get(name, name)
+            first.setdefault(block, at)
+            last[same.root(block)] = at
+    given = {owner.get(result, result) for result in body.results if isinstance(result, str)}
+    escaped = {same.root(block) for block in given if block not in allocs}
+    end = len(body.stms)
+    found = []
+    for name, made in allocs.items():
+        stm = body.stms[made]
+        assert isinstance(stm.exp, Alloc)
+        if name in first:
+            root = same.root(name)
+            until = end if root in escaped or name in given else last[root]
+            found.append(Life(name, stm.exp, made, first[name], last[root], until, stm.prov))
+    return sorted(found, key=lambda life: life.start)
+
+
+def owners(stms: Iterable[Stm]) -> dict[Name, Name]:
+    """The block of each array that the statements bind."""
+    return {
         param.name: param.type.mem.block
-        for stm in body.stms
+        for stm in stms
         for param in stm.pat
         if isinstance(param.type, Array) and param.type.mem is not None
     }
-    first: dict[Name, int] = {}
-    last: dict[Name, int] = {}
-    escaped: set[Name] = set()
-    for at, stm in enumerate(body.stms):
-        used: set[Name] = set()
-        visit(stm, used.add, _ignore)
-        for block in _blocks(used, owner, allocs):
-            first.setdefault(block, at)
-            last[block] = at
-        escaped.update(_blocks(_renamed(stm), {}, allocs))
-    escaped.update(_blocks((r for r in body.results if isinstance(r, str)), owner, allocs))
-    end = len(body.stms)
-    found = []
-    for name, stm in allocs.items():
-        assert isinstance(stm.exp, Alloc)
-        if name in first:
-            until = end if name in escaped else last[name]
-            found.append(Life(name, stm.exp, first[name], last[name], until, stm.prov))
-    return sorted(found, key=lambda life: life.start)
+
+
+def mentioned(stm: Stm) -> set[Name]:
+    """All names that a statement uses, also inside and in types; not those of allocations."""
+    used: set[Name] = set()
+    visit(stm, used.add, _ignore)
+    return used
 
 
 def _ignore(name: Name) -> None:
     """Do nothing."""
 
 
-def _blocks(
-    names: Iterable[Name], owner: dict[Name, Name], allocs: dict[Name, Stm]
-) -> Iterator[Name]:
-    for name in names:
-        block = owner.get(name, name)
-        if block in allocs:
-            yield block
+class Aliases:
+    """Names of blocks in classes: two names of different classes never mean the same block.
 
+    Branches and loops give blocks more names: their results, and what loops carry.
+    """
 
-def _renamed(stm: Stm) -> Iterator[Name]:
-    """Names that loops and branches inside give on as initial values or results."""
-    for inner in all_stms((stm,)):
-        given: Sequence[Operand] = ()
-        match inner.exp:
-            case If(_, then, orelse):
-                given = (*then.results, *orelse.results)
-            case Loop(_, init, _, body):
-                given = (*init, *body.results)
-        yield from (name for name in given if isinstance(name, str))
+    def __init__(self, stms: Iterable[Stm]) -> None:
+        self._parent: dict[Name, Name] = {}
+        for stm in all_stms(stms):
+            match stm.exp:
+                case If(_, then, orelse):
+                    self._join(stm.pat, then.results, orelse.results)
+                case Loop(params, init, _, body):
+                    self._join(params, init, body.results, [param.name for param in stm.pat])
+
+    def _join(self, params: Sequence[Param], *operands: Sequence[Operand]) -> None:
+        for param, *others in zip(params, *operands, strict=True):
+            if isinstance(param.type, Mem):
+                for other in others:
+                    self._parent[self.root(str(other))] = self.root(param.name)
+
+    def has(self, name: Name) -> bool:
+        """Whether a block has other names."""
+        return name in self._parent or name in self._parent.values()
+
+    def root(self, name: Name) -> Name:
+        """The name that stands for the class."""
+        parent = self._parent
+        while (above := parent.get(name, name)) != name:
+            name = parent[name] = parent.get(above, above)
+        return name
 
 
 class Sizes:
@@ -153,15 +184,17 @@ class Sizes:
                 self.known.define(stm.pat[0].name, stm.exp)
         self._prover: Prover | None = None
 
-    def equal(self, a: Life, b: Life) -> bool:
+    def equal(self, a: Poly, b: Poly) -> bool:
         """Whether two blocks certainly have the same size."""
-        return self.known.equal(a.alloc.count, b.alloc.count)
+        return self.known.equal(a, b)
 
-    def holds(self, large: Life, small: Life) -> bool:
+    def holds(self, large: Poly, small: Poly) -> bool:
         """Whether `large` is certainly at least as large as `small`."""
-        if self.equal(large, small):
-            return True
-        difference = self.known.normal(large.alloc.count - small.alloc.count)
+        return self.equal(large, small) or self.nonnegative(large - small)
+
+    def nonnegative(self, size: Poly) -> bool:
+        """Whether a size is certainly not negative."""
+        difference = self.known.normal(size)
         if difference.constant is not None:
             return difference.constant >= 0
         if max(difference.terms.values()) < 0 or not difference.names() <= self._names:

@@ -1,23 +1,26 @@
 """Blocks whose lives never meet share memory (thesis, chapter 5): the stage `merged`.
 
 Blocks of one body, of one space and element type, are coloured greedily in order of their first
-use. The first block of a colour keeps its name and must be large enough for the others, whose
-allocations go away. Only blocks that the host allocates are looked at: kernels have none in device
-memory any more, and their own variables are the back ends' business.
+use. The first block of a colour keeps its name and becomes as large as the largest, if it is not;
+the other allocations go away. What loops of the host allocate moves in front of them first
+(`reserve.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
 from compiler.base.spans import user_spans
-from compiler.ir.nodes import Alloc, Body, Function, If, Loop, Prog, Stm
-from compiler.ir.walk import map_stms, subst
+from compiler.ir.nodes import I64, Alloc, Bin, Body, Function, If, Loop, Mem, Param, Prog, Stm
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.ir.walk import subst
 from compiler.storage.interference import Life, Sizes, host_bodies, lives
+from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
 
 RULE = "merge/blocks"
 Data = dict[str, Any]
@@ -25,8 +28,6 @@ Data = dict[str, Any]
 
 def merge(prog: Prog, ctx: Ctx) -> Prog:
     """The program with fewer blocks; the same object if none can be shared."""
-    if ctx.options.is_off(RULE):
-        return prog
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return prog if same else Prog(funs)
@@ -39,20 +40,17 @@ def interference(prog: Prog) -> Data:
     statements, escapes, colour, src) and `edges`: pairs of indices of nodes whose lives meet.
     Nodes of one colour can share memory.
     """
-    return {
-        "functions": [
-            {"name": fun.name, "bodies": [_graph(found, fun) for found in _all_lives(fun)]}
-            for fun in prog.funs
-        ]
-    }
+    return {"functions": [{"name": fun.name, "bodies": _graphs(fun)} for fun in prog.funs]}
 
 
-def _all_lives(fun: Function) -> list[list[Life]]:
-    return [found for body in host_bodies(fun.body) if (found := lives(body))]
+def _graphs(fun: Function) -> list[Data]:
+    sizes = Sizes(fun)
+    bodies = host_bodies(fun.body)
+    return [_graph(found, body, sizes) for body in bodies if (found := lives(body))]
 
 
-def _graph(found: list[Life], fun: Function) -> Data:
-    colours = _coloured(found, Sizes(fun), None)
+def _graph(found: list[Life], body: Body, sizes: Sizes) -> Data:
+    colours = _Colouring(body, sizes, None).of(found)
     number = {life.name: k for k, one in enumerate(colours) for life in one.members}
     return {
         "nodes": [
@@ -79,79 +77,184 @@ def _graph(found: list[Life], fun: Function) -> Data:
     }
 
 
+def _function(fun: Function, ctx: Ctx) -> Function:
+    body = _Merging(Sizes(fun), ctx).body(fun.body)
+    return fun if body is fun.body else replace(fun, body=body)
+
+
+@dataclass(slots=True)
+class _Merging:
+    """One function, inner bodies first: what moves out of a loop's body is shared already."""
+
+    sizes: Sizes
+    ctx: Ctx
+
+    def body(self, body: Body) -> Body:
+        """A body with fewer blocks; the same object if there are none to share."""
+        stms: list[Stm] = []
+        changed = False
+        for stm in body.stms:
+            new = self._inside(stm)
+            changed = changed or new is not stm
+            stms.append(new)
+        stms, moved = self._reserved(stms, body)
+        if changed or moved:
+            body = Body(tuple(stms), body.results)
+        return self._shared(body)
+
+    def _inside(self, stm: Stm) -> Stm:
+        match stm.exp:
+            case If(cond, then, orelse):
+                first, second = self.body(then), self.body(orelse)
+                if first is then and second is orelse:
+                    return stm
+                return Stm(stm.pat, If(cond, first, second), stm.prov)
+            case Loop():
+                inner = self.body(stm.exp.body)
+                if inner is stm.exp.body:
+                    return stm
+                return Stm(stm.pat, replace(stm.exp, body=inner), stm.prov)
+        return stm
+
+    def _reserved(self, stms: list[Stm], body: Body) -> tuple[list[Stm], bool]:
+        """What loops and branches allocate, in front of them where that is possible."""
+        if self.ctx.options.is_off(HOIST) and self.ctx.options.is_off(DOUBLE):
+            return stms, False
+        out: list[Stm] = []
+        for at, stm in enumerate(stms):
+            match stm.exp:
+                case Loop():
+                    rest = [*out, *stms[at:]]
+                    out += reserve(Around(rest, len(out), body.results, self.sizes), self.ctx)
+                case If() if not self.ctx.options.is_off(HOIST):
+                    out += joined(stm, self.sizes, self.ctx)
+                case _:
+                    out.append(stm)
+        return out, len(out) != len(stms)
+
+    def _shared(self, body: Body) -> Body:
+        """A body whose own allocations share memory."""
+        if self.ctx.options.is_off(RULE):
+            return body
+        renamed: dict[Name, Name] = {}
+        larger: dict[Name, list[Stm]] = {}
+        for colour in _Colouring(body, self.sizes, self.ctx).of(lives(body)):
+            for life in colour.members[1:]:
+                renamed[life.name] = colour.keeper.name
+            if colour.count != colour.keeper.alloc.count:
+                larger[colour.keeper.name] = colour.allocation()
+        if not renamed:
+            return body
+        stms: list[Stm] = []
+        for stm in body.stms:
+            name = stm.pat[0].name if isinstance(stm.exp, Alloc) else ""
+            if name in larger:
+                stms += larger[name]
+            elif name not in renamed:
+                stms.append(stm)
+        return subst(Body(tuple(stms), body.results), renamed)
+
+
 @dataclass(slots=True)
 class _Colour:
-    """Blocks that share memory, the first of which keeps its name; `until` is the last one's."""
+    """Blocks that share memory, the first of which keeps its name; `until` is the last one's.
+
+    `count` is the size that they need. `grown` computes it where it is no polynomial.
+    """
 
     members: list[Life]
     until: int
+    count: Poly
+    grown: list[Stm] = field(default_factory=list)
 
     @property
     def keeper(self) -> Life:
         return self.members[0]
 
-
-def _function(fun: Function, ctx: Ctx) -> Function:
-    renamed: dict[Name, Name] = {}
-    sizes: Sizes | None = None
-    for found in _all_lives(fun):
-        sizes = sizes or Sizes(fun)
-        for colour in _coloured(found, sizes, ctx):
-            for life in colour.members[1:]:
-                renamed[life.name] = colour.keeper.name
-    if not renamed:
-        return fun
-    stms = _without(fun.body.stms, renamed)
-    body = subst(Body(stms, fun.body.results), renamed)
-    return replace(fun, body=body)
+    def allocation(self) -> list[Stm]:
+        """The statements that allocate the block."""
+        keeper = self.keeper
+        made = Alloc(self.count, keeper.alloc.prim, keeper.alloc.space)
+        block = Param(keeper.name, Mem(made.prim, made.space))
+        return [*self.grown, Stm((block,), made, keeper.prov)]
 
 
-def _without(stms: tuple[Stm, ...], gone: dict[Name, Name]) -> tuple[Stm, ...]:
-    """The statements without the allocations of `gone`, also in branches and loops of the host."""
+class _Colouring:
+    """The colours of one body's blocks. With `ctx`, its options and fuel have their say."""
 
-    def inside(nested: tuple[Stm, ...]) -> tuple[Stm, ...]:
-        return _without(nested, gone)
+    def __init__(self, body: Body, sizes: Sizes, ctx: Ctx | None) -> None:
+        self.body = body
+        self.sizes = sizes
+        self.ctx = ctx
+        self._bound: dict[Name, int] | None = None
+        """Which statement of the body binds a name."""
 
-    kept = []
-    for stm in stms:
-        if isinstance(stm.exp, Alloc) and stm.pat[0].name in gone:
-            continue
-        if isinstance(stm.exp, (If, Loop)):
-            exp = map_stms(stm.exp, inside)
-            kept.append(stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov))
-        else:
-            kept.append(stm)
-    same = len(kept) == len(stms) and all(a is b for a, b in zip(kept, stms, strict=True))
-    return stms if same else tuple(kept)
+    def of(self, found: list[Life]) -> list[_Colour]:
+        """Colours in order of their first block."""
+        colours: list[_Colour] = []
+        for life in found:
+            chosen = self._choose(life, colours)
+            if chosen is None:
+                colours.append(_Colour([life], life.until, life.alloc.count))
+            else:
+                chosen.members.append(life)
+                chosen.until = life.until
+        return colours
 
-
-def _coloured(found: list[Life], sizes: Sizes, ctx: Ctx | None) -> list[_Colour]:
-    """Colours in order of their first block. With `ctx`, its options and fuel have their say."""
-    colours: list[_Colour] = []
-    for life in found:
-        chosen = _choose(life, colours, sizes, ctx)
-        if chosen is None:
-            colours.append(_Colour([life], life.until))
-        else:
-            chosen.members.append(life)
-            chosen.until = life.until
-    return colours
-
-
-def _choose(life: Life, colours: list[_Colour], sizes: Sizes, ctx: Ctx | None) -> _Colour | None:
-    """The colour of a block: one of its very size if there is one, else a larger one."""
-    alike = [c for c in colours if _alike(c.keeper, life)]
-    free = [c for c in alike if c.until < life.start]
-    for colour in free:
-        if sizes.equal(colour.keeper, life):
-            return colour if _settled(colour.keeper, life, "the same size", ctx) else None
-    if not life.escapes:
+    def _choose(self, life: Life, colours: list[_Colour]) -> _Colour | None:
+        """The colour of a block: one of its very size, else a larger one, else one that grows."""
+        alike = [c for c in colours if _alike(c.keeper, life)]
+        free = [c for c in alike if c.until < life.start]
+        size = life.alloc.count
         for colour in free:
-            if sizes.holds(colour.keeper, life):
-                return colour if _settled(colour.keeper, life, "enough room", ctx) else None
-    if ctx is not None:
-        _refused(life, free, alike, sizes, ctx)
-    return None
+            if self.sizes.equal(colour.count, size):
+                return colour if self._settled(colour, life, "has the same size") else None
+        if not life.escapes:
+            for colour in free:
+                if self.sizes.holds(colour.count, size):
+                    return colour if self._settled(colour, life, "has enough room") else None
+            for colour in free:
+                if self._known_before(size, colour.keeper.made):
+                    return self._grown(colour, life)
+        if self.ctx is not None:
+            _refused(life, free, alike, self.sizes, self.ctx)
+        return None
+
+    def _known_before(self, size: Poly, at: int) -> bool:
+        """Whether a size can be computed in front of a statement."""
+        if self._bound is None:
+            self._bound = {p.name: k for k, stm in enumerate(self.body.stms) for p in stm.pat}
+        return all(self._bound.get(name, -1) < at for name in size.names())
+
+    def _grown(self, colour: _Colour, life: Life) -> _Colour | None:
+        """A colour with room for one more block, as large as the larger one turns out to be."""
+        large, small = life.alloc.count, colour.count
+        if self.sizes.holds(large, small):
+            if not self._settled(colour, life, "becomes as large"):
+                return None
+            colour.count = large
+            return colour
+        if not self._settled(colour, life, "becomes as large as the larger of both"):
+            return None
+        if self.ctx is None:
+            colour.count = Poly.var(f"max({small}, {large})")
+            return colour
+        size = self.ctx.fresh("size")
+        value = Bin("max", "i64", se_of(small), se_of(large))
+        self.sizes.known.define(size, value)
+        colour.grown.append(Stm((Param(size, I64),), value, life.prov))
+        colour.count = Poly.var(size)
+        return colour
+
+    def _settled(self, colour: _Colour, life: Life, why: str) -> bool:
+        if self.ctx is None:
+            return True
+        because = (
+            f"The earlier block of `{_array(colour.keeper)}` is not used any more when "
+            f"`{_array(life)}` is first written, and {why}: both are one block."
+        )
+        numbers = (("bytes saved", str(life.bytes)),)
+        return self.ctx.settle(RULE, life.prov, Applied(True, because, numbers)) is not None
 
 
 def _array(life: Life) -> str:
@@ -161,17 +264,6 @@ def _array(life: Life) -> str:
 
 def _alike(a: Life, b: Life) -> bool:
     return a.alloc.prim == b.alloc.prim and a.alloc.space == b.alloc.space
-
-
-def _settled(keeper: Life, life: Life, why: str, ctx: Ctx | None) -> bool:
-    if ctx is None:
-        return True
-    because = (
-        f"The earlier block of `{_array(keeper)}` is not used any more when `{_array(life)}` is "
-        f"first written, and has {why}: both are one block."
-    )
-    numbers = (("bytes saved", str(life.bytes)),)
-    return ctx.settle(RULE, life.prov, Applied(True, because, numbers)) is not None
 
 
 def _refused(life: Life, free: list[_Colour], alike: list[_Colour], sizes: Sizes, ctx: Ctx) -> None:
@@ -185,16 +277,20 @@ def _refused(life: Life, free: list[_Colour], alike: list[_Colour], sizes: Sizes
         else:
             because = (
                 f"The earlier block of `{_array(other)}` is free when `{name}` is written, but "
-                f"{other.alloc.count} is not known to be at least {life.alloc.count}."
+                f"{life.alloc.count}, the size of `{name}`, is not known yet when it is made."
             )
         ctx.settle(RULE, life.prov, Missed(because, "", numbers))
         return
     for colour in alike:
         last = colour.members[-1]
-        if last.escapes and last.mentioned < life.start and sizes.equal(colour.keeper, life):
+        if (
+            last.escapes
+            and last.mentioned < life.start
+            and sizes.equal(colour.count, life.alloc.count)
+        ):
             because = (
                 f"The earlier block of `{_array(last)}` has the size of `{name}`, "
-                "but a branch, a loop or a result goes on using it."
+                "but it is a result of the body."
             )
             ctx.settle(RULE, life.prov, Missed(because, "", numbers))
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.fuel import Fuel
+from compiler.base.names import NameSource
 from compiler.base.text import plain
-from compiler.ir import interp
+from compiler.ir import interp, printer
 from compiler.ir.interp import Limits
 from compiler.ir.nodes import Alloc, Prog
 from compiler.ir.parser import parse
@@ -25,7 +27,7 @@ from compiler.target import c, runner
 from compiler.target.to_imp import to_imp
 from tests import blocks
 from tests.generate import program
-from tests.storage.helpers import ALL, arguments, context, expanded
+from tests.storage.helpers import ALL, arguments, expanded
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 TARGETS = ("c", "cuda")
@@ -97,8 +99,13 @@ def allocations(prog: Prog) -> int:
     return len(found)
 
 
+def fresh() -> Ctx:
+    """A context whose names are in no program that the memory passes made."""
+    return Ctx(names=NameSource(5000), stage="merged")
+
+
 def merged(prog: Prog, ctx: Ctx | None = None) -> Prog:
-    result = merge(prog, ctx or context())
+    result = merge(prog, ctx or fresh())
     verify(result, "merged")
     return result
 
@@ -170,7 +177,7 @@ def test_random_programs_stay(seed: int) -> None:
 @pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler here")
 @pytest.mark.parametrize("name", ["chain", "in loop"])
 def test_c_stays(name: str) -> None:
-    ctx = context("c")
+    ctx = fresh()
     prog = before(PROGRAMS[name])
     imp = to_imp(merged(prog, ctx), ctx)
     args = inputs(PROGRAMS[name], 5)
@@ -179,7 +186,7 @@ def test_c_stays(name: str) -> None:
 
 
 def test_every_merge_is_a_remark_with_its_bytes() -> None:
-    ctx = context()
+    ctx = fresh()
     prog = before(CHAIN)
     gone = allocations(prog) - allocations(merged(prog, ctx))
     assert [r.kind for r in ctx.remarks] == ["applied"] * gone
@@ -187,10 +194,27 @@ def test_every_merge_is_a_remark_with_its_bytes() -> None:
     assert {r.numbers for r in ctx.remarks} == {(("bytes saved", f"4*{size}"),)}
 
 
-def test_a_size_that_may_not_fit_is_refused_with_a_reason() -> None:
-    ctx = context()
-    merged(before(OTHER_SIZE), ctx)
-    assert any(r.kind == "missed" and "not known" in r.because for r in ctx.remarks)
+def test_a_block_is_as_large_as_the_larger_of_two() -> None:
+    """Thesis 5.4: neither of n and m is known to be larger."""
+    ctx = fresh()
+    prog = before(OTHER_SIZE)
+    new = merged(prog, ctx)
+    assert (allocations(prog), allocations(new)) == (4, 2)
+    assert any("the larger of both" in r.because for r in ctx.remarks)
+    text = plain(printer.show(new))
+    assert re.search(r"= max\(n_\d+, m_\d+\)", text)
+
+
+def test_a_size_that_is_not_known_yet_is_refused_with_a_reason() -> None:
+    source = """
+entry main [n] (xs: [n]i32): i32 =
+  let s = reduce (*) 1 (scan (+) 0 (map (* 3) xs))
+  in reduce (*) 1 (scan (+) 0 (map (\\i -> i32.i64 i + s) (iota (i64.i32 s))))
+"""
+    ctx = fresh()
+    prog = before(source)
+    assert allocations(merged(prog, ctx)) == allocations(prog)
+    assert any(r.kind == "missed" and "is not known yet" in r.because for r in ctx.remarks)
 
 
 def test_nothing_is_assumed_of_sizes_made_on_the_way() -> None:
@@ -200,7 +224,7 @@ entry main [n] (xs: [n]i32) (k: i64): i32 =
   let s = reduce (*) 1 (scan (+) 0 (map (* 3) (concat xs (map i32.i64 (iota k)))))
   in reduce (*) 1 (scan (+) 0 (map (+ s) xs))
 """
-    ctx = context()
+    ctx = fresh()
     prog = before(source)
     new = merged(prog, ctx)
     assert not any("enough room" in r.because for r in ctx.remarks)
@@ -209,7 +233,7 @@ entry main [n] (xs: [n]i32) (k: i64): i32 =
 
 
 def test_a_larger_block_is_taken() -> None:
-    ctx = context()
+    ctx = fresh()
     merged(before(SMALLER), ctx)
     assert any("enough room" in r.because for r in ctx.remarks)
 
@@ -217,13 +241,13 @@ def test_a_larger_block_is_taken() -> None:
 @pytest.mark.parametrize("off", ["merge", "merge/blocks"])
 def test_it_can_be_switched_off(off: str) -> None:
     prog = before(CHAIN)
-    ctx = Ctx(Options(disabled=frozenset((off,))))
+    ctx = Ctx(Options(disabled=frozenset((off,))), NameSource(5000))
     assert merge(prog, ctx) is prog
 
 
 def test_each_merge_costs_fuel() -> None:
     prog = before(CHAIN)
-    ctx = Ctx(fuel=Fuel(1))
+    ctx = Ctx(names=NameSource(5000), fuel=Fuel(1))
     assert allocations(merged(prog, ctx)) == allocations(prog) - 1
 
 

@@ -1,0 +1,308 @@
+"""Loops of the host use the same memory in every turn: allocations of the body move in front of it.
+
+A block that a turn is done with at its end is made once, if its size is the same in every turn. One
+that the turn hands on is different: the next turn reads it while it writes the next one. So two
+blocks are made, and take turns (double buffering); one more for each further turn that the array
+is kept for. What the loop starts with is not overwritten, unless nobody else needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied, Missed
+from compiler.ir.nodes import (
+    I64,
+    Alloc,
+    Bin,
+    Body,
+    ForLoop,
+    If,
+    Lit,
+    Loop,
+    Mem,
+    Operand,
+    Param,
+    Stm,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import se_of
+from compiler.ir.walk import subst
+from compiler.storage.interference import Aliases, Sizes, mentioned, owners
+from compiler.storage.state import size_text
+
+HOIST = "merge/hoist"
+DOUBLE = "merge/double-buffer"
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The body that a loop is in: its statements with the loop at `at`, and what it returns."""
+
+    stms: Sequence[Stm]
+    at: int
+    results: Sequence[Operand]
+    sizes: Sizes
+
+
+def reserve(around: Around, ctx: Ctx) -> list[Stm]:
+    """The loop without the allocations that can be made before it, behind those allocations.
+
+    Alone, and the same object, if there are none.
+    """
+    stm = around.stms[around.at]
+    loop = stm.exp
+    assert isinstance(loop, Loop)
+    made = {s.pat[0].name: s for s in loop.body.stms if isinstance(s.exp, Alloc)}
+    if not made:
+        return [stm]
+    return _Reserving(around, stm, loop, made, ctx).all()
+
+
+class _Reserving:
+    """One loop; `made` are the allocations of its body."""
+
+    def __init__(
+        self, around: Around, stm: Stm, loop: Loop, made: dict[Name, Stm], ctx: Ctx
+    ) -> None:
+        self.around = around
+        self.stm = stm
+        self.loop = loop
+        self.made = made
+        self.ctx = ctx
+        self.same = Aliases(loop.body.stms)
+        self.before: list[Stm] = []
+        self.gone: set[Name] = set()
+        self.params: list[Param] = []
+        self.init: list[Operand] = []
+        self.results: list[Operand] = []
+        self.pat: list[Param] = []
+
+    def all(self) -> list[Stm]:
+        """The new statements."""
+        inside = {param.name for param in self.loop.params}
+        inside.update(param.name for stm in self.loop.body.stms for param in stm.pat)
+        if isinstance(self.loop.form, ForLoop):
+            inside.add(self.loop.form.index)
+        blocks = [
+            (k, str(result))
+            for k, (param, result) in enumerate(
+                zip(self.loop.params, self.loop.body.results, strict=True)
+            )
+            if isinstance(param.type, Mem)
+        ]
+        kept = {self.same.root(name) for _, name in blocks if name not in self.made}
+        for name, stm in self.made.items():
+            assert isinstance(stm.exp, Alloc)
+            places = [k for k, result in blocks if result == name]
+            if not places and self.same.root(name) in kept:
+                continue
+            if stm.exp.count.names() & inside:
+                self._refused(name, stm, stm.exp, inside)
+            elif not places:
+                self._hoist(name, stm, stm.exp)
+            elif len(places) == 1:
+                self._ring(places[0], name, stm, stm.exp, blocks)
+        if not self.gone:
+            return [self.stm]
+        body = Body(
+            tuple(s for s in self.loop.body.stms if not self._is_gone(s)),
+            (*self.results, *self.loop.body.results),
+        )
+        loop = replace(
+            self.loop,
+            params=(*self.params, *self.loop.params),
+            init=(*self.init, *self.loop.init),
+            body=body,
+        )
+        return [*self.before, Stm((*self.pat, *self.stm.pat), loop, self.stm.prov)]
+
+    def _is_gone(self, stm: Stm) -> bool:
+        return isinstance(stm.exp, Alloc) and stm.pat[0].name in self.gone
+
+    def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
+        other = min(exp.count.names() & inside)
+        because = (
+            f"`{_array(name)}` gets new memory in every turn of the loop, because its size depends "
+            f"on `{base_of(other)}`."
+        )
+        numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
+        self.ctx.settle(HOIST, stm.prov, Missed(because, "", numbers))
+
+    def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
+        """Make a block that no turn hands on before the loop."""
+        because = f"The memory of `{_array(name)}` is made once, and not in every turn of the loop."
+        numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
+        if self.ctx.settle(HOIST, stm.prov, Applied(True, because, numbers)) is None:
+            return
+        self._allocate(stm.pat[0], exp, stm)
+        self.gone.add(name)
+
+    def _allocate(self, block: Param, exp: Alloc, stm: Stm) -> None:
+        """An allocation in front of the loop. A size that no turn may need can be negative."""
+        count = exp.count
+        if not self.around.sizes.nonnegative(count):
+            size = Param(self.ctx.fresh("size"), I64)
+            value = Bin("max", "i64", se_of(count), Lit(0, "i64"))
+            self.around.sizes.known.define(size.name, value)
+            self.before.append(Stm((size,), value, stm.prov))
+            count = Poly.var(size.name)
+        self.before.append(Stm((block,), replace(exp, count=count), stm.prov))
+
+    # --- double buffering ---
+
+    def _ring(
+        self, at: int, name: Name, stm: Stm, exp: Alloc, blocks: list[tuple[int, Name]]
+    ) -> None:
+        """Let blocks take turns in being the one that is written."""
+        array = _array(self.loop.params[at].name)
+        chain = self._chain(at, blocks)
+        if chain is None:
+            because = (
+                f"`{array}` gets new memory in every turn, because it is not "
+                "clear for how many turns it is kept."
+            )
+            self.ctx.settle(DOUBLE, stm.prov, Missed(because))
+            return
+        starts = [str(self.loop.init[k]) for k in reversed(chain)]
+        own = [start for start in starts if self._owned(start, exp)]
+        count = len(chain) + 1
+        words = {2: "two blocks", 3: "three blocks"}.get(count, f"{count} blocks")
+        because = (
+            f"`{array}` takes turns in {words} that are made before the loop: what is written next "
+            "is never what is still read."
+        )
+        numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
+        if self.ctx.settle(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
+            return
+        self.gone.add(name)
+        ring: list[Name] = []
+        for _ in range(count - len(own)):
+            new = Param(self.ctx.fresh(name), stm.pat[0].type)
+            ring.append(new.name)
+            self._allocate(new, exp, stm)
+        ring += own
+        held = [name] + [self.ctx.fresh(name) for _ in ring[1:]]
+        self.params += [Param(one, stm.pat[0].type) for one in held]
+        self.init += ring
+        self.results += [*held[1:], held[0]]
+        self.pat += [Param(self.ctx.fresh(name), stm.pat[0].type) for _ in held]
+
+    def _chain(self, at: int, blocks: list[tuple[int, Name]]) -> list[int] | None:
+        """The places of the loop that a block goes through, first to last; None if not known."""
+        names = {self.loop.params[k].name for k, _ in blocks}
+        chain = [at]
+        seen = {
+            self.same.root(self.loop.params[at].name),
+            self.same.root(str(self.loop.body.results[at])),
+        }
+        while True:
+            now = self.loop.params[chain[-1]].name
+            following = [k for k, result in blocks if result == now]
+            if len(following) > 1:
+                return None
+            if not following:
+                break
+            chain += following
+            seen.add(self.same.root(self.loop.params[following[0]].name))
+        for k, result in blocks:
+            plain = result in names or result in self.made
+            if k not in chain and not plain and self.same.root(result) in seen:
+                return None
+        if len(seen) != len(chain) + 1:
+            return None
+        return chain
+
+    def _owned(self, start: Name, exp: Alloc) -> bool:
+        """Whether what the loop starts with is a block of that size that nobody else needs."""
+        stms, at = self.around.stms, self.around.at
+        binder = next((s for s in stms[:at] if s.pat and s.pat[0].name == start), None)
+        if binder is None or not isinstance(binder.exp, Alloc):
+            return False
+        old = binder.exp
+        if (old.prim, old.space) != (exp.prim, exp.space):
+            return False
+        if not self.around.sizes.known.equal(old.count, exp.count):
+            return False
+        owner = owners(stms)
+        if Aliases((*stms[:at], *stms[at + 1 :])).has(start):
+            return False
+        arrays = {name for name, block in owner.items() if block == start} | {start}
+        if any(not arrays.isdisjoint(mentioned(s)) for s in stms[at + 1 :]):
+            return False
+        inside = any(not arrays.isdisjoint(mentioned(s)) for s in self.loop.body.stms)
+        given = any(isinstance(r, str) and r in arrays for r in self.around.results)
+        twice = list(self.loop.init).count(start) > 1
+        returned = any(r in arrays for r in self.loop.body.results if isinstance(r, str))
+        return not (inside or given or twice or returned)
+
+
+def joined(stm: Stm, sizes: Sizes, ctx: Ctx) -> list[Stm]:
+    """A branch whose two sides each return a new block of one size: the block is made before it.
+
+    Answers the statements. The statement alone, and the same object, if there is no such block.
+    """
+    exp = stm.exp
+    assert isinstance(exp, If)
+    sides = [_made(exp.then), _made(exp.orelse)]
+    before: list[Stm] = []
+    renamed: dict[Name, Name] = {}
+    gone: set[Name] = set()
+    dropped: set[int] = set()
+    for k, param in enumerate(stm.pat):
+        names = [str(exp.then.results[k]), str(exp.orelse.results[k])]
+        made = [side.get(name) for side, name in zip(sides, names, strict=True)]
+        if not isinstance(param.type, Mem) or None in made or not gone.isdisjoint(names):
+            continue
+        first, second = (one.exp for one in made if one is not None)
+        assert isinstance(first, Alloc)
+        assert isinstance(second, Alloc)
+        if (first.prim, first.space) != (second.prim, second.space):
+            continue
+        count = _outside(exp, first.count, second.count, sizes)
+        if count is None:
+            continue
+        because = f"Both branches make memory for `{_array(param.name)}`: it is made before them."
+        if ctx.settle(HOIST, stm.prov, Applied(True, because)) is None:
+            continue
+        before.append(Stm((param,), replace(first, count=count), stm.prov))
+        renamed.update(dict.fromkeys(names, param.name))
+        gone.update(names)
+        dropped.add(k)
+    if not dropped:
+        return [stm]
+    then, orelse = (
+        subst(
+            Body(
+                tuple(s for s in body.stms if not s.pat or s.pat[0].name not in gone),
+                tuple(r for k, r in enumerate(body.results) if k not in dropped),
+            ),
+            renamed,
+        )
+        for body in (exp.then, exp.orelse)
+    )
+    pat = tuple(param for k, param in enumerate(stm.pat) if k not in dropped)
+    return [*before, Stm(pat, If(exp.cond, then, orelse), stm.prov)]
+
+
+def _made(body: Body) -> dict[Name, Stm]:
+    return {stm.pat[0].name: stm for stm in body.stms if isinstance(stm.exp, Alloc)}
+
+
+def _outside(exp: If, first: Poly, second: Poly, sizes: Sizes) -> Poly | None:
+    """The size of a block that both sides make, as it is known before the branch."""
+    if not sizes.known.equal(first, second):
+        return None
+    for count, body in ((first, exp.then), (second, exp.orelse)):
+        inside = {param.name for stm in body.stms for param in stm.pat}
+        if count.names().isdisjoint(inside):
+            return count
+    return None
+
+
+def _array(block: Name) -> str:
+    """What the array in the block is called in the program."""
+    return base_of(block).removesuffix("_mem")
