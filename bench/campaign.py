@@ -1,0 +1,394 @@
+"""Random programs about memory, at every stage and in C, by the thousand.
+
+    python -m bench.campaign --programs 20000 --seed 0
+    python -m bench.campaign --shrink 1234          one seed, made small if its stages differ
+
+Programs are compiled in batches, each with an entry point of its own. Batches differ in what is
+switched off, in which code versions are taken and in how hard the C compiler tries, all by their
+number: a seed range means the same every time. With `--log FILE` finished batches are kept there
+and not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.machine import save
+from compiler.base.context import Options
+from compiler.base.errors import CompileError, Limitation, RuntimeError_, TypeError_
+from compiler.base.text import plain
+from compiler.ir import interp
+from compiler.ir.values import Value, show
+from compiler.pipeline import STAGES, Compilation
+from compiler.storage import heap
+from compiler.storage.short_circuit import attempts
+from compiler.switches import PASSES
+from compiler.target import imp_interp, runner
+from tests.generate_storage import Generated, program
+
+BATCH = 20
+IR = [stage.id for stage in STAGES if stage.kind == "ir"]
+MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
+SWITCHES = [name for p in PASSES for name in (p.id, *p.ids())]
+
+
+class Always(dict[str, int]):
+    """Thresholds that every amount of parallelism reaches."""
+
+    def get(self, name: str, default: object = None) -> int:
+        """The least amount."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a batch is compiled and run."""
+
+    disabled: frozenset[str] = frozenset()
+    effort: str = "-O0"
+    verified: bool = False
+    versions: bool = False
+    gpu: bool = False
+    counted: bool = False
+
+    @staticmethod
+    def of(batch: int) -> Manner:
+        """The manner of that batch."""
+        rng = random.Random(f"manner {batch}")
+        off: list[str] = []
+        if batch % 4 == 3:
+            names = [s for s in SWITCHES if s.startswith(("shortcircuit", "merge"))]
+            off = rng.sample(names if rng.random() < 0.6 else SWITCHES, rng.randint(1, 4))
+        return Manner(
+            frozenset(off),
+            "-O3" if batch % 12 == 0 else "-O0",
+            verified=batch % 5 == 0,
+            versions=batch % 4 == 1,
+            gpu=batch % 4 == 2,
+            counted=batch % 8 == 0,
+        )
+
+
+@dataclass
+class Report:
+    """What was found: `differences` has (seed, where, what), `counts` everything countable."""
+
+    differences: list[tuple[int, str, str]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Report) -> None:
+        """Both together."""
+        self.differences += other.differences
+        self.counts += other.counts
+
+
+class Difference(Exception):
+    """A stage says something else than the value semantics."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+        self.where, self.what = where, what
+
+
+# --- one program -----------------------------------------------------------------------------
+
+
+def same(found: Sequence[Any], expected: Sequence[Value], where: str) -> None:
+    """Raise Difference unless the results are equal."""
+    if len(found) != len(expected):
+        raise Difference(where, f"{len(found)} results instead of {len(expected)}")
+    for k, (got, want) in enumerate(zip(found, expected, strict=True)):
+        got = np.asarray(got)[()]
+        if got.dtype != want.dtype or not np.array_equal(got, want):
+            raise Difference(where, f"result {k} is {show(got)} and should be {show(want)}")
+
+
+def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[str, int, Any]]:
+    """Where, number of the input, a function that gives the results: all but C."""
+    args = made.inputs[0]
+    thresholds = Always() if manner.versions else {}
+    for stage in IR:
+        prog = work.result(stage).prog
+        chosen = thresholds if IR.index(stage) >= IR.index("flat") else {}
+        yield stage, 0, lambda p=prog, t=chosen: interp.run(p, made.name, args, thresholds=t)
+        if stage in MEMORY:
+            yield (
+                f"heap {stage}",
+                0,
+                lambda p=prog, t=chosen: heap.run(p, made.name, args, thresholds=t)[0],
+            )
+    imp = work.result("imp").prog
+    yield "imp", 0, lambda: imp_interp.run(imp, made.name, args)
+    merged = work.result("merged").prog
+    for at, more in enumerate(made.inputs[1:], 1):
+        yield "heap merged", at, lambda a=more: heap.run(merged, made.name, a)[0]
+    if manner.gpu:
+        prog = work.result("merged", "cuda").prog
+        yield "heap merged, cuda", 0, lambda: heap.run(prog, made.name, args)[0]
+
+
+def check(work: Compilation, made: Generated, manner: Manner) -> None:
+    """Raise Difference if a stage or C differs from the value semantics at `soa`."""
+    soa = work.result("soa").prog
+    expected = [interp.run(soa, made.name, args) for args in made.inputs]
+    for where, at, run in runs(work, made, manner):
+        same(_tried(run, where), expected[at], where)
+    code = plain(work.result("c").text)
+    imp = work.result("imp").prog
+    for at, args in enumerate(made.inputs):
+        found = _tried(
+            lambda a=args: (
+                runner.run_c(  # type: ignore[misc]
+                    imp, code, made.name, a, 60.0, effort=manner.effort
+                ).values
+            ),
+            "c",
+        )
+        same(found, expected[at], "c")
+
+
+def _tried(run: Callable[[], list[Any]], where: str) -> list[Any]:
+    try:
+        return run()
+    except Exception as error:
+        text = getattr(error, "message", "") or str(error)
+        raise Difference(where, f"{type(error).__name__}: {text}") from error
+
+
+# --- a batch ---------------------------------------------------------------------------------
+
+
+def compiled(source: str, manner: Manner) -> Compilation:
+    """All stages up to C. Raises Difference for anything but a refusal."""
+    work = Compilation(source, Options(disabled=manner.disabled, verify=manner.verified))
+    try:
+        for stage in (*IR, "imp", "c"):
+            work.result(stage)
+        if manner.gpu:
+            work.result("merged", "cuda")
+            work.result("cuda")
+    except (TypeError_, Limitation):
+        raise
+    except CompileError as error:
+        raise Difference("compile", f"{type(error).__name__}: {error.message}") from error
+    return work
+
+
+def check_batch(batch: int) -> Report:
+    """The programs of one batch."""
+    manner = Manner.of(batch)
+    seeds = range(batch * BATCH, (batch + 1) * BATCH)
+    made = [program(seed, f"p{seed}") for seed in seeds]
+    report = Report()
+    try:
+        work = compiled("\n".join(g.source for g in made), manner)
+    except (CompileError, Difference):
+        accepted = []
+        for one in made:
+            try:
+                compiled(one.source, manner)
+                accepted.append(one)
+            except (TypeError_, Limitation) as error:
+                report.counts["refused"] += 1
+                report.counts[f"refused: {type(error).__name__}"] += 1
+            except Difference as found:
+                report.counts["programs"] += 1
+                report.differences.append((one.seed, found.where, found.what))
+        made = accepted
+        try:
+            work = compiled("\n".join(g.source for g in made), manner)
+        except (CompileError, Difference) as error:
+            report.differences.append((seeds[0], f"batch {batch}", str(error)))
+            return report
+    for one in made:
+        report.counts["programs"] += 1
+        try:
+            check(work, one, manner)
+        except Difference as found:
+            report.differences.append((one.seed, found.where, found.what))
+        except RuntimeError_ as error:
+            report.counts["programs"] -= 1
+            report.counts["failing"] += 1
+            report.counts[f"failing: {error.message[:60]}"] += 1
+    if manner.counted:
+        count_attempts(work, report)
+    return report
+
+
+def count_attempts(work: Compilation, report: Report) -> None:
+    """How often each kind of attempt ended how."""
+    funmem = work.result("funmem").prog
+    report.counts["counted programs"] += len(funmem.funs)
+    for one in attempts(funmem, work.options):
+        outcome = "done" if one["done"] else f"condition {one['condition']}"
+        report.counts[f"{one['rule'].partition('/')[2]}: {outcome}"] += 1
+        report.counts["obligations"] += len(one["obligations"])
+
+
+# --- shrinking -------------------------------------------------------------------------------
+
+
+def shrunk(made: Generated, fails: Callable[[Generated], bool]) -> Generated:
+    """The program without the lines that it needs not to fail, in chunks, then one by one."""
+    lines = made.source.splitlines()
+    size = len(lines) // 2
+    while size:
+        at = 1
+        while at < len(lines):
+            fewer = lines[:at] + lines[at + size :]
+            smaller = Generated(made.seed, made.name, "\n".join(fewer) + "\n", made.inputs)
+            if fails(smaller):
+                lines = fewer
+            else:
+                at += size
+        size //= 2
+    return Generated(made.seed, made.name, "\n".join(lines) + "\n", made.inputs)
+
+
+def failure(made: Generated, manner: Manner) -> str:
+    """Where it differs and how, or "" if nothing differs or the program is refused."""
+    try:
+        check(compiled(made.source, manner), made, manner)
+    except Difference as found:
+        return str(found)
+    except CompileError:
+        pass
+    return ""
+
+
+def show_shrunk(seed: int) -> None:
+    """Print the program of that seed, and if its stages differ, a small one that does as well."""
+    manner = Manner.of(seed // BATCH)
+    made = program(seed)
+    what = failure(made, manner)
+    print(made.source, f"\n{manner}\n", what or "no difference")
+    if what:
+        where = what.partition(":")[0]
+        small = shrunk(made, lambda g: failure(g, manner).partition(":")[0] == where)
+        print("\n" + small.source, failure(small, manner))
+        for args in small.inputs:
+            print(" ".join(show(a) for a in args))
+
+
+# --- the campaign ----------------------------------------------------------------------------
+
+
+def prepare() -> None:
+    """Deep recursion, and libraries in a folder that goes away."""
+    sys.setrecursionlimit(100_000)
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="campaign-")
+
+
+def one_batch(batch: int) -> tuple[int, Report]:
+    """A batch in a process of the pool; the libraries that it made are removed."""
+    report = check_batch(batch)
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    return batch, report
+
+
+def run(first: int, count: int, jobs: int, log: Path | None) -> Report:
+    """All batches of a seed range, in `jobs` processes."""
+    total = Report()
+    batches = range(first // BATCH, -(-(first + count) // BATCH))
+    done: set[int] = set()
+    if log is not None and log.exists():
+        for line in log.read_text().splitlines():
+            kept = json.loads(line)
+            if kept["batch"] in batches and kept["batch"] not in done:
+                done.add(kept["batch"])
+                found = [tuple(d) for d in kept["differences"]]
+                total.add(Report(found, Counter(kept["counts"])))
+    left = [b for b in batches if b not in done]
+    start = time.perf_counter()
+    with get_context("fork").Pool(jobs, prepare) as pool:
+        for number, (batch, report) in enumerate(pool.imap_unordered(one_batch, left), 1):
+            total.add(report)
+            if log is not None:
+                entry = {
+                    "batch": batch,
+                    "differences": report.differences,
+                    "counts": report.counts,
+                }
+                with log.open("a") as out:
+                    out.write(json.dumps(entry) + "\n")
+            for seed, where, what in report.differences:
+                print(f"seed {seed}, {where}: {what}", flush=True)
+            if number % 10 == 0:
+                pace = (time.perf_counter() - start) / number / BATCH * 1000
+                print(f"{summary(total)}; {pace:.0f} ms a program", flush=True)
+    return total
+
+
+def summary(report: Report) -> str:
+    """One line."""
+    c = report.counts
+    return (
+        f"{c['programs']} programs, {len(report.differences)} differences, "
+        f"{c['refused']} refused, {c['failing']} failing"
+    )
+
+
+def figures(first: int, report: Report, seconds: float) -> dict[str, Any]:
+    """The report as plain data."""
+    c = report.counts
+    kinds = ("update", "concat", "copy", "kernel-result", "in-place-map")
+    return {
+        "seeds": first,
+        "programs": c["programs"],
+        "differences": len(report.differences),
+        "first_differences": report.differences[:20],
+        "refused": c["refused"],
+        "failing": c["failing"],
+        "minutes": round(seconds / 60, 1),
+        "attempts_counted_in": c["counted programs"],
+        "obligations": c["obligations"],
+        "attempts": {
+            kind: {
+                k.partition(": ")[2]: n for k, n in sorted(c.items()) if k.startswith(f"{kind}:")
+            }
+            for kind in kinds
+        },
+    }
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--save", action="store_true", help="write bench/results/campaign.json")
+    parser.add_argument("--shrink", type=int, metavar="SEED")
+    given = parser.parse_args()
+    prepare()
+    if given.shrink is not None:
+        show_shrunk(given.shrink)
+        return
+    start = time.perf_counter()
+    report = run(given.seed, given.programs, given.jobs, given.log)
+    made = figures(given.seed, report, time.perf_counter() - start)
+    print(json.dumps(made, indent=1))
+    print(json.dumps({k: v for k, v in report.counts.items() if ":" in k}))
+    if given.save:
+        command = f"python -m bench.campaign --programs {given.programs} --seed {given.seed}"
+        save("campaign", f"{command} --jobs {given.jobs}", made)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,536 @@
+"""Random programs that update, slice, concatenate, loop and branch, with inputs.
+
+They are made for the passes that decide where arrays lie: many arrays of theirs can be built in
+place, and many others cannot, because an old value is read, a source is used again, an index
+depends on what it should move over, or two threads would meet. No program fails, and none uses
+floating-point numbers: all stages must agree exactly.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.base.prim import DTYPE
+from compiler.ir.poly import Poly
+from compiler.ir.values import Value
+from tests.generate_places import ONE, Arr, Column, Places, Scope, text
+
+Shape = tuple[Poly, ...]
+N, M = Poly.var("n"), Poly.var("m")
+
+
+@dataclass(frozen=True)
+class Generated:
+    """An entry point and values for it: one list for each set of sizes."""
+
+    seed: int
+    name: str
+    source: str
+    inputs: list[list[Value]]
+
+
+def program(seed: int, name: str = "main", statements: int = 0) -> Generated:
+    """The program of that seed; it has 2 to 6 statements outside of loops unless told."""
+    rng = random.Random(f"storage {seed}")
+    return _Writer(rng).program(seed, name, statements or rng.randint(2, 6))
+
+
+class _Writer(Places):
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__(rng)
+        self.lines: list[str] = []
+        self.count = 0
+
+    def fresh(self, base: str) -> str:
+        """A new name."""
+        self.count += 1
+        return f"{base}{self.count}"
+
+    def write(self, indent: str, line: str) -> None:
+        """Add a line."""
+        self.lines.append(indent + line)
+
+    # --- the whole program -------------------------------------------------------------------
+
+    def program(self, seed: int, name: str, statements: int) -> Generated:
+        """An entry point with a few parameters, statements, and some arrays as results."""
+        rng = self.rng
+        sizes = [(rng.randint(2, 5), rng.randint(2, 5)), (rng.randint(3, 6), rng.randint(2, 4))]
+        columns = {
+            "n": np.array([n for n, _ in sizes]),
+            "m": np.array([m for _, m in sizes]),
+            "k": np.array([rng.randint(0, 2) for _ in sizes]),
+        }
+        scope = Scope(columns, {}, {"c": "bool"})
+        shapes: list[Shape] = [(N,), (N, M), *rng.sample(_SHAPES, rng.randint(1, 3))]
+        params: list[str] = []
+        given: list[Arr] = []
+        for shape in shapes:
+            elem = "i64" if rng.random() < 0.75 else "i32"
+            array = self.array(scope, "a", elem, shape)
+            star = "*" if rng.random() < 0.6 else ""
+            if star:
+                scope.own.add(array.name)
+            params.append(f"({array.name}: {star}{_dims(shape)}{elem})")
+            given.append(array)
+        for _ in range(statements):
+            self.statement(scope, "  ", 0)
+        results = self.results(scope)
+        head = f"entry {name} [n] [m] (k: i64) (c: bool) {' '.join(params)} ="
+        body = "\n".join(self.lines)
+        out = ", ".join(results)
+        end = f"  in ({out})" if len(results) > 1 else f"  in {out}"
+        inputs = [self.values(columns, given, at) for at in range(len(sizes))]
+        return Generated(seed, name, f"{head}\n{body}\n{end}\n", inputs)
+
+    def results(self, scope: Scope) -> list[str]:
+        """The names of some arrays, the youngest among them."""
+        young = [a for a in scope.arrays if not a.startswith("a")] or list(scope.arrays)
+        chosen = self.rng.sample(young, min(len(young), self.rng.randint(1, 3)))
+        found = [*[c for c in chosen if c != young[-1]], young[-1]] if young else ["k"]
+        return found + ["(k + 0)"] * (self.rng.random() < 0.05)
+
+    def values(self, columns: dict[str, Column], given: list[Arr], at: int) -> list[Value]:
+        """Arguments for one set of sizes."""
+        rng = np.random.default_rng(self.rng.randrange(1 << 30))
+        scope = Scope({k: np.array(v)[at : at + 1] for k, v in columns.items()})
+        found: list[Value] = [np.int64(scope.columns["k"][0]), np.bool_(rng.integers(0, 2))]
+        for array in given:
+            shape = [int(scope.value(size)[0]) for size in array.shape]
+            found.append(rng.integers(-9, 10, shape).astype(DTYPE[array.elem]))  # type: ignore[index]
+        return found
+
+    def array(
+        self, scope: Scope, base: str, elem: str, shape: Shape, roots: frozenset[str] | None = None
+    ) -> Arr:
+        """A new array in scope; without `roots` it shares memory with none."""
+        name = self.fresh(base)
+        found = Arr(name, elem, shape, frozenset({name}) if roots is None else roots)
+        if roots is None and base != "a":
+            scope.own.add(name)
+        scope.arrays[name] = found
+        return found
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def number(self, scope: Scope, elem: str, depth: int = 2) -> str:
+        """An element's value."""
+        rng = self.rng
+        kind = rng.random() if depth else rng.random() * 0.6
+        if kind < 0.12:
+            return str(rng.randint(0, 9))
+        if kind < 0.2:
+            return self.convert(rng.choice(list(scope.columns)), "i64", elem)
+        if kind < 0.4:
+            known = [(x, t) for x, t in scope.numbers.items() if t != "bool"]
+            if known:
+                return self.convert(*rng.choice(known[-3:]), elem)
+        if kind < 0.6:
+            return self.element(scope, elem) or str(rng.randint(0, 9))
+        first, second = (self.number(scope, elem, depth - 1) for _ in range(2))
+        if kind < 0.9:
+            return f"({first} {rng.choice('++-*')} {second})"
+        if kind < 0.95:
+            low = rng.choice(["min", "max"])
+            return f"({elem}.{low} {self.closed(first)} {self.closed(second)})"
+        return f"(if {self.condition(scope)} then {first} else {second})"
+
+    def convert(self, shown: str, held: str, elem: str) -> str:
+        return shown if held == elem else f"{elem}.{held} {shown}" if shown.isalnum() else shown
+
+    def element(self, scope: Scope, elem: str) -> str | None:
+        """An element of an array in scope."""
+        arrays = [a for a in scope.arrays.values() if scope.always(*(s - 1 for s in a.shape))]
+        if not arrays:
+            return None
+        array = self.rng.choice(arrays[-5:] if self.rng.random() < 0.7 else arrays)
+        at = ", ".join(self.index(scope, size) for size in array.shape)
+        read = f"{array.name}[{at}]"
+        return read if array.elem == elem else f"({elem}.{array.elem} {read})"
+
+    def condition(self, scope: Scope) -> str:
+        """Something that is true or false."""
+        numbers = f"{self.number(scope, 'i64', 1)} {self.rng.choice(['<', '>=', '=='])} "
+        return self.rng.choice(["c", f"({numbers}{self.number(scope, 'i64', 0)})"])
+
+    # --- new arrays --------------------------------------------------------------------------
+
+    def new(self, scope: Scope, elem: str, shape: Shape) -> str:
+        """The text of an array of that shape that shares memory with none."""
+        if not shape:
+            return self.number(scope, elem)
+        same = scope.of_shape(shape)
+        kind = self.rng.random()
+        if same and kind < 0.45:
+            return self.mapped(scope, elem, shape, self.rng.choice(same))
+        if len(shape) == 1:
+            return self.new_row(scope, elem, shape[0], kind)
+        if len(shape) == 2 and kind < 0.6:
+            turned = scope.of_shape(shape[::-1], elem)
+            if turned:
+                return f"(copy (transpose {self.rng.choice(turned).name}))"
+        return self.tabulated(scope, elem, shape)
+
+    def mapped(self, scope: Scope, elem: str, shape: Shape, array: Arr) -> str:
+        """A map over one or two arrays, or a copy, or a scan."""
+        kind = self.rng.random()
+        if array.elem == elem and kind < 0.15:
+            return f"(copy {array.name})"
+        if array.elem == elem and kind < 0.25 and len(shape) == 1:
+            return f"(scan (+) 0 {array.name})"
+        arrays = [array]
+        if kind > 0.6:
+            arrays.append(self.rng.choice(scope.of_shape(shape)))
+        return self.map_over(scope, elem, len(shape), [(a.name, a.elem) for a in arrays])
+
+    def map_over(self, scope: Scope, elem: str, rank: int, arrays: list[tuple[str, str]]) -> str:
+        """A map of numbers over arrays of the same shape."""
+        xs = [self.fresh("x") for _ in arrays]
+        inner = scope.child()
+        inner.numbers |= {x: held for x, (_, held) in zip(xs, arrays, strict=True)}
+        body = self.number(inner, elem)
+        name = "map" if len(arrays) == 1 else f"map{len(arrays)}"
+        fun = f"(\\{' '.join(xs)} -> {body})"
+        for _ in range(rank - 1):
+            fun = f"({name} {fun})"
+        return f"({name} {fun} {' '.join(shown for shown, _ in arrays)})"
+
+    def new_row(self, scope: Scope, elem: str, size: Poly, kind: float) -> str:
+        """A new array of one dimension."""
+        if kind < 0.65:
+            part = self.part(scope, (size,))
+            if part is not None:
+                shown = f"({part[0]} :> {_dims((size,))}{part[1].elem})"
+                if self.rng.random() < 0.2 and part[1].elem == elem:
+                    return f"(copy {shown})"
+                return self.map_over(scope, elem, 1, [(shown, part[1].elem)])
+        if kind < 0.72 and elem == "i64":
+            return f"(iota {text(size)})"
+        if kind < 0.8:
+            return f"(replicate {text(size)} {self.closed(self.number(scope, elem, 1))})"
+        return self.tabulated(scope, elem, (size,))
+
+    def closed(self, shown: str) -> str:
+        return f"({shown})" if " " in shown and shown[0] != "(" else shown
+
+    def part(self, scope: Scope, shape: Shape) -> tuple[str, Arr] | None:
+        """A slice of an array in scope that has that shape."""
+        arrays = [a for a in scope.arrays.values() if len(a.shape) >= len(shape)]
+        for _ in range(3 if arrays else 0):
+            array = self.rng.choice(arrays)
+            where = self.selecting(scope, array, shape)
+            if where is not None:
+                return f"{array.name}{where}", array
+        return None
+
+    def tabulated(self, scope: Scope, elem: str, shape: Shape) -> str:
+        """An array computed from its index; sometimes by rows, with statements in each."""
+        js = [self.fresh("j") for _ in shape]
+        inner: Scope | None = scope
+        for j, size in zip(js, shape, strict=True):
+            inner = inner.ranging(j, size) if inner is not None else None
+        if inner is None or len(shape) > 3:
+            value = self.closed(self.number(scope, elem, 1))
+            for size in reversed(shape):
+                value = f"(replicate {text(size)} {value})"
+            return value
+        if len(shape) == 2 and self.rng.random() < 0.5:
+            return self.rows(scope, elem, shape)
+        name = "tabulate" if len(shape) == 1 else f"tabulate_{len(shape)}d"
+        sizes = " ".join(map(text, shape))
+        return f"({name} {sizes} (\\{' '.join(js)} -> {self.number(inner, elem)}))"
+
+    def rows(self, scope: Scope, elem: str, shape: Shape) -> str:
+        """A matrix whose rows are made by statements, which may update and loop."""
+        j = self.fresh("j")
+        inner = scope.ranging(j, shape[0])
+        if inner is None:
+            return self.tabulated(scope, elem, shape)
+        outer, self.lines = self.lines, []
+        first = self.array(inner, "v", elem, shape[1:])
+        self.write("      ", f"let {first.name} = {self.new(scope, elem, shape[1:])}")
+        for _ in range(self.rng.randint(0, 2)):
+            self.statement(inner, "      ", 2)
+        result = self.result(inner, elem, shape[1:], set())
+        lines, self.lines = self.lines, outer
+        body = "\n".join([*lines, f"      in {result[0]}"])
+        return f"(tabulate {text(shape[0])} (\\{j} ->\n{body}))"
+
+    def result(
+        self, scope: Scope, elem: str, shape: Shape, taken: set[str]
+    ) -> tuple[str, frozenset[str]]:
+        """An array of that shape for the end of a body: of what is there, or a new one.
+
+        Its roots are none of those `taken`.
+        """
+        there = [
+            a for a in scope.of_shape(shape, elem) if scope.consumable(a) and not a.roots & taken
+        ]
+        if there and self.rng.random() < 0.9:
+            chosen = there[-1] if self.rng.random() < 0.8 else self.rng.choice(there)
+            return chosen.name, chosen.roots
+        return self.new(scope, elem, shape), frozenset()
+
+    # --- statements --------------------------------------------------------------------------
+
+    def statement(self, scope: Scope, indent: str, depth: int) -> None:
+        """Write one `let` or a few that belong together."""
+        forms = [self.let_new] * 2 + [self.let_view] * 2 + [self.let_updated] * 5
+        forms += [self.let_index, self.let_rewritten, self.let_joined]
+        if depth < 2:
+            forms += [self.let_joined, self.let_loop, self.let_loop, self.let_branch]
+        self.rng.choice(forms)(scope, indent, depth)
+
+    def elem(self) -> str:
+        return "i64" if self.rng.random() < 0.8 else "i32"
+
+    def shape(self, scope: Scope) -> Shape:
+        """A shape of an array that is there, or a new one."""
+        if scope.arrays and self.rng.random() < 0.5:
+            return self.rng.choice(list(scope.arrays.values())).shape
+        return tuple(self.size(scope) for _ in range(1 if self.rng.random() < 0.6 else 2))
+
+    def bind(self, scope: Scope, indent: str, elem: str, shape: Shape, shown: str) -> Arr:
+        """Name a new array."""
+        array = self.array(scope, "v", elem, shape)
+        self.write(indent, f"let {array.name} = {shown}")
+        return array
+
+    def let_new(self, scope: Scope, indent: str, depth: int) -> None:
+        elem, shape = self.elem(), self.shape(scope)
+        self.bind(scope, indent, elem, shape, self.new(scope, elem, shape))
+
+    def let_index(self, scope: Scope, indent: str, depth: int) -> None:
+        """A number that can be an index, but is no polynomial, or an element that cannot."""
+        rng = self.rng
+        if rng.random() < 0.4:
+            name = self.fresh("s")
+            value = self.number(scope, "i64")
+            self.write(indent, f"let {name} = {value}")
+            scope.numbers[name] = "i64"
+            return
+        name, one, other = self.fresh("q"), self.small(scope), self.size(scope)
+        a, b = scope.value(one), np.maximum(scope.value(other), 1)
+        if not scope.always(one, other - 1):
+            return
+        shown, column = rng.choice(
+            [
+                (f"{text(one)} % {text(other)}", a % b),
+                (f"{text(one)} / {text(other)}", a // b),
+                (f"i64.min {text(one)} {text(other)}", np.minimum(a, b)),
+                (f"i64.max {text(one)} {text(other)}", np.maximum(a, b)),
+            ]
+        )
+        self.write(indent, f"let {name} = {shown}")
+        scope.columns[name] = column
+
+    def let_view(self, scope: Scope, indent: str, depth: int) -> None:
+        """A slice, a transposition, or another shape of an array."""
+        if not scope.arrays:
+            return
+        array = self.rng.choice(list(scope.arrays.values()))
+        shape = array.shape
+        kind = self.rng.random()
+        if len(shape) == 2 and kind < 0.35:
+            shown, shape = f"transpose {array.name}", shape[::-1]
+        elif len(shape) == 2 and kind < 0.5:
+            shown, shape = f"flatten {array.name} :> ", (shape[0] * shape[1],)
+        elif shape == (N * M,) and kind < 0.7:
+            shown, shape = f"unflatten ({array.name} :> [n * m]{array.elem})", (N, M)
+        elif kind < 0.75 and len(shape) == 1:
+            shown = f"reverse {array.name}"
+        else:
+            where, shape = self.selection(scope, array)
+            if not shape:
+                return
+            shown = f"{array.name}{where} :> "
+        if shown.endswith(":> "):
+            shown += f"{_dims(shape)}{array.elem}"
+        view = self.array(scope, "w", array.elem, shape, array.roots)
+        self.write(indent, f"let {view.name} = {shown}")
+
+    def target(self, scope: Scope, indent: str) -> Arr:
+        """An array that may be overwritten; a copy if there is none."""
+        there = [a for a in scope.arrays.values() if scope.consumable(a)]
+        if there and self.rng.random() < 0.9:
+            return self.rng.choice(there[-4:])
+        if not scope.arrays:
+            return self.bind(scope, indent, "i64", (N,), "iota n")
+        array = self.rng.choice(list(scope.arrays.values()))
+        return self.bind(scope, indent, array.elem, array.shape, f"copy {array.name}")
+
+    def let_updated(self, scope: Scope, indent: str, depth: int) -> None:
+        """A part of an array overwritten, by what was made for it or by what is there."""
+        rng = self.rng
+        array = self.target(scope, indent)
+        where, shape = self.selection(scope, array)
+        kind = rng.random()
+        if shape and kind < 0.7:
+            value = self.source(scope, indent, depth, array, shape)
+        elif shape and kind < 0.8:
+            others = [a for a in scope.of_shape(shape, array.elem) if not a.roots & array.roots]
+            value = rng.choice(others).name if others else self.new(scope, array.elem, shape)
+        else:
+            value = self.new(scope, array.elem, shape)
+        scope.consume(array)
+        after = self.array(scope, "v", array.elem, array.shape, array.roots)
+        self.write(indent, f"let {after.name} = {array.name} with {where} = {value}")
+
+    def source(self, scope: Scope, indent: str, depth: int, array: Arr, shape: Shape) -> str:
+        """Make and name what is going to be put into `array`; perhaps with something between."""
+        rng = self.rng
+        turn = rng.random() if len(shape) == 2 else 1.0
+        made = shape[::-1] if turn < 0.3 else shape
+        if depth < 2 and rng.random() < 0.15:
+            kept = scope.own & array.roots
+            scope.own -= kept
+            source = self.branch(scope, indent, depth, array.elem, made)
+            scope.own |= kept
+        else:
+            source = self.bind(scope, indent, array.elem, made, self.new(scope, array.elem, made))
+        if source.roots & array.roots:
+            return f"(copy {source.name})"
+        for _ in range(rng.choice([0, 0, 1])):
+            between = scope.child()
+            rng.choice([self.let_new, self.let_view, self.let_index])(between, indent, depth)
+            scope.arrays |= between.arrays
+            scope.columns |= between.columns
+            scope.numbers |= between.numbers
+            scope.own |= between.own
+        if rng.random() < 0.75:
+            scope.arrays.pop(source.name, None)
+        if made != shape:
+            return f"(transpose {source.name})"
+        if len(shape) == 1 and rng.random() < 0.15:
+            return f"(reverse {source.name})"
+        return source.name
+
+    def let_rewritten(self, scope: Scope, indent: str, depth: int) -> None:
+        """A map over an array that is used no more."""
+        array = self.target(scope, indent)
+        shown = self.mapped(scope, array.elem, array.shape, array)
+        scope.consume(array)
+        self.bind(scope, indent, array.elem, array.shape, shown)
+
+    def let_joined(self, scope: Scope, indent: str, depth: int) -> None:
+        """A concatenation, or an array literal of rows."""
+        rng = self.rng
+        elem = self.elem()
+        row: Shape = (self.size(scope),) if rng.random() < 0.4 else ()
+        literal = bool(row) and rng.random() < 0.3
+        parts: list[str] = []
+        total = Poly.const(0)
+        for _ in range(rng.randint(2, 4)):
+            size = ONE if literal else self.size(scope)
+            shape = row if literal else (size, *row)
+            total = total + size
+            there = scope.of_shape(shape, elem)
+            kind = rng.random()
+            if there and kind < 0.3:
+                parts.append(rng.choice(there).name)
+            elif kind < 0.7:
+                shown = self.new(scope, elem, shape)
+                parts.append(self.bind(scope, indent, elem, shape, shown).name)
+                if rng.random() < 0.7:
+                    scope.arrays.pop(parts[-1])
+            else:
+                parts.append(self.new(scope, elem, shape))
+        if literal:
+            self.bind(scope, indent, elem, (total, *row), f"[{', '.join(parts)}]")
+        else:
+            whole = (total, *row)
+            self.bind(scope, indent, elem, whole, f"{' ++ '.join(parts)} :> {_dims(whole)}{elem}")
+
+    # --- control -----------------------------------------------------------------------------
+
+    def let_loop(self, scope: Scope, indent: str, depth: int) -> None:
+        """A loop that carries one or two arrays, counted or until a condition fails."""
+        rng = self.rng
+        i = self.fresh("i")
+        bound = self.size(scope, 0)
+        body = scope.ranging(i, bound)
+        if body is None or scope.value(bound).max() > 6:
+            return
+        starts: list[Arr] = []
+        for _ in range(rng.choice([1, 1, 2])):
+            starts.append(self.target(scope, indent))
+            scope.consume(starts[-1])
+        body.arrays = dict(scope.arrays)
+        carried = [self.array(body, "b", a.elem, a.shape) for a in starts]
+        counted = rng.random() < 0.8
+        outer, self.lines = self.lines, []
+        for _ in range(rng.randint(1, 3)):
+            self.statement(body, indent + "    ", depth + 1)
+        taken: set[str] = set()
+        ends: list[str] = []
+        for array in rng.sample(carried, len(carried)) if _alike(carried) else carried:
+            shown, roots = self.result(body, array.elem, array.shape, taken)
+            taken |= roots
+            ends.append(shown)
+        inside, self.lines = self.lines, outer
+        results = [self.array(scope, "v", a.elem, a.shape) for a in starts]
+        names = [a.name for a in results]
+        params, init = [a.name for a in carried], [a.name for a in starts]
+        if not counted:
+            names, params = [self.fresh("z"), *names], [i, *params]
+            init, ends = ["0", *init], [f"{i} + 1", *ends]
+        form = f"for {i} < {text(bound)}" if counted else f"while {i} < {text(bound)}"
+        self.write(indent, f"let {_tuple(names)} =")
+        self.write(indent, f"  loop {_tuple(params)} = {_tuple(init)} {form} do")
+        self.lines += inside
+        self.write(indent, f"    in {_tuple(ends)}")
+
+    def let_branch(self, scope: Scope, indent: str, depth: int) -> None:
+        elem, shape = self.elem(), self.shape(scope)
+        self.branch(scope, indent, depth, elem, shape)
+
+    def branch(self, scope: Scope, indent: str, depth: int, elem: str, shape: Shape) -> Arr:
+        """An array of two branches, each with statements; the last array in scope after it."""
+        sides: list[Scope] = []
+        roots: set[str] = set()
+        texts: list[list[str]] = []
+        outer = self.lines
+        condition = self.condition(scope)
+        for _ in range(2):
+            side = scope.branch()
+            self.lines = []
+            for _ in range(self.rng.randint(0, 2)):
+                self.statement(side, indent + "    ", depth + 1)
+            shown, found = self.result(side, elem, shape, set())
+            start = self.lines[0].strip() if self.lines else ""
+            word = f"{indent}    in " if start else f"{indent}    "
+            texts.append([*self.lines, f"{word}{shown}"])
+            sides.append(side)
+            roots |= found & scope.own
+        self.lines = outer
+        scope.arrays = {
+            k: a for k, a in scope.arrays.items() if all(k in side.arrays for side in sides)
+        }
+        array = self.array(scope, "v", elem, shape)
+        if roots:
+            scope.arrays[array.name] = Arr(array.name, elem, shape, frozenset(roots | {array.name}))
+        self.write(indent, f"let {array.name} =")
+        self.write(indent, f"  if {condition}")
+        self.write(indent, "  then")
+        self.lines += texts[0]
+        self.write(indent, "  else")
+        self.lines += texts[1]
+        return scope.arrays[array.name]
+
+
+_SHAPES: list[Shape] = [(M,), (N * M,), (N, N), (M, N), (N + M,), (N,), (N, M)]
+
+
+def _dims(shape: Shape) -> str:
+    return "".join(f"[{text(size).strip('()')}]" for size in shape)
+
+
+def _tuple(parts: list[str]) -> str:
+    return f"({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def _alike(arrays: list[Arr]) -> bool:
+    return len({(a.elem, a.shape) for a in arrays}) == 1

@@ -1,0 +1,67 @@
+"""Random programs that update, slice, concatenate, loop and branch mean the same everywhere.
+
+A small part of what `bench/campaign.py` runs; it says how a seed that fails is made small.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.campaign import Manner, Report, check_batch, count_attempts, failure, shrunk
+from compiler.base.errors import CompileError
+from compiler.ir.values import Value
+from compiler.pipeline import Compilation
+from compiler.target import imp_interp, runner
+from tests.generate_storage import Generated, program
+
+needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
+
+
+@needs_cc
+@pytest.mark.parametrize("batch", [10_001, 10_002, 10_003, 10_004])
+def test_all_stages_and_c_agree(batch: int) -> None:
+    report = check_batch(batch)
+    assert report.differences == []
+    assert report.counts["programs"] >= 15
+
+
+def test_programs_are_the_same_every_time() -> None:
+    assert program(7).source == program(7).source
+    assert program(7).source != program(8).source
+
+
+def test_attempts_of_many_kinds_succeed_and_fail() -> None:
+    report = Report()
+    for seed in range(40):
+        source = program(seed).source
+        try:
+            count_attempts(Compilation(source), report)
+        except CompileError:
+            continue
+    for kind in ("update", "concat", "in-place-map"):
+        assert report.counts[f"{kind}: done"]
+    assert sum(n for k, n in report.counts.items() if "condition" in k) >= 10
+
+
+@needs_cc
+def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """entry main [n] (xs: *[n]i64) =
+  let a = map (+ 1) xs
+  let b = map (* 2) a
+  let c = xs with [0] = 7
+  in (b, c)
+"""
+    made = Generated(0, "main", source, [[np.arange(3)]])
+    assert failure(made, Manner()) == ""
+    right = imp_interp.run
+
+    def wrong(*args: Any) -> list[Value]:
+        return [value + (value == 7) for value in right(*args)]
+
+    monkeypatch.setattr(imp_interp, "run", wrong)
+    assert failure(made, Manner()).startswith("imp:")
+    small = shrunk(made, lambda g: failure(g, Manner()).startswith("imp:"))
+    assert "let c" in small.source
