@@ -62,6 +62,8 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
         head.append(
             _VECTOR_OFF + "\n".join(_declaration(name) for name in sorted(scalars.math)) + "\n"
         )
+    if any("trunc" in text for text in scalars.helpers.values()):
+        head.append(c_runtime.TRUNC)
     if scalars.helpers:
         head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
     lines = [Line(text) for part in head for text in part.split("\n")]

@@ -143,6 +143,11 @@ static int64_t ss_parts(int64_t points, int64_t bins, int64_t weight) {
 }
 """
 
+TRUNC = """\
+double trunc(double);
+float truncf(float);
+"""
+
 SCRATCH = """\
 static void *ss_scratch(int64_t count, int64_t size) {
     return malloc(count > 0 ? count * size : 1);
