@@ -69,6 +69,17 @@ def verify(prog: Prog, stage: str) -> None:
         raise CompilerBug(f"{stage}: no function is an entry point")
 
 
+def is_valid(fun: Function, funs: dict[str, Function], stage: str) -> bool:
+    """Whether a function that calls these, which are, may stand in a program of that stage."""
+    checker = Checker(stage)
+    checker.funs = dict(funs)
+    try:
+        checker.function(fun)
+    except CompilerBug:
+        return False
+    return True
+
+
 class Checker:
     """What is in scope, what is known, and what has been consumed, at one point of a program."""
 

@@ -11,8 +11,8 @@ keep their file, and whoever inlines the call replaces them by the call's.
 Note [Borrowed arrays]. A zip gives no new array in this representation, although the source takes
 its result for fresh: both may be consumed. So its leaves are marked as borrowed, and marked leaves
 are copied before they are consumed. What remains is a borrowed array that has a name while its
-lender is consumed: when a function has lent an array and consumes it somewhere, the function is
-lowered once more, this time with a copy of every borrowed array that gets a name.
+lender is consumed: when a function has lent an array, consumes it somewhere, and the other is used
+after that, the function is lowered once more, with a copy of every borrowed array that gets a name.
 
 Constants of the program are functions without parameters. An entry point evaluates those that it
 needs once, at its start; other functions take what they need of them as leading parameters.
@@ -32,6 +32,7 @@ from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
+from compiler.ir.verify import is_valid
 from compiler.ir.walk import all_stms
 from compiler.lower.build import (
     TRUE,
@@ -200,7 +201,8 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     for code in prog.defs:
         last = Soa(ctx, known, last)
         found = last.definition(code)
-        if last.lent and last.lent & set(all_consumed(found.fun.body.stms, last.funs)):
+        lent = last.lent and last.lent & set(all_consumed(found.fun.body.stms, last.funs))
+        if lent and not is_valid(found.fun, last.funs, "soa"):
             last = Soa(ctx, known, last)
             last.careful = True
             found = last.definition(code)
