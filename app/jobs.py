@@ -50,6 +50,11 @@ OPS: dict[str, Op] = {
             ("stage", "values?", "options?"),
         ),
         Op(
+            "interference",
+            "Which blocks are needed at the same time, and which can share memory.",
+            ("stage?", "options?"),
+        ),
+        Op(
             "attempts",
             "Attempts to build arrays in their places, and what had to be proved.",
             ("options?",),

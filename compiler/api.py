@@ -34,6 +34,7 @@ from compiler.prove.disjoint import disjoint
 from compiler.prove.notation import Reader, facts_of
 from compiler.prove.show import verdict_json
 from compiler.storage import layout, validity
+from compiler.storage.graph import interference as interference_of
 from compiler.storage.lifetimes import lifetimes as lifetimes_of
 from compiler.storage.short_circuit import attempts as attempts_of
 from compiler.target import imp_interp, runner
@@ -351,6 +352,14 @@ def lifetimes(
         known = ", ".join(MEMORY_STAGES)
         raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
     return {"ok": True, **lifetimes_of(compilation(source, options).result(stage).prog, symbols)}
+
+
+def interference(source: str, stage: str, options: Mapping[str, Any]) -> Json:
+    """Which blocks of a memory stage are needed at the same time, and which can share memory."""
+    if stage not in MEMORY_STAGES:
+        known = ", ".join(MEMORY_STAGES)
+        raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
+    return {"ok": True, **interference_of(compilation(source, options).result(stage).prog)}
 
 
 def attempts(source: str, options: Mapping[str, Any]) -> Json:

@@ -266,6 +266,11 @@ def _lifetimes(source: str, request: Json, _partial: Partial) -> Json:
     return api.lifetimes(source, stage, values, _object(request, "options"))
 
 
+def _interference(source: str, request: Json, _partial: Partial) -> Json:
+    stage = _text(request, "stage", "expanded")
+    return api.interference(source, stage, _object(request, "options"))
+
+
 def _attempts(source: str, request: Json, _partial: Partial) -> Json:
     return api.attempts(source, _object(request, "options"))
 
@@ -284,5 +289,6 @@ _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "prove": _prove,
     "cells": _cells,
     "lifetimes": _lifetimes,
+    "interference": _interference,
     "attempts": _attempts,
 }

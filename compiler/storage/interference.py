@@ -9,7 +9,7 @@ One that may be a result of the body lives from its first use to the end of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from compiler.base.names import Name
@@ -66,18 +66,6 @@ class Life:
     def meets(self, other: Life) -> bool:
         """Whether there is a statement in which both are needed."""
         return self.start <= other.until and other.start <= self.until
-
-
-def host_bodies(body: Body) -> Iterator[Body]:
-    """The body, and those of all branches and loops in it that the host runs; outer ones first."""
-    yield body
-    for stm in body.stms:
-        match stm.exp:
-            case If(_, then, orelse):
-                yield from host_bodies(then)
-                yield from host_bodies(orelse)
-            case Loop():
-                yield from host_bodies(stm.exp.body)
 
 
 def lives(body: Body) -> list[Life]:

@@ -127,7 +127,7 @@ class _Walk:
         if isinstance(exp, (*SE_NODES, Index)):
             self._use(free(exp), max(0, len(self.points) - 1), loops)
             return
-        here = self._point(_label(stm), depth, stm.prov)
+        here = self._point(label(stm), depth, stm.prov)
         match exp:
             case Alloc():
                 self._alloc(stm.pat[0], exp, here, loops, stm.prov, ONE)
@@ -137,7 +137,7 @@ class _Walk:
                 results = zip(stm.pat, zip(then.results, orelse.results, strict=True), strict=True)
                 for param, both in results:
                     self.sources[param.name] = list(both)
-                self._point(_label(stm, "end of if"), depth, stm.prov)
+                self._point(label(stm, "end of if"), depth, stm.prov)
                 self._bind(stm.pat, stm.prov, loops, "")
             case Loop():
                 self._loop(stm, exp, here, depth, loops)
@@ -164,7 +164,7 @@ class _Walk:
         self.loops[here] = len(self.points) - 1
         for param, init, result in zip(stm.pat, exp.init, exp.body.results, strict=True):
             self.sources[param.name] = [init, result]
-        self._point(_label(stm, "end of loop"), depth, stm.prov)
+        self._point(label(stm, "end of loop"), depth, stm.prov)
         self._bind(stm.pat, stm.prov, loops, "")
 
     def _kernel(self, exp: SegOp, here: int, loops: tuple[int, ...]) -> None:
@@ -346,7 +346,7 @@ def _array(array: _Array) -> Data:
     }
 
 
-def _label(stm: Stm, end: str = "") -> str:
+def label(stm: Stm, end: str = "") -> str:
     """A statement in a few words: what it binds, and what kind of statement it is.
 
     A loop or branch binds at its end.

@@ -9,21 +9,18 @@ the other allocations go away. What loops of the host allocate moves in front of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
-from compiler.base.spans import user_spans
 from compiler.ir.nodes import I64, Alloc, Bin, Body, Function, If, Loop, Mem, Param, Prog, Stm
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
-from compiler.storage.interference import Life, Sizes, host_bodies, lives
+from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
 
 RULE = "merge/blocks"
-Data = dict[str, Any]
 
 
 def merge(prog: Prog, ctx: Ctx) -> Prog:
@@ -31,50 +28,6 @@ def merge(prog: Prog, ctx: Ctx) -> Prog:
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return prog if same else Prog(funs)
-
-
-def interference(prog: Prog) -> Data:
-    """Under `functions`, for each its name and `bodies`: one graph per body with several blocks.
-
-    A graph has `nodes` (name, base, bytes as text, prim, space, from and until as numbers of
-    statements, escapes, colour, src) and `edges`: pairs of indices of nodes whose lives meet.
-    Nodes of one colour can share memory.
-    """
-    return {"functions": [{"name": fun.name, "bodies": _graphs(fun)} for fun in prog.funs]}
-
-
-def _graphs(fun: Function) -> list[Data]:
-    sizes = Sizes(fun)
-    bodies = host_bodies(fun.body)
-    return [_graph(found, body, sizes) for body in bodies if (found := lives(body))]
-
-
-def _graph(found: list[Life], body: Body, sizes: Sizes) -> Data:
-    colours = _Colouring(body, sizes, None).of(found)
-    number = {life.name: k for k, one in enumerate(colours) for life in one.members}
-    return {
-        "nodes": [
-            {
-                "name": life.name,
-                "base": base_of(life.name),
-                "bytes": str(life.bytes),
-                "prim": life.alloc.prim,
-                "space": life.alloc.space,
-                "from": life.start,
-                "until": life.until,
-                "escapes": life.escapes,
-                "colour": number[life.name],
-                "src": user_spans(life.prov),
-            }
-            for life in found
-        ],
-        "edges": [
-            [i, j]
-            for i, a in enumerate(found)
-            for j, b in enumerate(found[i + 1 :], i + 1)
-            if a.meets(b)
-        ],
-    }
 
 
 def _function(fun: Function, ctx: Ctx) -> Function:
@@ -138,7 +91,7 @@ class _Merging:
             return body
         renamed: dict[Name, Name] = {}
         larger: dict[Name, list[Stm]] = {}
-        for colour in _Colouring(body, self.sizes, self.ctx).of(lives(body)):
+        for colour in Colouring(body, self.sizes, self.ctx).of(lives(body)):
             for life in colour.members[1:]:
                 renamed[life.name] = colour.keeper.name
             if colour.count != colour.keeper.alloc.count:
@@ -156,7 +109,7 @@ class _Merging:
 
 
 @dataclass(slots=True)
-class _Colour:
+class Colour:
     """Blocks that share memory, the first of which keeps its name; `until` is the last one's.
 
     `count` is the size that they need. `grown` computes it where it is no polynomial.
@@ -169,6 +122,7 @@ class _Colour:
 
     @property
     def keeper(self) -> Life:
+        """The first block."""
         return self.members[0]
 
     def allocation(self) -> list[Stm]:
@@ -179,7 +133,7 @@ class _Colour:
         return [*self.grown, Stm((block,), made, keeper.prov)]
 
 
-class _Colouring:
+class Colouring:
     """The colours of one body's blocks. With `ctx`, its options and fuel have their say."""
 
     def __init__(self, body: Body, sizes: Sizes, ctx: Ctx | None) -> None:
@@ -189,19 +143,19 @@ class _Colouring:
         self._bound: dict[Name, int] | None = None
         """Which statement of the body binds a name."""
 
-    def of(self, found: list[Life]) -> list[_Colour]:
+    def of(self, found: list[Life]) -> list[Colour]:
         """Colours in order of their first block."""
-        colours: list[_Colour] = []
+        colours: list[Colour] = []
         for life in found:
             chosen = self._choose(life, colours)
             if chosen is None:
-                colours.append(_Colour([life], life.until, life.alloc.count))
+                colours.append(Colour([life], life.until, life.alloc.count))
             else:
                 chosen.members.append(life)
                 chosen.until = life.until
         return colours
 
-    def _choose(self, life: Life, colours: list[_Colour]) -> _Colour | None:
+    def _choose(self, life: Life, colours: list[Colour]) -> Colour | None:
         """The colour of a block: one of its very size, else a larger one, else one that grows."""
         alike = [c for c in colours if _alike(c.keeper, life)]
         free = [c for c in alike if c.until < life.start]
@@ -226,7 +180,7 @@ class _Colouring:
             self._bound = {p.name: k for k, stm in enumerate(self.body.stms) for p in stm.pat}
         return all(self._bound.get(name, -1) < at for name in size.names())
 
-    def _grown(self, colour: _Colour, life: Life) -> _Colour | None:
+    def _grown(self, colour: Colour, life: Life) -> Colour | None:
         """A colour with room for one more block, as large as the larger one turns out to be."""
         large, small = life.alloc.count, colour.count
         if self.sizes.holds(large, small):
@@ -246,7 +200,7 @@ class _Colouring:
         colour.count = Poly.var(size)
         return colour
 
-    def _settled(self, colour: _Colour, life: Life, why: str) -> bool:
+    def _settled(self, colour: Colour, life: Life, why: str) -> bool:
         if self.ctx is None:
             return True
         because = (
@@ -266,7 +220,7 @@ def _alike(a: Life, b: Life) -> bool:
     return a.alloc.prim == b.alloc.prim and a.alloc.space == b.alloc.space
 
 
-def _refused(life: Life, free: list[_Colour], alike: list[_Colour], sizes: Sizes, ctx: Ctx) -> None:
+def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, ctx: Ctx) -> None:
     """Say why a block that came close got memory of its own."""
     name = _array(life)
     numbers = (("bytes", str(life.bytes)),)

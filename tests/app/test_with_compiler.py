@@ -69,6 +69,17 @@ def test_what_is_built_in_place_with_proof_picture_and_lives(ask: Any) -> None:
     assert made == {"funmem": 16_000, "shortcircuit": 8_000}
 
 
+def test_blocks_that_can_share_memory_are_told(ask: Any) -> None:
+    source = "entry main [n] (xs: [n]i32) = scan (+) 0 (reverse (scan (+) 0 (scan (+) 1 xs)))"
+    (fun,) = ask("interference", source=source, stage="expanded")["functions"]
+    (graph,) = fun["bodies"]
+    assert len(graph["nodes"]) == 3
+    assert [(edge["a"], edge["b"]) for edge in graph["edges"]] == [(0, 1), (1, 2)]
+    assert [colour["members"] for colour in graph["colours"]] == [[0, 2], [1]]
+    error = ask("interference", source=source, stage="soa")["error"]
+    assert "has no memory" in error["message"]
+
+
 def test_errors_have_places_and_kinds(ask: Any) -> None:
     error = ask("check", source="entry main = 1 +\n\nentry other = (2")["error"]
     assert error["kind"] == "syntax"

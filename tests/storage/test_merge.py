@@ -22,7 +22,8 @@ from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
 from compiler.storage import heap
-from compiler.storage.merge import interference, merge
+from compiler.storage.graph import interference
+from compiler.storage.merge import merge
 from compiler.target import c, runner
 from compiler.target.to_imp import to_imp
 from tests import blocks
@@ -255,10 +256,23 @@ def test_blocks_that_meet_have_an_edge_and_another_colour() -> None:
     for source in PROGRAMS.values():
         prog = before(source)
         for graph in interference(prog)["functions"][0]["bodies"]:
-            nodes = graph["nodes"]
-            for i, j in graph["edges"]:
+            nodes, points = graph["nodes"], graph["points"]
+            edges = {(edge["a"], edge["b"]): edge for edge in graph["edges"]}
+            for i, j in edges:
                 assert nodes[i]["colour"] != nodes[j]["colour"]
+                assert 0 <= edges[i, j]["at"] <= edges[i, j]["until"] < len(points)
             for i, one in enumerate(nodes):
                 for j, other in enumerate(nodes[i + 1 :], i + 1):
                     apart = one["until"] < other["from"] or other["until"] < one["from"]
-                    assert apart == ([i, j] not in graph["edges"])
+                    assert apart == ((i, j) not in edges)
+            for k, colour in enumerate(graph["colours"]):
+                assert [i for i, node in enumerate(nodes) if node["colour"] == k] == sorted(
+                    colour["members"]
+                )
+
+
+def test_the_graph_says_what_a_colour_needs_and_saves() -> None:
+    (graph,) = interference(before(OTHER_SIZE))["functions"][0]["bodies"]
+    assert graph["where"] == "`main`"
+    assert [len(colour["members"]) for colour in graph["colours"]] == [2, 2]
+    assert "max(" in graph["colours"][0]["bytes"]
