@@ -52,6 +52,7 @@ PASSES: tuple[Pass, ...] = (
             "loop-trips": "Loops that run once or not at all are no loops.",
             "soac-input": "A parallel operator does not read what is known, or read twice.",
             "soac-output": "A map does not write constants, copies, or one result twice.",
+            "replicate": "Repeated rows of equal elements are made in one step.",
             "view-known": "A part of what is computed from its index is computed like the whole.",
             "view-view": "A view of a view is one view.",
             "view-whole": "A view of all of an array is the array.",

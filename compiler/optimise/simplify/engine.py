@@ -146,6 +146,8 @@ def _apply_array_rules(s: State, stm: Stm, exp: Exp) -> New | None:
             return new
     elif kind is Copy:
         return _settle(s, "simplify/copy", stm, index.copy_of(s, exp, stm.pat[0].name))  # type: ignore[arg-type]
+    elif kind is Replicate:
+        return _settle(s, "simplify/replicate", stm, index.replicate_of(s, exp))  # type: ignore[arg-type]
     elif kind is Concat:
         return _settle(s, "simplify/concat", stm, index.join_concats(s, exp))  # type: ignore[arg-type]
     rules = _RULES.get(kind)

@@ -286,6 +286,15 @@ def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
     return None
 
 
+def replicate_of(s: State, exp: Replicate) -> Outcome[New]:
+    """`replicate n (replicate m x) ==> replicate n m x`."""
+    made = s.defs.get(exp.value) if isinstance(exp.value, str) else None
+    if not isinstance(made, Replicate):
+        return None
+    all_equal = Replicate((*exp.shape, *made.shape), made.value)
+    return Applied(all_equal, "All rows are the same, and so are their elements: no row is made.")
+
+
 def join_concats(s: State, exp: Concat) -> Outcome[New]:
     """`concat (concat a b) c ==> concat a b c`; without empty parts."""
     parts: list[Name] = []
