@@ -61,7 +61,7 @@ class Guards:
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
         name, array, place = self._guarded(dims, item)
         attempt = Attempt("guard", name, array, item.stm.prov, place)
-        what = f"the slice of `{base_of(array)}`"
+        what = f"the slice of `{base_of(array)}`" if array else "the slice"
         if inside:
             claim = f"All of {what} lies inside"
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
