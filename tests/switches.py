@@ -271,9 +271,9 @@ def _compare_on_heap(
 
 
 def on_c(
-    subject: Subject, made: list[Variant], cases: Sequence[Case], tried: Tried, effort: str = ""
+    subject: Subject, made: list[Variant], cases: Sequence[Case], tried: Tried, *flags: str
 ) -> None:
-    """Every variant compiled and run; `effort` is the C compiler's level."""
+    """Every variant compiled, with these flags, and run."""
     expected = meanings(subject.meaning, cases)
     for variant in made:
         if variant.merged is None:
@@ -287,7 +287,7 @@ def on_c(
             if want is None and not subject.checks:
                 continue
             try:
-                found = runner.run_c(None, code, name, args, SECONDS, effort=effort).values
+                found = runner.run_c(None, code, name, args, SECONDS, flags=flags).values
             except UsageError:
                 if subject.checks:
                     raise

@@ -53,6 +53,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     for word, text in (
         ("ss_bits(", c_runtime.BITS),
         ("ss_copy(", c_runtime.COPY),
+        ("ss_move(", c_runtime.MOVE),
         ("ss_parts(", c_runtime.PARTS),
         ("ss_scratch(", c_runtime.SCRATCH),
     ):

@@ -121,21 +121,23 @@ class MapKernels(Statements):
 
     def run_copy(self, stm: Copy) -> None:
         """One `memcpy` where both are dense, else a map."""
+        count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
+        size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
         if is_dense(stm.dest_lmad) and is_dense(stm.source_lmad):
-            count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
             dest = f"{c_name(stm.dest)} + {self.scalars.within(poly_exp(stm.dest_lmad.offset), 10)}"
             start = self.scalars.within(poly_exp(stm.source_lmad.offset), 10)
             source = f"{c_name(stm.source)} + {start}"
-            move = "ss_copy" if self.label is None else "__builtin_memmove"
-            size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
+            move = "ss_copy" if self.label is None else "ss_move"
             self.line(f"{move}({dest}, {source}, {size});".replace(" + 0,", ","))
         elif self.label is None:
             dims, body = copy_dims(stm), copy_body(stm)
             self.open("{")
+            self.line(f"ss_copied({size});")
             self.run_kernel(Kernel("copy", "grid", dims, body, MapWork(), prov=stm.prov))
             self.close()
         else:
             self.open("{")
+            self.line(f"ss_copied({size});")
             super().run_copy(stm)
             self.close()
 

@@ -20,7 +20,17 @@ MEMORY = """\
 typedef struct ss_block { int64_t holders, bytes; struct ss_block *next, *before; } ss_block;
 enum { SS_HEADER = 64, SS_KEPT = 16 };
 int64_t ss_bytes_now, ss_bytes_peak, ss_bytes_limit = INT64_MAX;
+int64_t ss_allocs, ss_bytes_allocated, ss_bytes_copied;
 static ss_block *ss_live, *ss_kept[SS_KEPT];
+
+// Copies are counted only where the runner asks for it: threads would wait for each other.
+#ifdef SS_COUNT
+static __attribute__((unused)) void ss_copied(int64_t bytes) {
+    __atomic_fetch_add(&ss_bytes_copied, bytes, __ATOMIC_RELAXED);
+}
+#else
+#define ss_copied(bytes) ((void)0)
+#endif
 
 static ss_block *ss_block_of(const void *cells) { return (ss_block *)((char *)cells - SS_HEADER); }
 
@@ -64,6 +74,8 @@ static void *ss_alloc(int64_t count, int64_t size) {
     b->next = ss_live;
     if (ss_live) ss_live->before = b;
     ss_live = b;
+    ss_allocs++;
+    ss_bytes_allocated += bytes;
     ss_bytes_now += b->bytes;
     if (ss_bytes_now > ss_bytes_peak) ss_bytes_peak = ss_bytes_now;
     return (char *)b + SS_HEADER;
@@ -126,12 +138,17 @@ static inline int64_t ss_bits(double x) {
 
 COPY = """\
 static void ss_copy(void *to, const void *from, int64_t bytes) {
+    ss_copied(bytes);
     if (bytes < 1 << 20) { memmove(to, from, bytes); return; }
     #pragma omp parallel for
     for (int64_t at = 0; at < bytes; at += 1 << 19)
         memcpy((char *)to + at, (const char *)from + at,
                bytes - at < 1 << 19 ? bytes - at : 1 << 19);
 }
+"""
+
+MOVE = """\
+#define ss_move(to, from, bytes) (ss_copied(bytes), __builtin_memmove(to, from, bytes))
 """
 
 PARTS = """\
@@ -150,6 +167,10 @@ float truncf(float);
 
 SCRATCH = """\
 static void *ss_scratch(int64_t count, int64_t size) {
+#ifdef SS_COUNT
+    __atomic_fetch_add(&ss_allocs, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&ss_bytes_allocated, count > 0 ? count * size : 0, __ATOMIC_RELAXED);
+#endif
     return malloc(count > 0 ? count * size : 1);
 }
 static void ss_unscratch(void *cells) { free(cells); }

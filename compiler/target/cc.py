@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,8 @@ float f(const float *x, int n) {
 }
 """
 COMPILE_SECONDS = 120
+COUNTING = "-DSS_COUNT"
+"""A flag for programs that count what they copy."""
 LONG_TEXT = 250_000
 """Characters from which on a program is compiled with less effort, or it would take minutes."""
 
@@ -97,10 +100,10 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
     return None
 
 
-def _run(compiler: Compiler, text: str, target: Path, effort: str = "") -> str:
+def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) -> str:
     """Compile; the compiler's complaints, or "" if there are none."""
-    effort = effort or ("-O3" if len(text) < LONG_TEXT else "-O1")
-    command = [*compiler.command, effort, *compiler.flags, "-x", "c", "-", "-o", str(target)]
+    effort = "-O3" if len(text) < LONG_TEXT else "-O1"
+    command = [*compiler.command, effort, *compiler.flags, *more, "-x", "c", "-", "-o", str(target)]
     try:
         done = subprocess.run(
             [*command, *compiler.libraries],
@@ -134,23 +137,23 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp())
 
 
-def compile_c(text: str, effort: str = "") -> Path:
+def compile_c(text: str, more: Sequence[str] = ()) -> Path:
     """The shared library of a C text. Raises CompilerBug if the compiler refuses it.
 
-    `effort` is a level such as `-O0`, for texts of which many are run once; "" chooses.
+    `more` are further flags: `-O0` for texts of which many are run once, COUNTING.
     """
     compiler = find_compiler()
     digest = hashlib.sha256()
-    for part in (text, *compiler.command, *compiler.flags, compiler.version, _machine()):
+    for part in (text, *compiler.command, *compiler.flags, *more, compiler.version, _machine()):
         digest.update(part.encode() + b"\0")
-    target = cache_folder() / f"{digest.hexdigest()[:40]}{effort}.so"
+    target = cache_folder() / f"{digest.hexdigest()[:40]}.so"
     if target.exists():
         return target
     handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
     os.close(handle)
     made = Path(name)
     try:
-        complaint = _run(compiler, text, made, effort)
+        complaint = _run(compiler, text, made, more)
     except Limitation:
         made.unlink(missing_ok=True)
         raise

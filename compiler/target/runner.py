@@ -48,6 +48,8 @@ class RunResult:
     """Results in the entry point's order; `ms` is the best run, `times` all of them.
 
     `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
+    The last three are of one run: blocks allocated, their bytes, and, where the program was
+    compiled with `cc.COUNTING`, the bytes that copies moved (else 0) and what threads allocated.
     """
 
     values: list[Any]
@@ -55,6 +57,9 @@ class RunResult:
     times: tuple[float, ...]
     peak_bytes: int
     cores: int
+    allocations: int = 0
+    allocated_bytes: int = 0
+    copied_bytes: int = 0
 
 
 def run_c(
@@ -66,15 +71,15 @@ def run_c(
     memory_bytes: int | None = None,
     cores: int | None = None,
     runs: int = 1,
-    effort: str = "",
+    flags: Sequence[str] = (),
 ) -> RunResult:
     """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
 
-    The text says all about itself, `program` is not needed; `effort` as in `compile_c`. Raises
-    RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
-    UsageError for values or names that do not fit.
+    The text says all about itself, `program` is not needed; `flags` are further ones for the C
+    compiler. Raises RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the
+    deadline passed), UsageError for values or names that do not fit.
     """
-    library = compile_c(code, effort)
+    library = compile_c(code, flags)
     count = cores or (available_cores() if find_compiler().parallel else 1)
     limit = memory_bytes or default_memory()
     with _LOCK:
@@ -249,7 +254,16 @@ class _Runner:
             raise RuntimeError_(f"the program could not be run: {answer['error']}")
         results = unpack(entry, answer["slots"], sizes, fds)
         times = tuple(answer["times"])
-        return RunResult(results, min(times), times, answer["peak"], self.cores)
+        return RunResult(
+            results,
+            min(times),
+            times,
+            answer["peak"],
+            self.cores,
+            answer["allocs"],
+            answer["bytes_allocated"],
+            answer["bytes_copied"],
+        )
 
 
 _LOCK = threading.Lock()

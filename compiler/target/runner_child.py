@@ -106,6 +106,10 @@ def run(
     }
     counter["limit"].value = message["memory_bytes"] or (1 << 62)
     counter["peak"].value = 0
+    counts = {
+        name: ctypes.c_int64.in_dll(library, f"ss_{name}")
+        for name in ("allocs", "bytes_allocated", "bytes_copied")
+    }
     failed = ctypes.c_int.in_dll(library, "ss_failed")
     failed.value = 0
     entry = getattr(library, message["entry"])
@@ -119,15 +123,18 @@ def run(
         if turn:
             release(library, results, out)
         slots = inputs.slots(turn)
+        for count in counts.values():
+            count.value = 0
         start = time.perf_counter()
         entry(slots, out)
         times.append((time.perf_counter() - start) * 1000)
         if failed.value:
             return failure(library), -1
-    peak = counter["peak"].value
+    found = {name: count.value for name, count in counts.items()}
+    found["peak"] = counter["peak"].value
     given, fd = outputs(message, results, out)
     library.ss_clear()
-    return {"slots": given, "times": times, "peak": peak}, fd
+    return {"slots": given, "times": times, **found}, fd
 
 
 def failure(library: ctypes.CDLL) -> dict[str, Any]:

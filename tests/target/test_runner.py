@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
 from compiler.ir import values
+from compiler.pipeline import Compilation
 from compiler.target import runner
+from compiler.target.cc import COUNTING
 from tests.target.helpers import compiled, needs_cc
 
 pytestmark = needs_cc
@@ -168,3 +171,36 @@ def test_results_do_not_depend_on_the_number_of_cores() -> None:
     assert one[0] == two[0]
     np.testing.assert_array_equal(one[1], two[1])
     assert abs(float(one[0]) / xs.sum(dtype=np.float64) - 1) < 1e-6
+
+
+JOINED = "def main [n] [m] (xs: [n]i32) (ys: [m]i32) = map (+ 1) xs ++ map (* 2) ys"
+ROWS = """
+def main [m] [n] (xss: [m][n]i32) =
+  map (\\xs -> let ys = copy xs in loop ys for i < n - 1 do ys with [i + 1] = ys[i] + ys[i + 1]) xss
+"""
+
+
+@pytest.mark.parametrize("off", [(), ("shortcircuit",)])
+def test_copies_and_allocations_are_counted(off: tuple[str, ...]) -> None:
+    work = Compilation(JOINED, Options(disabled=frozenset(off)))
+    text, n, m = plain(work.result("c").text), 300_000, 10_000
+    args = [np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32)]
+    done = runner.run_c(None, text, "main", args, flags=(COUNTING,), runs=3)
+    joined = 4 * (n + m)
+    assert done.copied_bytes == (joined if off else 0)
+    assert done.allocations == (3 if off else 1)
+    wanted = joined * (2 if off else 1)
+    assert wanted <= done.allocated_bytes < wanted + 64 * done.allocations
+    assert done.peak_bytes >= done.allocated_bytes + joined
+    plainly = runner.run_c(None, text, "main", args)
+    assert plainly.copied_bytes == 0
+    assert plainly.allocations == done.allocations
+
+
+def test_copies_of_threads_are_counted() -> None:
+    work = Compilation(ROWS, Options(disabled=frozenset(("shortcircuit",))))
+    text = plain(work.result("c").text)
+    xss = np.ones((300, 200), np.int32)
+    done = runner.run_c(None, text, "main", [xss], flags=(COUNTING,))
+    assert done.copied_bytes % xss.nbytes == 0
+    assert done.copied_bytes > 0
