@@ -481,7 +481,7 @@ class _Writer(Places):
         self.write(indent, f"let {_tuple(names)} =")
         self.write(indent, f"  loop {_tuple(params)} = {_tuple(init)} {form} do")
         self.lines += inside
-        self.write(indent, f"    in {_tuple(ends)}")
+        self.write(indent, f"    {'in ' if inside else ''}{_tuple(ends)}")
 
     def let_branch(self, scope: Scope, indent: str, depth: int) -> None:
         elem, shape = self.elem(), self.shape(scope)
