@@ -14,8 +14,8 @@ An example begins with comment lines:
     -- output { 3 }
 
 `look` names a stage, perhaps with a tab of the details (after `/`) or a line of the file, and says
-what is to be seen there. The page shows
-the program without the lines from `group` on: what they say is shown around it.
+what is to be seen there. The page shows the program with its title only: what the other lines say
+is shown around it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def parse(name: str, text: str) -> Example:
     body = lines[end:]
     while body and not body[0].strip():
         body = body[1:]
-    gap = len(prose) + 1 - (len(lines) - len(body))
+    title = prose[:1]
+    gap = len(title) + 1 - (len(lines) - len(body))
     return Example(
         name=name,
         title=prose[0].rstrip(".") if prose else name.replace("_", " ").capitalize(),
@@ -88,7 +89,7 @@ def parse(name: str, text: str) -> Example:
         looks=tuple(replace(look, line=look.line + gap if look.line else 0) for look in looks),
         input=inputs[""],
         random=inputs["random "],
-        source="\n".join([*(f"-- {line}" for line in prose), "", *body]) + "\n",
+        source="\n".join([*(f"-- {line}" for line in title), "", *body]) + "\n",
     )
 
 

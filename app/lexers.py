@@ -78,7 +78,7 @@ class IRLexer(RegexLexer):
     aliases = ["stridescope"]
     tokens = {
         "root": [
-            (r"(?:--|//).*?$", Comment.Single),
+            (r"--.*?$", Comment.Single),
             (r"\s+", Text),
             (r'"(?:\\.|[^"\\])*"', String),
             (r"(?<=@ )[A-Za-z_][\w']*", Name.Label),

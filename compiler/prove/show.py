@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from compiler.base.names import Name
 from compiler.ir.poly import Poly
 from compiler.prove.certificate import (
     Absurd,
@@ -30,6 +31,8 @@ from compiler.prove.disjoint import Disjoint, Overlap, Verdict, divided, extreme
 from compiler.prove.problem import Problem, flipped, joined, tidy
 
 Json = dict[str, Any]
+_ELIMINATIONS = 2
+_MOST_CLAIMS = 6
 
 
 def verdict_json(verdict: Verdict) -> Json:
@@ -40,6 +43,7 @@ def verdict_json(verdict: Verdict) -> Json:
         "witness": None,
         "reason": "",
         "missing": None,
+        "enough": [],
         "facts": [],
         "steps": [],
         "text": [],
@@ -64,7 +68,38 @@ def verdict_json(verdict: Verdict) -> Json:
             answer["missing"] = None if unknown.missing is None else f"{unknown.missing} >= 0"
             if unknown.facts is not None:
                 answer["facts"] = [f"{bound} >= 0" for bound in unknown.facts.bounds]
+                if unknown.missing is not None:
+                    found = _enough(unknown.missing, unknown.facts.bounds)
+                    answer["enough"] = [f"{claim} >= 0" for claim in found]
     return answer
+
+
+def _enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
+    """Claims that imply what is missing, without a name or two: bounds stand in for them."""
+    found: dict[Poly, None] = {}
+    level = [missing]
+    for _ in range(_ELIMINATIONS):
+        level = [
+            claim
+            for before in level
+            for name in sorted(before.names())
+            for claim in _without(name, before, bounds)
+            if claim not in found and claim.constant is None
+        ][:_MOST_CLAIMS]
+        found.update(dict.fromkeys(level))
+    return list(found)
+
+
+def _without(name: Name, claim: Poly, bounds: Sequence[Poly]) -> Iterator[Poly]:
+    """The claim with bounds for a name that it is linear in, which make it smaller."""
+    slope = claim.coefficient(name).constant if claim.degree(name) == 1 else None
+    if not slope:
+        return
+    for bound in bounds:
+        known = bound.coefficient(name).constant if bound.degree(name) == 1 else None
+        if known in (1, -1) and slope * known > 0:
+            rest = bound - known * Poly.var(name)
+            yield claim.subst({name: -known * rest})
 
 
 def step_json(proof: Proof, problem: Problem) -> Json:

@@ -58,6 +58,17 @@ export function debounce(ms: number, fn: () => void): () => void {
   };
 }
 
+/** Call `fn` when an element that is seen has become wider or narrower. */
+export function onWidth(element: HTMLElement, fn: () => void): void {
+  let width = 0;
+  const soon = debounce(80, fn);
+  new ResizeObserver(() => {
+    const now = element.clientWidth;
+    if (now && width && Math.abs(now - width) > 8) soon();
+    if (now) width = now;
+  }).observe(element);
+}
+
 /** Say something to screen readers, without moving the focus. */
 export function announce(text: string): void {
   const region = document.getElementById("announcer");

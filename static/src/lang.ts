@@ -89,7 +89,7 @@ function language(name: string, words: Words, comment: RegExp, block: boolean) {
 }
 
 export const futhark = language("futhark", futharkWord, /^--/, false);
-const ir = language("ir", irWord, /^(?:--|\/\/)/, false);
+const ir = language("ir", irWord, /^--/, false);
 const c = language("c", cWord, /^\/\//, true);
 
 /** The language of a stage's text, by the kind that the manifest gives it. */

@@ -13,14 +13,17 @@ import { RemarksPane } from "./panes/remarks";
 import { RunPane, type RunSettings } from "./panes/run";
 import { SelectionPane } from "./panes/selection";
 import { TuningPane } from "./panes/tuning";
+import { Attempts } from "./proof/attempts";
 import { Rail } from "./rail";
+import { keyOf } from "./spans";
 import { splitter } from "./splitter";
 import { load, remember, save, type Work } from "./storage";
 import { Story } from "./story";
 import { Tabs } from "./tabs";
-import type { Example, Frozen, Look, RunRequest, Span } from "./types";
+import type { Attempt, Example, Frozen, Look, Remark, RunRequest, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
+const NOWHERE: Span = [0, 0, 0, 0];
 const root = document.getElementById("app")!;
 
 class Page {
@@ -51,18 +54,28 @@ class Page {
   constructor() {
     const memory = new MemoryPane(this.model, this.link);
     const tuning = new TuningPane(this.model, this.link);
-    const proof = new ProofPane(this.model, this.link);
-    const selection = new SelectionPane(this.model, this.link, {
+    const attempts = new Attempts(this.model);
+    const proof = new ProofPane(this.model, this.link, attempts);
+    const showAttempt = (wanted: (attempt: Attempt) => boolean): void => {
+      this.tabs.open("proof");
+      void proof.open(wanted);
+    };
+    const showProof = (remark: Remark): void => showAttempt((one) => one.rule === remark.rule
+      && remark.because.endsWith(one.because) && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE));
+    const selection = new SelectionPane(this.model, this.link, attempts, {
       open: (stage) => this.workbench.open(stage),
       goTo: (span) => this.editor.goTo(span),
+      attempt: ({ rule, source, destination }) =>
+        showAttempt((one) => one.rule === rule && one.source === source && one.destination === destination),
+      proof: showProof,
     });
     this.tabs = new Tabs("Details", [
       { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
       { id: "proof", title: "Proof", content: proof.element, show: (visible) => proof.show(visible) },
-      { id: "selection", title: "Selection", content: selection.element },
-      { id: "remarks", title: "Remarks", content: new RemarksPane(this.model, this.link).element },
+      { id: "selection", title: "Selection", content: selection.element, show: (visible) => selection.show(visible) },
+      { id: "remarks", title: "Remarks", content: new RemarksPane(this.model, this.link, showProof).element },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
-    ], () => this.arranged());
+    ], () => this.arranged(), wider());
     const body = h("div", { class: "pane-body" });
     this.editor = new SourceEditor(body, this.model, this.link, () => this.edited());
     root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
@@ -107,7 +120,10 @@ class Page {
     const view = (state.view ?? {}) as Partial<Work>;
     model.source = state.source;
     model.options = state.options;
-    model.frozen = { id, version: state.version, made: state.made ?? "" };
+    model.frozen = {
+      id, version: state.version, made: state.made ?? "",
+      attempts: state.attempts ?? null, lifetimes: state.lifetimes ?? null,
+    };
     this.editor.set(state.source);
     this.workbench.set(view.panes ?? this.firstPanes());
     model.remarks = state.remarks;
@@ -247,6 +263,21 @@ class Page {
     const next = panes[(at + by + panes.length) % panes.length];
     next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
   }
+}
+
+/** A button that gives the details the room of the stages. */
+function wider(): HTMLElement {
+  const button = h("button", {
+    class: "widen", title: "Let the details have the room of the stages", "aria-label": "Wide details", "aria-pressed": String(root.hasAttribute("data-wide")),
+    onclick: () => {
+      const wide = root.toggleAttribute("data-wide");
+      button.setAttribute("aria-pressed", String(wide));
+      save("wide", wide);
+      window.dispatchEvent(new Event("resize"));
+    },
+  }, "⇔");
+  if (load<boolean>("wide")) button.click();
+  return button;
 }
 
 /** The run pane's settings for a request that was made elsewhere. */

@@ -1,5 +1,5 @@
 // What the page knows about the program: one object that panes read and listen to.
-import type { Entry, Options, Problem, Remark, Stage, StageInfo } from "./types";
+import type { Entry, Frozen, Options, Problem, Remark, Stage, StageInfo } from "./types";
 
 export type Topic =
   | "source" | "stages" | "problems" | "entries" | "status" | "options" | "frozen";
@@ -15,6 +15,12 @@ export interface Status {
   position: number;
 }
 
+export interface Kept extends Pick<Frozen, "attempts" | "lifetimes"> {
+  id: string;
+  version: string;
+  made: string;
+}
+
 type Listener = () => void;
 
 export class Model {
@@ -27,8 +33,8 @@ export class Model {
   warnings: Problem[] = [];
   entries: Entry[] = [];
   status: Status = { phase: "idle", ms: 0, position: 0 };
-  /** The id, version and day of the permalink that is shown unchanged. */
-  frozen: { id: string; version: string; made: string } | null = null;
+  /** The permalink that is shown unchanged: its id, version and day, and what the panes show. */
+  frozen: Kept | null = null;
   /** Grows with every set of stages, for caches. */
   generation = 0;
 

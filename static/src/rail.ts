@@ -59,7 +59,7 @@ export class Rail {
     const missing = !stage || stage.stale;
     const reached = !before || this.model.stages.get(before.id)?.stale === false;
     const stopped = this.model.status.phase === "failed" && reached ? "stops here" : "";
-    const delta = missing ? stopped : changed.slice(0, 2).join(", ");
+    const [first, second] = missing ? [stopped] : changed;
     const open = shown.includes(info.id);
     const all = changed.length ? ` Changes: ${changed.join(", ")}.` : "";
     return h("button", {
@@ -73,7 +73,7 @@ export class Rail {
     h("span", { class: "chip-title" }, info.title),
     h("span", { class: "chip-note" },
       stage && !stage.stale ? h("span", { class: "chip-ms" }, milliseconds(stage.ms)) : null,
-      delta ? h("span", { class: "chip-delta" }, delta) : null));
+      first ? h("span", { class: "chip-delta" }, first, second ? h("span", { class: "chip-more" }, `, ${second}`) : null) : null));
   }
 
   private keys(event: KeyboardEvent): void {

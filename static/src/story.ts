@@ -1,4 +1,4 @@
-// The line above the editor: an example's point, and what to look at.
+// The lines above the editor: an example's point (its title is in the text), and what to look at.
 import { h, quoted, replace } from "./dom";
 import type { Example, Look } from "./types";
 
@@ -11,7 +11,7 @@ export class Story {
     this.element.hidden = !example;
     if (!example) return;
     replace(this.element,
-      h("p", { class: "point" }, h("strong", {}, example.title), " ", ...quoted(example.point)),
+      h("p", { class: "point" }, ...quoted(example.point || `${example.title}.`)),
       example.looks.length ? h("ul", { class: "looks", "aria-label": "What to look at" }, ...example.looks.map((look) =>
         h("li", {}, h("button", { class: "link", onclick: () => this.look(look) }, ...quoted(look.text))))) : null);
   }

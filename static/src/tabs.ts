@@ -13,7 +13,7 @@ export class Tabs {
   readonly element: HTMLElement;
   current = "";
 
-  constructor(label: string, private readonly tabs: readonly Tab[], private readonly changed: () => void) {
+  constructor(label: string, private readonly tabs: readonly Tab[], private readonly changed: () => void, extra: HTMLElement | null = null) {
     const list = h("div", { class: "tabs", role: "tablist", "aria-label": label },
       ...tabs.map((tab) => h("button", {
         role: "tab", id: `tab-${tab.id}`, "aria-controls": `panel-${tab.id}`, "data-tab": tab.id,
@@ -23,7 +23,7 @@ export class Tabs {
     const panels = tabs.map((tab) => h("div", {
       role: "tabpanel", id: `panel-${tab.id}`, "aria-labelledby": `tab-${tab.id}`, class: "panel", tabindex: 0,
     }, tab.content));
-    this.element = h("section", { class: "pane side", "aria-label": label }, list, ...panels);
+    this.element = h("section", { class: "pane side", "aria-label": label }, h("div", { class: "tabs-bar" }, list, extra), ...panels);
     this.open(tabs[0]!.id, false);
   }
 

@@ -227,13 +227,23 @@ export interface Step {
   parts: Step[];
 }
 
+/** Where a fact comes from, in a few words, and its places in the source. */
+export interface Origin {
+  why: string;
+  src: Span[];
+}
+
 export interface Proved {
   verdict: "disjoint" | "overlap" | "unknown";
   checked: boolean;
   witness: { values: Record<string, number>; cell: number; a: number[]; b: number[] } | null;
   reason: string;
   missing: string | null;
+  /** Inequalities that imply the missing one, without some of its names. */
+  enough?: string[];
   facts: string[];
+  /** Of each fact, for proofs about programs. */
+  origins?: Origin[];
   steps: Step[];
   ms?: number;
 }
@@ -258,6 +268,8 @@ export interface Attempt {
   source: string;
   destination: string;
   src: Span[];
+  /** Where the source is made. */
+  made?: Span[];
   done: boolean;
   condition: number;
   title: string;
@@ -340,6 +352,13 @@ export interface Example {
 
 export type Options = Record<string, unknown>;
 
+/** What the memory pane shows of one stage, for the values that a link was made with. */
+export interface KeptLifetimes {
+  stage: string;
+  values: Record<string, number>;
+  functions: LifeFunction[];
+}
+
 /** What a permalink holds. */
 export interface Frozen {
   version: string;
@@ -351,6 +370,9 @@ export interface Frozen {
   remarks: Remark[];
   error: Problem | null;
   entries: Entry[];
+  /** What the proof and memory panes show; older links are without. */
+  attempts?: Attempt[] | null;
+  lifetimes?: KeptLifetimes[] | null;
   run: { request: RunRequest; answer: RunAnswer | Failure } | null;
   view: unknown;
 }

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from app import create_app
 from app.context import EXTENSION, Parts
 from app.worker import COMMAND
+from tests.app.browsing import CHROMIUM, FLAGS, serving
 from tests.app.fake_worker import MANIFEST
 
 FAKE = Path(__file__).parent / "fake_worker.py"
@@ -58,3 +60,47 @@ def real_app(make_app: MakeApp) -> Flask:
 def client(make_app: MakeApp) -> FlaskClient:
     """A client of an application with ordinary settings."""
     return make_app().test_client()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
+    """A running server with two examples; its address."""
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    (folder / "first.fut").write_text(
+        "-- First steps\n-- A map over an array.\n-- order: 1\n-- look: funmem 7: where it lies\n"
+        "-- ==\n\nentry main (xs: []i64) =\n  map (+1) xs\n"
+    )
+    (folder / "second.fut").write_text("-- Second\n-- Another.\n-- order: 2\n\nentry main = 1\n")
+    with serving(make_app(EXAMPLES=folder, FRONT_EXAMPLE="first")) as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A first visit. What the browser complains of fails the test."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+
+    def on_console(message: ConsoleMessage) -> None:
+        # Chromium itself styles text that replaces a selection, and the policy undoes that.
+        expected = ("Applying inline style", "net::ERR_FAILED")
+        if message.type == "error" and not any(words in message.text for words in expected):
+            complaints.append(message.text)
+
+    opened.on("console", on_console)
+    opened.goto(site)
+    yield opened
+    context.close()
+    assert complaints == []

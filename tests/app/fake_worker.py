@@ -51,12 +51,19 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
         "hint": "",
         "numbers": [["bytes saved", "4*n"]],
     }
+    copied = {
+        **remark,
+        "kind": "missed",
+        "rule": "shortcircuit/copy",
+        "src": [[4, 1, 4, 11]],
+        "because": "`row` is copied. `row` would overwrite cell 4, which is read later.",
+    }
     if not request.get("stream"):
-        return [{"ok": True, "stages": made, "remarks": [remark]}]
+        return [{"ok": True, "stages": made, "remarks": [remark, copied]}]
     first, *rest = made
     return [
         {"ok": True, "partial": True, "stages": {first: made[first]}},
-        {"ok": True, "stages": {name: made[name] for name in rest}, "remarks": [remark]},
+        {"ok": True, "stages": {name: made[name] for name in rest}, "remarks": [remark, copied]},
     ]
 
 
@@ -156,25 +163,39 @@ OVERLAP = {
     "reason": "Both hold cell 4 for b = 1, n = 4.",
     "steps": [],
 }
-UNKNOWN = {**DISJOINT, "verdict": "unknown", "checked": False, "missing": FACT, "steps": []}
+UNKNOWN = {
+    **DISJOINT,
+    "verdict": "unknown",
+    "checked": False,
+    "missing": "m_9 - k_4 - 1 >= 0",
+    "enough": ["m_9 - n_2 >= 0"],
+    "steps": [],
+}
+ORIGINS = [
+    {"why": "`k` counts the turns of a loop", "src": [[3, 1, 3, 9]]},
+    {"why": "a size of `ys`", "src": []},
+]
 
 
 def prove(request: dict[str, Any]) -> dict[str, Any]:
-    """Disjoint, unless the second LMAD mentions `OVER` or `OPEN`."""
+    """Disjoint, unless the second LMAD mentions `OVER` or `OPEN` and nothing more is assumed."""
     if "BAD" in request["a"]:
         error = {"kind": "usage", "message": "`BAD` is not a polynomial.", "span": None}
         return {"ok": False, "error": error}
     second = request["b"]
     verdict = OVERLAP if "OVER" in second else UNKNOWN if "OPEN" in second else DISJOINT
+    if "m - n >= 0" in request.get("assumptions", {}).get("other", ()):
+        verdict = DISJOINT
     return {"ok": True, **verdict}
 
 
 def cells(request: dict[str, Any]) -> dict[str, Any]:
-    """Rows 1 and 2 (or 1 and a column) of a matrix with n columns."""
+    """Rows 1 and 2 (or 1 and a column, or 1 and 100) of a matrix with n columns."""
     values = {"b": 1, "n": 5, **request["values"]}
     n, column = values["n"], "OVER" in request["lmads"][1]
     rows = [{"index": [k], "cell": n + k} for k in range(n)]
-    other = [{"index": [k], "cell": n * k if column else 2 * n + k} for k in range(n)]
+    far = 100 if "FAR" in request["lmads"][1] else 2
+    other = [{"index": [k], "cell": n * k if column else far * n + k} for k in range(n)]
     shared = sorted({at["cell"] for at in rows} & {at["cell"] for at in other})
     sets = [
         {"offset": rows[0]["cell"], "dims": [[n, 1]], "points": rows},
@@ -191,14 +212,15 @@ def cells(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def attempts() -> dict[str, Any]:
-    """One that is built in place, one that is not."""
-    lmads = {"write": "n + {(n : 1)}", "use": "2*n + {(n : 1)}"}
+    """One that is built in place, one that is not, one that does not apply."""
+    lmads = {"write": "n_2 + {(n_2 : 1)}", "use": "2*n_2 + {(n_2 : 1)}"}
     place = {"block": "ys_mem_2", "lmad": "n + {(n : 1)}"}
     made = {
         "rule": "shortcircuit/update",
         "source": "row_3",
         "destination": "ys_1",
         "src": [[4, 1, 4, 11]],
+        "made": [[3, 1, 3, 9]],
         "done": True,
         "condition": 0,
         "title": "",
@@ -209,7 +231,7 @@ def attempts() -> dict[str, Any]:
         "projected": place,
         "moved": [{"array": "row_3", **place}],
         "lifted": ["k_4"],
-        "obligations": [{**lmads, "why": "in `row` and after it", **DISJOINT}],
+        "obligations": [{**lmads, "why": "in `row` and after it", **DISJOINT, "origins": ORIGINS}],
         "copied": "8*n B",
         "allocated": "8*n B",
     }
@@ -225,12 +247,23 @@ def attempts() -> dict[str, Any]:
         "moved": [],
         "lifted": [],
         "obligations": [
-            {**lmads, "use": "{(n : n)} OVER", "why": "in `ys`", **OVERLAP},
-            {**lmads, "why": "in `zs`", **UNKNOWN},
+            {**lmads, "use": "{(n_2 : n_2)} OVER", "why": "in `ys`", **OVERLAP},
+            {**lmads, "use": "2*n_2 + {(n_2 : 1)} OPEN", "why": "in `zs`", **UNKNOWN},
         ],
         "allocated": "",
     }
-    return {"ok": True, "attempts": [made, kept]}
+    outside = {
+        **kept,
+        "rule": "shortcircuit/concat",
+        "source": "zs_7",
+        "src": [[2, 1, 2, 5]],
+        "made": [],
+        "condition": 1,
+        "because": "The memory of `zs` is not made in the same body.",
+        "hint": "",
+        "obligations": [],
+    }
+    return {"ok": True, "attempts": [made, kept, outside]}
 
 
 def lifetimes(request: dict[str, Any]) -> dict[str, Any]:

@@ -1,114 +1,20 @@
 """The page in a browser: what a user sees and does, with the fake worker behind it."""
 
 import re
-import shutil
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
-from werkzeug.serving import make_server
+from playwright.sync_api import Browser, Page, expect
 
-from app.paths import static_folder
-from tests.app.conftest import SOURCE, MakeApp
+from tests.app.browsing import AXE, MARKS, pane, serving, source, write
+from tests.app.conftest import SOURCE
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-BUILT = static_folder() / "dist" / "main.js"
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
-    pytest.mark.skipif(not BUILT.exists(), reason="the page is not built: run `make setup`"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
-    """A running server with two examples; its address."""
-    folder = tmp_path / "examples"
-    folder.mkdir()
-    (folder / "first.fut").write_text(
-        "-- First steps\n-- A map over an array.\n-- order: 1\n-- look: funmem 7: where it lies\n"
-        "-- ==\n\nentry main (xs: []i64) =\n  map (+1) xs\n"
-    )
-    (folder / "second.fut").write_text("-- Second\n-- Another.\n-- order: 2\n\nentry main = 1\n")
-    with serving(make_app(EXAMPLES=folder, FRONT_EXAMPLE="first")) as address:
-        yield address
-
-
-@contextmanager
-def serving(app: Flask) -> Iterator[str]:
-    """Serve an application in a thread; its address."""
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    thread.join(5)
-
-
-@pytest.fixture
-def page(browser: Browser, site: str) -> Iterator[Page]:
-    """A first visit. What the browser complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(15_000)
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-
-    def on_console(message: ConsoleMessage) -> None:
-        # Chromium itself styles text that replaces a selection, and the policy undoes that.
-        expected = ("Applying inline style", "net::ERR_FAILED")
-        if message.type == "error" and not any(words in message.text for words in expected):
-            complaints.append(message.text)
-
-    opened.on("console", on_console)
-    opened.goto(site)
-    yield opened
-    context.close()
-    assert complaints == []
-
-
-def pane(page: Page, number: int = 0) -> Locator:
-    return page.locator(".stage-pane").nth(number)
-
-
-def source(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Source")
-
-
-def write(page: Page, text: str) -> None:
-    source(page).click()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(text)
+pytestmark = MARKS
 
 
 def test_a_first_visit_shows_an_example_with_its_stages_and_a_picture(page: Page) -> None:
-    expect(page.locator(".story")).to_contain_text("First steps A map over an array.")
+    expect(page.locator(".story")).to_contain_text("A map over an array.")
+    expect(source(page)).to_contain_text("-- First steps")
     expect(page.locator(".chip")).to_have_count(4)
     expect(pane(page)).to_contain_text("map (+1) xs -- fused")
     expect(page.locator(".memory svg").first).to_be_visible()
@@ -273,64 +179,6 @@ def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> N
     expect(page.locator(".life-table .meets")).to_contain_text("160 B peak")
     page.get_by_role("button", name="One array").click()
     expect(page.locator(".memory svg.cells").first).to_be_visible()
-
-
-def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
-    expect(page.locator(".attempts").first.locator("li")).to_have_count(2)
-    panel = page.locator(".proof-program")
-    expect(panel).to_contain_text("row is built in its place in ys, and never copied.")
-    expect(panel).to_contain_text("8·n B less to copy")
-    expect(page.locator(".pair-verdict")).to_contain_text("never share a cell")
-    cells = page.locator("svg.sets .set-cell")
-    expect(cells.locator(".in-a")).to_have_count(5)
-    expect(cells.locator(".in-b")).to_have_count(5)
-    expect(page.locator(".proof-tree")).to_contain_text("The smallest value of the sum is n·m")
-    expect(page.locator(".proof-tree .needs")).to_contain_text("n ≥ 2·b + 1")
-    expect(page.locator(".facts-used li.used")).to_have_text("✓n ≥ 2·b + 1 used")
-    page.locator(".term").first.focus()
-    expect(page.locator("svg.sets .pointed")).to_have_count(1)
-    page.locator(".pair").get_by_role("button", name="Table").click()
-    expect(page.locator(".cells-table tbody tr")).to_have_count(10)
-    expect(page.locator(".cells-table tbody tr").first).to_have_text("5[0]–")
-    page.get_by_label("n", exact=True).last.fill("2")
-    expect(page.locator(".broken")).to_contain_text("do not meet n ≥ 2·b + 1")
-
-
-def test_a_failed_attempt_says_why_and_draws_the_witness(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
-    page.locator(".attempt", has_text="copy").click()
-    expect(page.locator(".source .lit-place")).to_have_count(1)
-    panel = page.locator(".proof-program")
-    expect(panel).to_contain_text("row would overwrite cell 4, which is read later.")
-    expect(panel).to_contain_text("Condition 5 does not hold")
-    expect(page.locator(".pair-verdict")).to_contain_text("Witness: cell 4 for b = 1, n = 4.")
-    expect(page.locator("svg.sets .witness .in-both")).to_have_count(1)
-    expect(page.locator("svg.sets .witness title")).to_contain_text("cell 4:")
-    page.locator(".obligations .attempt").nth(1).focus()
-    page.keyboard.press("Enter")
-    verdict = page.locator(".pair-verdict")
-    expect(verdict).to_contain_text("It was not shown that n is at least 2·b + 1.")
-    expect(page.locator(".obligations .attempt").nth(1)).to_be_focused()
-
-
-def test_two_lmads_of_ones_own_are_decided_and_kept(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
-    page.get_by_role("button", name="Two LMADs").click()
-    expect(page.locator(".free-pair .pair-verdict")).to_contain_text("never share a cell")
-    page.locator("#pair-b").fill("{(n : n)} + OVER")
-    expect(page.locator(".free-pair .pair-verdict")).to_contain_text("share a cell.")
-    page.locator("#pair-a").fill("BAD")
-    expect(page.locator(".free-pair [role=alert]")).to_contain_text("BAD is not a polynomial.")
-    page.get_by_label("Assumptions").fill("0 <= i < n")
-    with page.expect_request("**/api/prove") as asked:
-        page.locator("#pair-a").fill("i*n + {(n : 1)}")
-    body = asked.value.post_data_json
-    assert body is not None
-    assert body["assumptions"] == {"other": ["0 <= i", "i < n"]}
-    page.reload()
-    page.get_by_role("button", name="Two LMADs").click()
-    expect(page.locator("#pair-a")).to_have_value("i*n + {(n : 1)}")
 
 
 def test_a_stage_that_took_too_long_is_not_decided(page: Page) -> None:

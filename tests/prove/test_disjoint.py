@@ -19,6 +19,7 @@ from compiler.prove.certificate import Proof, Sum
 from compiler.prove.disjoint import Disjoint, Overlap, Verdict, disjoint
 from compiler.prove.facts import Facts
 from compiler.prove.notation import Reader, facts_of
+from compiler.prove.show import verdict_json
 
 DATA = json.loads((Path(__file__).parent / "pairs.json").read_text("utf-8"))
 PAIRS = [
@@ -195,3 +196,12 @@ def test_a_proof_does_not_serve_another_problem() -> None:
                 verdict.proof, offset, verdict.problem.dims, verdict.facts.bounds
             )
             assert not accepted
+
+
+def test_what_is_missing_is_also_said_without_indices() -> None:
+    given = {"other": ["0 <= i", "i < n", "m*m*m >= n*n", "m >= 1"]}
+    reader = Reader()
+    first, second = reader.lmad("i + {}"), reader.lmad("m*m + {(i : 1)}")
+    answer = verdict_json(disjoint(first, second, facts_of(reader, given)))
+    assert answer["verdict"] == "unknown"
+    assert "m**2 - n >= 0" in answer["enough"]

@@ -43,7 +43,7 @@ class Attempt:
         """As plain data.
 
         rule, source, destination (names in the program), src (the point's spans), made (those of
-        the statement that binds the source); done, condition (0: none failed) with its title,
+        the statements that make the source); done, condition (0: none failed) with its title,
         because, hint; place, creation, projected (the place of the array that is created), moved
         (each array's new place), lifted; obligations: write and use (LMADs), why, what `prove`
         says, origins (of each fact: why, src); copied and allocated: what is saved, in bytes.
@@ -53,7 +53,7 @@ class Attempt:
             "source": self.source,
             "destination": self.destination,
             "src": user_spans(self.prov),
-            "made": origins.place(self.source),
+            "made": origins.places(self.source, self.creation),
             "done": self.done,
             "condition": self.condition,
             "title": TITLES.get(self.condition, ""),

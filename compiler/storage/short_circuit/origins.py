@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.base.names import Name, base_of
-from compiler.base.spans import Prov, user_spans
+from compiler.base.spans import Prov, Span, user_spans
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import Array, Assert, If, Loop
 from compiler.ir.poly import Poly
@@ -44,10 +44,13 @@ class Origins:
             found.append({"why": why, "src": user_spans(prov)})
         return found
 
-    def place(self, name: Name) -> list[list[int]]:
-        """Where in the user's text an array is made."""
-        item = self._assumptions.tree.binder.get(name)
-        return [] if item is None else user_spans(item.stm.prov)
+    def places(self, *names: Name) -> list[list[int]]:
+        """Where in the user's text arrays are made, each place once."""
+        found: dict[Span, None] = {}
+        for name in names:
+            item = self._assumptions.tree.binder.get(name)
+            found.update(dict.fromkeys(item.stm.prov if item is not None else ()))
+        return user_spans(found)
 
     def _note(self, fact: Poly, why: str, prov: Prov) -> None:
         if fact.constant is None:

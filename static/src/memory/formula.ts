@@ -45,15 +45,49 @@ function times(index: string, stride: string): string {
 export function formula(array: ArrayInfo): HTMLElement {
   const { offset, dims } = readLmad(array.lmad);
   const names = dims.map((_, k) => indexName(k));
-  const terms = dims.map(({ stride }, k) => times(names[k]!, tidy(stride))).filter(Boolean);
-  const sum = [...(offset === "0" && terms.length ? [] : [tidy(offset)]), ...terms].join(" + ").replaceAll("+ -", "− ");
-  const ranges = dims.map(({ size }, k) => `${names[k]} < ${tidy(size)}`).join(", ");
+  const terms = dims.map(({ stride }, k) => times(names[k]!, pretty(stride))).filter(Boolean);
+  const sum = [...(offset === "0" && terms.length ? [] : [pretty(offset)]), ...terms].join(" + ").replaceAll("+ -", "− ");
+  const ranges = dims.map(({ size }, k) => `${names[k]} < ${pretty(size)}`).join(", ");
   return h("p", { class: "formula" },
     h("code", {}, `${array.name}${names.map((name) => `[${name}]`).join("")}`), " is cell ", h("code", {}, sum), " of ",
     h("code", {}, array.block), ranges ? h("span", { class: "quiet" }, ` for ${ranges}`) : null);
 }
 
-/** Polynomials as the compiler prints them, with a middle dot for products. */
-export function tidy(polynomial: string): string {
-  return polynomial.replaceAll("**", "^").replaceAll("*", "·");
+/** Text with polynomials as the compiler prints them, with a middle dot for products. */
+export function tidy(text: string): string {
+  return text.replace(/\*\*(\d+)/g, (_, digits: string) => [...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join(""))
+    .replaceAll("*", "·");
+}
+
+/** The terms of a polynomial: those that are added, and those that are taken away. */
+export function signedTerms(polynomial: string): { more: string[]; less: string[] } {
+  const [more, less]: [string[], string[]] = [[], []];
+  const text = polynomial.trim();
+  let [depth, from] = [0, 0];
+  const take = (to: number): void => {
+    const term = text.slice(from, to).trim();
+    const sign = /^[-+]/.exec(term)?.[0];
+    if (term) (sign === "-" ? less : more).push(sign ? term.slice(1).trim() : term);
+    from = to;
+  };
+  [...text].forEach((character, at) => {
+    depth += character === "(" ? 1 : character === ")" ? -1 : 0;
+    if (depth === 0 && at > 0 && /[-+]/.test(character) && text[at + 1] === " ") take(at);
+  });
+  take(text.length);
+  return { more, less };
+}
+
+/** A polynomial as one writes it: what is added first, then what is taken away. */
+export function pretty(polynomial: string): string {
+  const { more, less } = signedTerms(polynomial);
+  if (!less.length) return tidy(more.join(" + "));
+  return tidy(more.length ? [more.join(" + "), ...less].join(" - ") : `-${less.join(" - ")}`);
+}
+
+/** `offset + {(size : stride), ..}` in the same way. */
+export function prettyLmad(text: string): string {
+  const { offset, dims } = readLmad(text);
+  const all = dims.map(({ size, stride }) => `(${pretty(size)} : ${pretty(stride)})`).join(", ");
+  return !dims.length ? pretty(offset) : offset === "0" ? `{${all}}` : `${pretty(offset)} + {${all}}`;
 }

@@ -1,6 +1,6 @@
 // All blocks of a program over its statements, before and after arrays are built in place.
 import * as client from "../client";
-import { bytes, debounce, h, replace } from "../dom";
+import { bytes, debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
 import { symbolField } from "../memory/symbols";
@@ -28,6 +28,7 @@ export class Lanes {
   constructor(private readonly model: Model, private readonly link: Link) {
     this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
     this.body.addEventListener("mouseleave", () => link.hover(null));
+    onWidth(this.element, () => this.shown.length && this.draw());
   }
 
   /** Draw these stages, of which the first is what the others are compared with. */

@@ -8,8 +8,13 @@ import type { Remark } from "../types";
 const SIGNS: Record<string, string> = { applied: "✓", missed: "✗", note: "i" };
 const WORDS: Record<string, string> = { applied: "done", missed: "not done", note: "note" };
 
+/** What a remark's button for its proof does. */
+export type ShowProof = (remark: Remark) => void;
+
+const IN_PLACE = "shortcircuit/";
+
 /** One remark as a list item; its place can be chosen. */
-export function remarkItem(remark: Remark, model: Model, link: Link): HTMLElement {
+export function remarkItem(remark: Remark, model: Model, link: Link, proof: ShowProof): HTMLElement {
   const place = remark.src[0];
   const stage = model.info(remark.stage)?.title ?? remark.stage;
   const select = () => place && link.choose({ spans: remark.src, origin: "remarks", line: -1 });
@@ -25,6 +30,8 @@ export function remarkItem(remark: Remark, model: Model, link: Link): HTMLElemen
     h("p", { class: "remark-meta" },
       h("span", { class: "visually-hidden" }, `${WORDS[remark.kind] ?? remark.kind}, `),
       place ? h("button", { class: "link", onclick: select }, placeName(place)) : null,
+      remark.rule.startsWith(IN_PLACE) ? h("button", { class: "link", onclick: () => proof(remark) },
+        remark.kind === "applied" ? "see the proof" : "see what was tried") : null,
       h("span", {}, stage), h("code", {}, remark.rule),
       ...remark.numbers.map(([name, value]) => h("span", { class: "number" }, `${name}: ${value}`)))));
 }
@@ -36,7 +43,7 @@ export class RemarksPane {
   private readonly kinds = new Set(["applied", "missed", "note"]);
   private here = false;
 
-  constructor(private readonly model: Model, private readonly link: Link) {
+  constructor(private readonly model: Model, private readonly link: Link, private readonly proof: ShowProof) {
     const toggles = ["applied", "missed", "note"].map((kind) => this.toggle(WORDS[kind]!, (on) => {
       if (on) this.kinds.add(kind);
       else this.kinds.delete(kind);
@@ -66,6 +73,6 @@ export class RemarksPane {
     this.count.textContent = total
       ? `${all.length === total ? total : `${all.length} of ${total}`} ${total === 1 ? "remark" : "remarks"}`
       : "The compiler has made no remarks on this program.";
-    replace(this.list, ...all.slice(0, 500).map((remark) => remarkItem(remark, this.model, this.link)));
+    replace(this.list, ...all.slice(0, 500).map((remark) => remarkItem(remark, this.model, this.link, this.proof)));
   }
 }

@@ -1,28 +1,63 @@
 // What is selected, and what became of it: its lines in every stage, and the remarks on it.
-import { h, replace } from "../dom";
+import { h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { hueOf } from "../margin";
 import type { Model } from "../model";
 import { contains, excerpt, linesFor, placeName } from "../spans";
-import type { Span } from "../types";
-import { remarkItem } from "./remarks";
+import { about, baseOf, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
+import type { Attempt, Span } from "../types";
+import { remarkItem, type ShowProof } from "./remarks";
 
 export interface SelectionEvents {
   open(stage: string): void;
   goTo(span: Span): void;
+  /** Show an attempt to build an array in its place, with its proof. */
+  attempt(attempt: Attempt): void;
+  proof: ShowProof;
 }
 
 export class SelectionPane {
   readonly element = h("div", { class: "scroll selection" });
+  private readonly tried = h("div", {});
+  private visible = false;
 
   constructor(
     private readonly model: Model,
     private readonly link: Link,
+    private readonly store: Attempts,
     private readonly events: SelectionEvents,
   ) {
     model.on("stages", () => this.draw());
+    model.on("status", () => void this.attempts());
     link.on((_, chosen) => chosen && this.draw());
     this.draw();
+  }
+
+  show(visible: boolean): void {
+    this.visible = visible;
+    void this.attempts();
+  }
+
+  /** Whether what is selected was built in its place, or why it was copied. */
+  private async attempts(): Promise<void> {
+    const place = this.link.chosen?.spans[0];
+    const { status, stages, frozen, generation } = this.model;
+    if (!this.visible || !place || status.phase !== "idle" || !stages.size || (frozen && !frozen.attempts)) return;
+    const found = await this.store.load();
+    if (this.model.generation !== generation || this.link.chosen?.spans[0] !== place) return;
+    const here = Array.isArray(found) ? about(found, place).slice(0, 8) : [];
+    replace(this.tried, here.length ? h("h2", {}, "In its place, or copied?") : null,
+      here.length ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt))) : null);
+  }
+
+  private attempt(attempt: Attempt): HTMLElement {
+    const kind = KINDS[kindOf(attempt)];
+    return h("li", { class: `remark ${attempt.done ? "applied" : "missed"}` },
+      h("span", { class: "remark-sign", "aria-hidden": "true" }, kind.sign),
+      h("div", {},
+        h("p", {}, h("code", {}, baseOf(attempt.source)), " into ", h("code", {}, baseOf(attempt.destination)), `: ${kind.words}. `, ...quoted(attempt.because)),
+        h("p", { class: "remark-meta" }, h("span", {}, pointOf(attempt)),
+          h("button", { class: "link", onclick: () => this.events.attempt(attempt) }, attempt.done ? "see the proof" : "see what was tried"))));
   }
 
   private draw(): void {
@@ -35,7 +70,9 @@ export class SelectionPane {
     replace(this.element,
       h("p", { class: "quiet" }, h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place))),
       h("p", { class: `subject ${hueOf(place[0])}` }, h("code", {}, excerpt(this.model.source, place, 160))),
-      h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
+      this.tried, h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
+    replace(this.tried);
+    void this.attempts();
   }
 
   private fate(place: Span): HTMLElement {
@@ -63,10 +100,11 @@ export class SelectionPane {
   }
 
   private remarks(place: Span): HTMLElement[] {
-    const found = this.model.remarks.filter((remark) => remark.src.some((span) => contains(place, span)));
-    const around = found.length ? found : this.model.remarks.filter((r) => r.src[0] && contains(r.src[0], place));
+    const others = this.model.remarks.filter((remark) => !remark.rule.startsWith("shortcircuit/"));
+    const found = others.filter((remark) => remark.src.some((span) => contains(place, span)));
+    const around = found.length ? found : others.filter((r) => r.src[0] && contains(r.src[0], place));
     if (!around.length) return [];
     return [h("h2", {}, "Why"), h("ul", { class: "remarks" },
-      ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link)))];
+      ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link, this.events.proof)))];
   }
 }

@@ -8,15 +8,17 @@ export interface Sets {
   shared: readonly number[];
 }
 
-export interface GridSize {
+/** Rows of a block, each by its first cell; long stretches that no set touches are left out. */
+export interface Layout {
   columns: number;
-  first: number;
-  rows: number;
+  /** `skipped`: how many rows are left out in its place. */
+  rows: { first: number; skipped: number }[];
 }
 
 const LABELS = 40;
 const TOP = 14;
-const MOST_DRAWN = 4000;
+const GAP = 3; // rows in neither set, from which on they are left out
+export const WINDOW = 36; // rows that are drawn at once
 let drawings = 0;
 
 /**
@@ -31,7 +33,7 @@ export function columnsFor(sets: readonly CellSet[], sizes: readonly number[]): 
     return [least, least + 1, least - 1].find((width) => sizes.includes(width)) ?? least;
   }
   const [low, high] = reach(sets);
-  return Math.max(4, Math.min(16, high - low + 1));
+  return Math.max(12, Math.min(16, high - low + 1));
 }
 
 function reach(sets: readonly CellSet[]): [number, number] {
@@ -45,12 +47,19 @@ function reach(sets: readonly CellSet[]): [number, number] {
   return low > high ? [0, 0] : [low, high];
 }
 
-/** The part of the block that is drawn, in whole rows; null if it is too much. */
-export function sizeFor(sets: readonly CellSet[], columns: number): GridSize | null {
-  const [low, high] = reach(sets);
-  const first = Math.floor(Math.min(low, low > 0 && low < 4 * columns ? 0 : low) / columns) * columns;
-  const rows = Math.floor((high - first) / columns) + 1;
-  return rows * columns > MOST_DRAWN ? null : { columns, first, rows };
+/** All rows with cells of a set, and short stretches between them. */
+export function layOut(sets: readonly CellSet[], columns: number): Layout {
+  const touched = [...new Set(sets.flatMap(({ points }) => points.map(({ cell }) => Math.floor(cell / columns))))].sort((a, b) => a - b);
+  const begin = touched[0] ?? 0;
+  const rows: Layout["rows"] = [];
+  let next = begin > 0 && begin <= GAP ? 0 : begin;
+  for (const row of touched) {
+    if (row - next >= GAP) rows.push({ first: next * columns, skipped: row - next });
+    else for (; next < row; next += 1) rows.push({ first: next * columns, skipped: 0 });
+    rows.push({ first: row * columns, skipped: 0 });
+    next = row + 1;
+  }
+  return { columns, rows };
 }
 
 interface Owner {
@@ -87,10 +96,10 @@ function patterns(id: string): SVGElement {
 /** A sample of a pattern, for the legend. */
 export function swatch(kind: "a" | "b" | "both" | "none"): SVGElement {
   const id = `sets-${++drawings}`;
-  return s("svg", { width: 18, height: 18, class: "sets", "aria-hidden": "true" }, patterns(id), ...square(kind, id, 1, 1, 16));
+  return s("svg", { width: 18, height: 18, class: "sets", "aria-hidden": "true" }, patterns(id), ...marks(kind, id, 1, 1, 16));
 }
 
-function square(kind: "a" | "b" | "both" | "none", id: string, x: number, y: number, side: number): SVGElement[] {
+function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: number, side: number): SVGElement[] {
   const fill = kind === "a" || kind === "b" ? `url(#${id}-${kind})` : undefined;
   const box = s("rect", { x, y, width: side, height: side, rx: Math.min(2, side / 8), fill, class: `in-${kind}` });
   if (kind !== "both") return [box];
@@ -98,37 +107,38 @@ function square(kind: "a" | "b" | "both" | "none", id: string, x: number, y: num
   return [box, s("path", { class: "cross", d: `M${x + end},${y + end}L${x + side - end},${y + side - end}M${x + side - end},${y + end}L${x + end},${y + side - end}` })];
 }
 
-/** The drawing; `width` is what there is room for. */
-export function drawSets(given: Sets, size: GridSize, width: number, witness: number | null): SVGElement {
-  const { columns, first, rows } = size;
+/** The drawing of some rows; `width` is what there is room for. */
+export function drawSets(given: Sets, { columns, rows }: Layout, width: number, witness: number | null): SVGElement {
   const found = owners(given);
   const pitch = Math.max(9, Math.min(24, Math.floor((width - LABELS) / columns)));
   const side = pitch - (pitch > 12 ? 2 : 1);
   const id = `sets-${++drawings}`;
   const step = Math.max(1, Math.ceil(26 / pitch));
   const rowStep = Math.max(1, Math.ceil(12 / pitch));
-  const cells = Array.from({ length: rows * columns }, (_, k) => {
-    const cell = first + k;
-    const owner = found.get(cell);
-    const kind = kindOf(owner);
-    const x = LABELS + (k % columns) * pitch;
-    const y = TOP + Math.floor(k / columns) * pitch;
-    const holds = owner ? [...owner.a.map((i) => `${given.names[0]} ${at(i)}`), ...owner.b.map((i) => `${given.names[1]} ${at(i)}`)].join(", ") : "in neither";
-    return s("g", { class: `set-cell${cell === witness ? " witness" : ""}`, "data-cell": cell },
-      s("title", {}, `cell ${cell}: ${holds}${cell === witness ? "; the witness" : ""}`), ...square(kind, id, x, y, side));
-  });
+  const cells = rows.flatMap(({ first, skipped }, row) => skipped
+    ? [s("text", { x: LABELS, y: TOP + row * pitch + side / 2 + 3.5, class: "axis" }, `⋮ ${skipped} rows in neither`)]
+    : Array.from({ length: columns }, (_, k) => square(given, found.get(first + k), first + k, witness, id,
+      LABELS + k * pitch, TOP + row * pitch, side)));
   const total = LABELS + columns * pitch;
-  const height = TOP + rows * pitch;
+  const height = TOP + rows.length * pitch;
   const counts = given.sets.map((set, k) => `${given.names[k]} has ${set.count}`).join(", ");
+  const last = rows.at(-1)?.first ?? 0;
   return s("svg", {
     viewBox: `0 0 ${total} ${height}`, width: total, height, role: "img", class: "sets",
-    "aria-label": `Cells ${first} to ${first + rows * columns - 1} of the block, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
+    "aria-label": `Cells ${rows[0]?.first ?? 0} to ${last + columns - 1} of the block, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
   }, patterns(id),
   ...Array.from({ length: columns }, (_, k) => k % step ? null
     : s("text", { x: LABELS + k * pitch + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${k}`)),
-  ...Array.from({ length: rows }, (_, k) => k % rowStep ? null
-    : s("text", { x: LABELS - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, first + k * columns)),
+  ...rows.map(({ first, skipped }, k) => k % rowStep || skipped ? null
+    : s("text", { x: LABELS - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, first)),
   ...cells);
+}
+
+function square(given: Sets, owner: Owner | undefined, cell: number, witness: number | null, id: string, x: number, y: number, side: number): SVGElement {
+  const kind = kindOf(owner);
+  const holds = owner ? [...owner.a.map((i) => `${given.names[0]} ${at(i)}`), ...owner.b.map((i) => `${given.names[1]} ${at(i)}`)].join(", ") : "in neither";
+  return s("g", { class: `set-cell${cell === witness ? " witness" : ""}`, "data-cell": cell },
+    s("title", {}, `cell ${cell}: ${holds}${cell === witness ? "; the witness" : ""}`), ...marks(kind, id, x, y, side));
 }
 
 /** The same numbers as a table: each cell with its index in both sets. */

@@ -1,23 +1,26 @@
 // One question: do two LMADs ever share a cell? The answer, both sets on one grid, and the proof.
 import * as client from "../client";
-import { debounce, h, quoted, replace } from "../dom";
-import { readLmad, tidy } from "../memory/formula";
+import { debounce, h, onWidth, replace } from "../dom";
+import type { Link } from "../link";
 import { symbolField } from "../memory/symbols";
 import { messageElement } from "../problems";
 import type { Assumptions, CellSets, Proved } from "../types";
-import { cellsOfTerm, columnsFor, drawSets, setsTable, sizeFor, swatch, type Sets } from "./grid";
-import { factList, stepTree } from "./steps";
-import { inequality, inWords } from "./words";
+import { FactBook } from "./facts";
+import { cellsOfTerm, columnsFor, drawSets, layOut, setsTable, WINDOW, type Layout, type Sets } from "./grid";
+import { legend, verdict } from "./legend";
+import { countSteps, stepTree } from "./steps";
+import { inequality } from "./words";
 
 export interface Question {
   names: readonly [string, string];
   lmads: readonly [string, string];
   assumptions: Assumptions;
   proved: Proved;
+  /** What could be done about a failure. */
+  wayOut?: HTMLElement | null;
+  /** The block that the cells are of, if it has a name. */
+  block?: string;
 }
-
-const MARK = { disjoint: "✓", overlap: "✗", unknown: "?" } as const;
-const TONE = { disjoint: "good", overlap: "bad", unknown: "open" } as const;
 
 export class PairView {
   readonly element = h("div", { class: "pair" });
@@ -25,17 +28,21 @@ export class PairView {
   private readonly picture = h("div", { class: "picture" });
   private readonly proof = h("div", { class: "proof" });
   private question: Question | null = null;
+  private facts: FactBook | null = null;
   private values: Record<string, number> = {};
   private found: CellSets | null = null;
   private columns = 0;
+  private from = 0;
   private table = false;
   private wanted = 0;
 
-  constructor() {
+  /** `valued` is told the values that are drawn. */
+  constructor(private readonly link: Link | null = null, private readonly valued?: (values: Record<string, number>) => void) {
     this.picture.addEventListener("mouseover", (event) => this.light(termOf(event.target)));
     this.picture.addEventListener("mouseleave", () => this.light(null));
     this.picture.addEventListener("focusin", (event) => this.light(termOf(event.target)));
     this.picture.addEventListener("focusout", () => this.light(null));
+    onWidth(this.picture, () => this.draw());
   }
 
   /** Ask nothing more and show nothing. */
@@ -47,10 +54,13 @@ export class PairView {
 
   async show(question: Question): Promise<void> {
     this.question = question;
+    this.facts = new FactBook(question.proved, this.link);
     this.columns = 0;
+    this.from = 0;
     this.found = null;
     this.fields.dataset["for"] = "";
-    replace(this.element, this.verdict(question), this.fields, this.picture, this.proof);
+    replace(this.element, verdict(question.proved, question.names), question.wayOut ?? null,
+      h("div", { class: "pair-drawn" }, this.fields, this.picture), this.proof);
     replace(this.picture);
     replace(this.proof);
     await this.load(question.proved.witness?.values ?? {});
@@ -65,26 +75,10 @@ export class PairView {
     if (!answer.ok) return replace(this.picture, messageElement(answer.error));
     this.found = answer;
     this.values = answer.values;
+    this.valued?.(answer.values);
     this.inputs(answer);
     this.draw();
     this.steps(question);
-  }
-
-  private verdict({ proved, names }: Question): HTMLElement {
-    const [a, b] = names;
-    const { verdict, witness, missing } = proved;
-    const text = verdict === "disjoint"
-      ? `${sentence(a)} and ${b} never share a cell, whatever the values.`
-      : verdict === "overlap" ? `${sentence(a)} and ${b} share a cell.`
-        : `It is not decided whether ${a} and ${b} share a cell.`;
-    return h("div", { class: `pair-verdict ${TONE[verdict]}`, role: "status" },
-      h("p", {}, h("span", { class: "pair-mark", "aria-hidden": "true" }, MARK[verdict]), h("strong", {}, text)),
-      verdict === "disjoint" && proved.checked ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.") : null,
-      witness ? h("p", {}, "Witness: cell ", h("code", {}, witness.cell), ...(Object.keys(witness.values).length
-        ? [" for ", h("code", {}, Object.entries(witness.values).map(([name, value]) => `${name} = ${value}`).join(", "))] : []), ".") : null,
-      verdict === "unknown" && missing
-        ? h("p", {}, "It was not shown that ", ...quoted(inWords(missing)), ". With that, the proof would go through; without it, nothing is rewritten.")
-        : verdict === "unknown" ? h("p", {}, proved.reason) : null);
   }
 
   private inputs({ symbols }: CellSets): void {
@@ -105,41 +99,38 @@ export class PairView {
     if (!a || !b) return;
     const given: Sets = { names: question.names, sets: [a, b], shared: found.shared };
     const columns = this.columns || columnsFor(given.sets, Object.values(found.values));
-    const size = sizeFor(given.sets, columns);
-    const witness = question.proved.witness;
-    const here = witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value) ? witness.cell : null;
     replace(this.picture,
       found.broken.length ? h("p", { class: "broken" }, "These values do not meet ",
         ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
         ": the answer says nothing about them.") : null,
-      this.legend(question, found), this.tools(columns),
-      this.table ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))
-        : !a.points.length && !b.points.length ? h("p", { class: "empty" }, "Both sets are empty for these values.")
-          : size ? h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": "Both sets in the block" },
-            drawSets(given, size, Math.max(260, this.element.clientWidth), here))
-            : h("p", { class: "empty" }, "The two sets are too far apart or too large to draw: choose smaller values, or the table."),
+      legend(question.lmads, question.names, found), this.tools(columns),
+      ...(this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
+        : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
+          : this.drawing(given, layOut(given.sets, columns), question)),
       a.complete && b.complete ? null : h("p", { class: "quiet" }, "Of the larger set only the first cells are shown."));
   }
 
-  /** Each set with its pattern, its formula by terms, and how many cells it has here. */
-  private legend(question: Question, found: CellSets): HTMLElement {
-    const row = (which: 0 | 1) => {
-      const { offset, dims } = readLmad(question.lmads[which]);
-      const set = found.lmads[which]!;
-      const term = (dimension: number, text: string, means: string) => h("button", {
-        class: "term", "data-set": which, "data-dimension": dimension, title: means, "aria-label": `${text}: ${means}`,
-      }, text);
-      const name = question.names[which];
-      return h("li", {}, swatch(which ? "b" : "a"),
-        h("div", {}, h("strong", {}, sentence(name)), h("span", { class: "quiet" }, ` ${set.count} ${set.count === 1 ? "cell" : "cells"} here`),
-          h("p", { class: "terms" },
-            term(-1, tidy(offset), `begins at cell ${set.offset}`),
-            ...dims.flatMap(({ size, stride }, k) => [" + ",
-              term(k, `(${tidy(size)} : ${tidy(stride)})`, `${set.dims[k]?.[0]} steps of ${set.dims[k]?.[1]} cells`)]))));
+  /** The rows that are seen, and a slider to the others. */
+  private drawing(given: Sets, layout: Layout, { proved, block }: Question): HTMLElement[] {
+    const { witness } = proved;
+    const here = witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value) ? witness.cell : null;
+    const most = Math.max(0, layout.rows.length - WINDOW);
+    this.from = Math.min(this.from, most);
+    const view = h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": "Both sets in the block" });
+    const seen = h("span", { class: "quiet" });
+    const paint = (): void => {
+      const rows = layout.rows.slice(this.from, this.from + WINDOW);
+      replace(view, drawSets(given, { ...layout, rows }, Math.max(260, this.picture.clientWidth), here));
+      seen.textContent = `rows ${this.from + 1} to ${this.from + rows.length} of ${layout.rows.length}`;
     };
-    return h("ul", { class: "legend" }, row(0), row(1),
-      found.shared.length ? h("li", {}, swatch("both"), h("div", {}, h("strong", {}, "In both"),
-        h("span", { class: "quiet" }, ` ${found.shared.length} ${found.shared.length === 1 ? "cell" : "cells"} here`))) : null);
+    paint();
+    const slider = h("input", { type: "range", min: 0, max: most, value: this.from, "aria-label": "First row that is drawn" });
+    slider.addEventListener("input", () => {
+      this.from = slider.valueAsNumber;
+      paint();
+    });
+    return [view, h("p", { class: "quiet" }, "A square is a cell of ", block ? h("code", {}, block) : "the block", "; the number at the left is a row's first cell."),
+    ...(most ? [h("p", { class: "rows-seen" }, slider, seen)] : [])];
   }
 
   private tools(columns: number): HTMLElement {
@@ -162,12 +153,14 @@ export class PairView {
   }
 
   private steps({ proved }: Question): void {
-    const size = proved.steps.length ? countSteps(proved.steps) : 0;
+    const { facts } = this;
+    if (!facts) return;
+    const size = countSteps(proved.steps);
     const before = [...this.proof.querySelectorAll("details")].map((part) => part.open);
     replace(this.proof,
-      proved.steps.length ? h("h2", {}, "Proof", h("span", { class: "quiet" }, `${size} ${size === 1 ? "step" : "steps"}, for all values`)) : null,
-      proved.steps.length ? stepTree(proved.steps, this.values) : null,
-      factList(proved));
+      size ? h("h2", {}, "Proof", h("span", { class: "quiet" }, `${size} ${size === 1 ? "step" : "steps"}, for all values`)) : null,
+      size ? stepTree(proved.steps, this.values, facts) : null,
+      facts.element(size > 0));
     // Other values leave the tree as its reader had it.
     const after = [...this.proof.querySelectorAll("details")];
     if (before.length === after.length) after.forEach((part, k) => (part.open = before[k]!));
@@ -184,9 +177,3 @@ export class PairView {
 }
 
 const termOf = (target: EventTarget | null): HTMLElement | null => (target as Element).closest<HTMLElement>(".term");
-
-const sentence = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
-
-function countSteps(steps: Proved["steps"]): number {
-  return steps.reduce((sum, step) => sum + 1 + countSteps(step.parts), 0);
-}

@@ -1,5 +1,5 @@
 // Inequalities and relations between the compiler's text, the user's text, and words.
-import { tidy } from "../memory/formula";
+import { signedTerms, tidy } from "../memory/formula";
 import type { Assumptions } from "../types";
 
 interface Sides {
@@ -9,22 +9,15 @@ interface Sides {
 
 /** `n - 2*b - 1 >= 0` as its two sides: `n` and `2*b + 1`. */
 function sides(claim: string): Sides {
-  const polynomial = claim.replace(/\s*>=\s*0\s*$/, "").trim();
-  const more: string[] = [];
-  const less: string[] = [];
-  let [depth, from] = [0, 0];
-  const take = (to: number): void => {
-    const term = polynomial.slice(from, to).trim();
-    const sign = /^[-+]/.exec(term)?.[0];
-    (sign === "-" ? less : more).push(sign ? term.slice(1).trim() : term);
-    from = to;
-  };
-  [...polynomial].forEach((character, at) => {
-    depth += character === "(" ? 1 : character === ")" ? -1 : 0;
-    if (depth === 0 && at > 0 && /[-+]/.test(character) && polynomial[at + 1] === " ") take(at);
-  });
-  take(polynomial.length);
+  const { more, less } = signedTerms(claim.replace(/\s*>=\s*0\s*$/, ""));
   return { more: more.join(" + ") || "0", less: less.join(" + ") || "0" };
+}
+
+/** The same as a condition in the language of the source. */
+export function condition(claim: string): string {
+  const products = claim.replace(/([A-Za-z_][\w']*)\*\*(\d+)/g, (_, name: string, power: string) => Array(Number(power)).fill(name).join("*"));
+  const { more, less } = sides(products);
+  return (/^\d+$/.test(more) ? `${less} <= ${more}` : `${more} >= ${less}`).replaceAll("*", " * ");
 }
 
 /** `n ≥ 2·b + 1`. */

@@ -1,0 +1,63 @@
+// What a question's answer is, in words; and its two sets by their terms.
+import { h, quoted } from "../dom";
+import { pretty, readLmad } from "../memory/formula";
+import type { CellSets, Proved } from "../types";
+import { swatch } from "./grid";
+import { inequality, inWords } from "./words";
+
+const MARK = { disjoint: "✓", overlap: "✗", unknown: "?" } as const;
+const TONE = { disjoint: "good", overlap: "bad", unknown: "open" } as const;
+
+type Pair<T> = readonly [T, T];
+
+export const sentence = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+const counted = (count: number): string => `${count} ${count === 1 ? "cell" : "cells"}`;
+
+/** The answer: a sentence, and what stands behind it. */
+export function verdict(proved: Proved, [a, b]: Pair<string>): HTMLElement {
+  const text = {
+    disjoint: `${sentence(a)} and ${b} never share a cell, whatever the values.`,
+    overlap: `${sentence(a)} and ${b} share a cell.`,
+    unknown: `It is not decided whether ${a} and ${b} share a cell.`,
+  }[proved.verdict];
+  return h("div", { class: `pair-verdict ${TONE[proved.verdict]}`, role: "status" },
+    h("p", {}, h("span", { class: "pair-mark", "aria-hidden": "true" }, MARK[proved.verdict]), h("strong", {}, text)),
+    proved.verdict === "disjoint" && proved.checked ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.") : null,
+    ...witness(proved), ...missing(proved));
+}
+
+function witness({ witness: found }: Proved): HTMLElement[] {
+  if (!found) return [];
+  const values = Object.entries(found.values).filter(([name]) => /^[\w']+$/.test(name)).map(([name, value]) => `${name} = ${value}`);
+  return [h("p", {}, "Witness: cell ", h("code", {}, found.cell), ...(values.length ? [" for ", h("code", {}, values.join(", "))] : []), ".")];
+}
+
+function missing(proved: Proved): HTMLElement[] {
+  if (proved.verdict !== "unknown") return [];
+  if (!proved.missing) return [h("p", {}, ...quoted(proved.reason))];
+  return [
+    h("p", {}, "It was not shown that ", ...quoted(inWords(proved.missing)), ", so nothing is rewritten."),
+    h("p", { class: "missing" }, h("code", {}, inequality(proved.missing))),
+  ];
+}
+
+/** Each set with its pattern, its formula by terms, and how many cells it has here. */
+export function legend(lmads: Pair<string>, names: Pair<string>, found: CellSets): HTMLElement {
+  const row = (which: 0 | 1) => {
+    const { offset, dims } = readLmad(lmads[which]);
+    const set = found.lmads[which]!;
+    const term = (dimension: number, text: string, means: string) => h("button", {
+      class: "term", "data-set": which, "data-dimension": dimension, title: means, "aria-label": `${text}: ${means}`,
+    }, text);
+    return h("li", {}, swatch(which ? "b" : "a"),
+      h("div", {}, h("strong", {}, sentence(names[which])), h("span", { class: "quiet" }, ` ${counted(set.count)} here`),
+        h("p", { class: "terms" },
+          term(-1, pretty(offset), `begins at cell ${set.offset}`),
+          ...dims.flatMap(({ size, stride }, k) => [" + ",
+            term(k, `(${pretty(size)} : ${pretty(stride)})`, `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`)]))));
+  };
+  return h("ul", { class: "legend" }, row(0), row(1),
+    found.shared.length ? h("li", {}, swatch("both"), h("div", {}, h("strong", {}, "In both"),
+      h("span", { class: "quiet" }, ` ${counted(found.shared.length)} here`))) : null);
+}

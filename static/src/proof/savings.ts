@@ -1,0 +1,56 @@
+// What an attempt saves, or what its failure costs: a copy and an allocation, in bytes.
+import { evaluate, namesIn } from "../arithmetic";
+import { bytes, h, replace } from "../dom";
+import { pretty } from "../memory/formula";
+import { symbolField } from "../memory/symbols";
+import type { Attempt } from "../types";
+
+const FIRST = 10;
+
+export class Savings {
+  readonly element = h("div", { class: "savings" });
+  private readonly said = h("dl", { class: "facts" });
+  private readonly fields = h("div", { class: "symbols" });
+  private own: Record<string, number> = {};
+  private given: Readonly<Record<string, number>> = {};
+
+  constructor(private readonly attempt: Attempt, pictured: boolean) {
+    this.element.append(this.said, this.fields);
+    if (!pictured) this.ask();
+    this.draw();
+  }
+
+  /** The values that the picture has: what it has none for is asked for here. */
+  follow(values: Readonly<Record<string, number>>): void {
+    this.given = values;
+    this.ask();
+    this.draw();
+  }
+
+  private amounts(): [string, string][] {
+    const { copied, allocated } = this.attempt;
+    const all: [string, string][] = [["to copy", copied], ["to allocate", allocated]];
+    return all.filter(([, text]) => text).map(([what, text]) => [what, text.replace(/\s*B$/, "")]);
+  }
+
+  private ask(): void {
+    const names = [...new Set(this.amounts().flatMap(([, text]) => namesIn(text)))].filter((name) => this.given[name] === undefined);
+    if (this.fields.dataset["for"] === names.join()) return;
+    this.fields.dataset["for"] = names.join();
+    for (const name of names) this.own[name] ??= FIRST;
+    replace(this.fields, ...names.map((name) => symbolField(name, this.own[name]!, (value) => {
+      this.own[name] = value;
+      this.draw();
+    })));
+  }
+
+  private draw(): void {
+    const { done } = this.attempt;
+    replace(this.said, ...this.amounts().map(([what, text]) => {
+      const amount = evaluate(text, { ...this.own, ...this.given });
+      const formula = `${pretty(text)} B`;
+      return h("div", {}, h("dt", {}, done ? `less ${what}` : what),
+        h("dd", {}, amount === null ? formula : bytes(Math.max(0, amount)), amount === null || /^\d+$/.test(text) ? null : h("code", {}, ` ${formula}`)));
+    }));
+  }
+}

@@ -1,0 +1,218 @@
+"""The proof pane in a browser: attempts, obligations, pictures, facts, ways out."""
+
+import re
+
+from flask import Flask
+from playwright.sync_api import Browser, Page, expect
+
+from tests.app.browsing import MARKS, pane, serving, write
+
+pytestmark = MARKS
+
+
+def open_proof(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    expect(page.locator(".attempts li").first).to_be_visible()
+
+
+def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
+    open_proof(page)
+    panel = page.locator(".proof-program")
+    expect(panel).to_contain_text("row is built in its place in ys, and never copied.")
+    expect(page.locator(".pair-verdict")).to_contain_text("never share a cell")
+    cells = page.locator("svg.sets .set-cell")
+    expect(cells.locator(".in-a")).to_have_count(5)
+    expect(cells.locator(".in-b")).to_have_count(5)
+    expect(page.locator(".terms").first).to_have_text("n + (n : 1)")
+    expect(page.locator(".proof-tree")).to_contain_text("The smallest value of the sum is n·m")
+    expect(page.locator(".proof-tree .needs")).to_contain_text("n ≥ 2·b + 1")
+    page.locator(".term").first.focus()
+    expect(page.locator("svg.sets .pointed")).to_have_count(1)
+    page.locator(".pair").get_by_role("button", name="Table").click()
+    expect(page.locator(".cells-table tbody tr")).to_have_count(10)
+    expect(page.locator(".cells-table tbody tr").first).to_have_text("5[0]–")
+    page.get_by_label("n", exact=True).last.fill("2")
+    expect(page.locator(".broken")).to_contain_text("do not meet n ≥ 2·b + 1")
+
+
+def test_what_is_saved_is_told_in_bytes_for_the_values_of_the_picture(page: Page) -> None:
+    open_proof(page)
+    saved = page.locator(".savings")
+    expect(saved).to_contain_text("less to copy40 B 8·n B")
+    expect(saved).to_contain_text("less to allocate40 B")
+    page.locator(".pair").get_by_label("n", exact=True).fill("7")
+    expect(saved).to_contain_text("less to copy56 B 8·n B")
+
+
+def test_facts_say_where_they_come_from_and_lead_there(page: Page) -> None:
+    write(page, "-- One\n\nloop k < n\nys[k] = row\n")
+    expect(pane(page)).to_contain_text("ys[k] = row -- fused")
+    open_proof(page)
+    fact = page.locator(".facts-used li.used")
+    expect(fact).to_contain_text("n ≥ 2·b + 1 used")
+    expect(fact).to_contain_text("k counts the turns of a loop, line 3")
+    page.locator(".fact-reference").click()
+    expect(fact).to_be_focused()
+    expect(page.locator(".source .lit-place")).to_have_text("loop k <")
+
+
+def test_the_intervals_of_a_step_are_drawn_for_the_values(page: Page) -> None:
+    open_proof(page)
+    picture = page.locator(".intervals-axis")
+    expect(picture).to_have_count(0)  # `m` has no value in the picture: nothing is made up.
+    page.route("**/api/attempts", _with_offset)
+    write(page, "-- Another\nys[k] = row\n")
+    expect(picture).to_have_attribute("aria-label", re.compile("The sum lies from 5 to 9: never"))
+
+
+def _with_offset(route: object) -> None:
+    """The answer, with a sum that the picture's values determine."""
+    response = route.fetch()  # type: ignore[attr-defined]
+    text = response.text().replace('"offset":"n*m"', '"offset":"n_2"')
+    route.fulfill(response=response, body=text)  # type: ignore[attr-defined]
+
+
+def test_a_failed_attempt_says_why_and_draws_the_witness(page: Page) -> None:
+    open_proof(page)
+    page.locator(".attempt", has_text="copy").click()
+    expect(page.locator(".source .lit-place")).to_have_count(1)
+    panel = page.locator(".proof-program")
+    expect(panel).to_contain_text("row would overwrite cell 4, which is read later.")
+    expect(panel).to_contain_text("What is written early does not meet what is still needed.")
+    expect(page.locator(".way-out").first).to_contain_text("Read it before.")
+    expect(page.locator(".pair-verdict")).to_contain_text("Witness: cell 4 for b = 1, n = 4.")
+    expect(page.locator("svg.sets .witness .in-both")).to_have_count(1)
+    expect(page.locator("svg.sets .witness title")).to_contain_text("cell 4:")
+
+
+def test_what_is_missing_is_said_and_a_way_out_is_tried(page: Page) -> None:
+    write(page, "entry main [n] (ys: *[n]i64) (m: i64) = ys\n")
+    expect(pane(page)).to_contain_text("= ys -- fused")
+    open_proof(page)
+    page.locator(".attempt", has_text="copy").click()
+    second = page.locator(".obligation").nth(1)
+    second.focus()
+    page.keyboard.press("Enter")
+    expect(second).to_be_focused()
+    verdict = page.locator(".pair-verdict")
+    expect(verdict).to_contain_text("It was not shown that m is at least k + 1")
+    expect(verdict.locator(".missing")).to_have_text("m ≥ k + 1")
+    # `k` is not the author's own name: the claim without it is what can be stated.
+    way = page.locator(".pair .way-out")
+    expect(way).to_contain_text("If m is at least n, the proof goes through: this has been tried.")
+    expect(way.locator("code").last).to_have_text("assert (m >= n) ys")
+
+
+def test_attempts_are_filtered_by_how_they_ended(page: Page) -> None:
+    open_proof(page)
+    filters = page.locator(".attempt-filters")
+    expect(filters).to_contain_text("all 3")
+    rows = page.locator(".attempts li")
+    expect(rows).to_have_count(3)
+    for name, text in (
+        ("built in place", "update"),
+        ("not shown to be safe", "copy"),
+        ("does not apply", "concatenation"),
+    ):
+        filters.get_by_role("button", name=name).click()
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text(text)
+    rows.locator("button").click()
+    expect(page.locator(".outcome")).to_contain_text("Does not apply")
+    expect(page.locator(".outcome .way-out")).to_contain_text("comes in from outside")
+
+
+def test_why_an_array_was_copied_is_answered_from_the_source(page: Page) -> None:
+    write(page, "-- One\n\nloop k < n\nys[k] = row\n")
+    expect(pane(page)).to_contain_text("ys[k] = row -- fused")
+    page.locator(".source .cm-line", has_text="ys[k]").click()
+    page.get_by_role("tab", name="Selection").click()
+    tried = page.locator(".selection .remark", has_text="see what was tried")
+    expect(tried).to_contain_text("row into ys: not shown to be safe.")
+    tried.get_by_role("button", name="see what was tried").click()
+    expect(page.locator(".outcome")).to_contain_text("Not built in place")
+    page.locator(".source .cm-line", has_text="loop k").click()  # here the source is made
+    expect(page.locator(".attempt[aria-pressed=true]")).to_contain_text("row into ys update")
+    expect(page.locator(".attempt-filters")).to_contain_text("at the selection 2")
+    page.locator(".source .cm-line", has_text="One").click()
+    expect(page.locator(".attempt-list")).to_contain_text("Nothing at line 1 is put into")
+
+
+def test_a_remark_leads_to_its_attempt(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    page.get_by_role("tab", name="Remarks").click()
+    page.get_by_role("button", name="see what was tried").click()
+    expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".attempt[aria-pressed=true]")).to_contain_text("copy")
+
+
+def test_two_lmads_of_ones_own_are_decided_and_kept(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    page.get_by_role("button", name="Two LMADs").click()
+    expect(page.locator(".free-pair .pair-verdict")).to_contain_text("never share a cell")
+    page.locator("#pair-b").fill("{(n : n)} + OVER")
+    expect(page.locator(".free-pair .pair-verdict")).to_contain_text("share a cell.")
+    page.locator("#pair-a").fill("BAD")
+    expect(page.locator(".free-pair [role=alert]")).to_contain_text("BAD is not a polynomial.")
+    page.get_by_label("Assumptions").fill("0 <= i < n")
+    with page.expect_request("**/api/prove") as asked:
+        page.locator("#pair-a").fill("i*n + {(n : 1)}")
+    body = asked.value.post_data_json
+    assert body is not None
+    assert body["assumptions"] == {"other": ["0 <= i", "i < n"]}
+    page.reload()
+    page.get_by_role("button", name="Two LMADs").click()
+    expect(page.locator("#pair-a")).to_have_value("i*n + {(n : 1)}")
+
+
+def test_far_sets_are_drawn_without_what_lies_between(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    page.get_by_role("button", name="Two LMADs").click()
+    page.locator("#pair-b").fill("{(n : 1)} + FAR")
+    drawing = page.locator(".free-pair .drawing svg.sets")
+    expect(drawing).to_contain_text("rows in neither")
+    expect(drawing.locator(".in-b")).to_have_count(5)
+
+
+def test_wide_details_take_the_room_of_the_stages(page: Page) -> None:
+    open_proof(page)
+    before = page.locator(".side").bounding_box()
+    page.get_by_role("button", name="Wide details").click()
+    expect(pane(page)).to_be_hidden()
+    after = page.locator(".side").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] > 2 * before["width"]
+    page.reload()
+    expect(pane(page)).to_be_hidden()
+    page.get_by_role("button", name="Wide details").click()
+    expect(pane(page)).to_be_visible()
+
+
+TOO_LITTLE = """entry main [k] (xs: *[k]i64) (n: i64) (m: i64): *[k]i64 =
+  let xs = assert (m >= 1 && n >= 1 && m * m * m >= n * n && m * m + n <= k) xs
+  in xs with [0:n] = map (+ 1) (xs[m * m : m * m + n] :> [n]i64)
+"""
+
+
+def test_the_proposed_check_lets_the_compiler_build_in_place(
+    browser: Browser, real_app: Flask
+) -> None:
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    with serving(real_app) as address:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in")
+        write(page, TOO_LITTLE)
+        open_proof(page)
+        expect(page.locator(".outcome")).to_contain_text("Not built in place")
+        check = page.locator(".pair .way-out code").last
+        expect(check).to_have_text("assert (m * m >= n) xs")
+        write(
+            page,
+            TOO_LITTLE.replace("  in xs with", f"  let xs = {check.inner_text()}\n  in xs with"),
+        )
+        expect(page.locator(".outcome")).to_contain_text("Built in place")
+    expect.set_options(timeout=5_000)
+    page.context.close()
