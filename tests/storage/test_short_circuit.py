@@ -74,6 +74,8 @@ def ints(*shape: int) -> Value:
         ("anti_diagonal", (0, 0)),
         ("wavefront", (0, 1)),
         ("lu_step", (0, 1)),
+        ("blocked_wavefront", (0, 0)),
+        ("blocked_lu", (0, 0)),
         ("heat_by_parts", (0, 1)),
         ("concatenation", (0, 1)),
         ("strided_update", (0, 1)),
