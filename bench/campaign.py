@@ -154,7 +154,7 @@ def check(work: Compilation, made: Generated, manner: Manner) -> None:
         found = _tried(
             lambda a=args: (
                 runner.run_c(  # type: ignore[misc]
-                    imp, code, made.name, a, 60.0, effort=manner.effort
+                    imp, code, made.name, a, 60.0, flags=(manner.effort,)
                 ).values
             ),
             "c",
