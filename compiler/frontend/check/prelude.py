@@ -34,7 +34,7 @@ from compiler.frontend.intrinsics import INTRINSICS, PUBLIC
 from compiler.frontend.parser import parse
 
 FOLDER = Path(__file__).parent.parent / "prelude"
-FILES = ("functions", "zips", "operators", "arrays")
+FILES = ("functions", "zips", "operators", "arrays", "lmads")
 
 
 class PreludeNames(NameSource):
