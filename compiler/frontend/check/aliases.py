@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as t
-from compiler.frontend.types import PrimT, Record, Type
+from compiler.frontend.types import Arrow, PrimT, Record, Sum, Type
 
 Names = frozenset[Name]
 NONE: Names = frozenset()
@@ -22,7 +22,26 @@ def spread(type_: Type, names: Names) -> Aliases:
         return NONE
     if isinstance(type_, Record):
         return {f: spread(u, names) for f, u in type_.fields}
-    return names
+    return NONE if is_scalar(type_) else names
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether a value of this type certainly holds no array and no function."""
+    match type_:
+        case PrimT():
+            return True
+        case Record(fields):
+            return all(is_scalar(u) for _, u in fields)
+        case Sum(variants):
+            return all(is_scalar(u) for _, us in variants for u in us)
+    return False
+
+
+def of_constant(type_: Type, names: Names) -> Aliases:
+    """The aliases of a constant of the program; its functions make what they return anew."""
+    if isinstance(type_, Record):
+        return {f: of_constant(u, names) for f, u in type_.fields}
+    return NONE if isinstance(type_, Arrow) or is_scalar(type_) else names
 
 
 def flat(aliases: Aliases) -> Names:
@@ -44,6 +63,8 @@ def both(a: Aliases, b: Aliases) -> Aliases:
 def with_name(aliases: Aliases, type_: Type, name: Name) -> Aliases:
     """The aliases of a variable `name` that is bound to a value with these."""
     if isinstance(type_, PrimT):
+        return NONE
+    if isinstance(type_, Sum) and is_scalar(type_):
         return NONE
     if isinstance(type_, Record):
         return {f: with_name(field(aliases, f), u, f"{name}.{f}") for f, u in type_.fields}

@@ -7,7 +7,8 @@ aliases; consuming a value consumes all names that it aliases. Rules:
 2. a parameter is consumed only if its type has `*`; constants of the program never are;
 3. a lambda, a local function or a loop's body consumes nothing that is bound outside of it;
 4. what a consuming loop parameter becomes in the next turn aliases nothing from outside;
-5. a result whose type has `*` aliases no parameter without `*`, and no other part of the result.
+5. a result whose type has `*` aliases no parameter without `*`, and no other part of the result;
+6. a function's result aliases no constant of the program.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from compiler.frontend.check.aliases import (
 from compiler.frontend.check.aliases import field as field_aliases
 from compiler.frontend.check.consume_loops import walk_loop
 from compiler.frontend.check.freshness import (
-    constants,
     consumes,
     is_fresh,
     may_alias,
     must_be_fresh,
+    no_constants,
 )
 from compiler.frontend.check.ownership import COPY, Variable, Walk
 from compiler.frontend.types import Arrow, PrimT, Type
@@ -45,13 +46,13 @@ from compiler.frontend.types import Arrow, PrimT, Type
 # --- definitions -------------------------------------------------------------------------------
 
 
-def check_definition(d: t.Def, annotated: bool, returns: dict[Name, Names]) -> bool:
+def check_definition(d: t.Def, annotated: bool, given: frozenset[Name] | set[Name] = NONE) -> bool:
     """Check one definition; whether its result is fresh.
 
-    `returns` holds, for each definition so far, the constants that its result may be; this one is
-    added. Errors: `TypeError_` where one of the rules is broken.
+    `given` are names from modules that are arguments, which count as no constants in rule 6.
+    Errors: `TypeError_` where one of the rules is broken.
     """
-    return _function(Walk(_EXPS, returns=returns), d, annotated)
+    return _function(Walk(_EXPS, given=given), d, annotated)
 
 
 def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
@@ -66,7 +67,7 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
     if not d.params and not isinstance(d.ret, Arrow):
         return d.unique
     what = f"`{d.source_name}`"
-    walk.returns[d.name] = constants(walk, result)
+    no_constants(walk, what, d.body, result)
     if annotated:
         if d.unique:
             must_be_fresh(walk, what, d.body, result, owned)
@@ -105,8 +106,6 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
     _still_there(walk, e, given)
     arrow: Type = e.fn.type
     shared: Names = flat(fn)
-    if isinstance(e.fn, t.Var):
-        shared |= walk.returns.get(e.fn.name, NONE)
     unique = False
     fields: tuple[str, ...] = ()
     for i, aliases in enumerate(given):
@@ -184,6 +183,7 @@ def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
         walk.bind(pat, NONE, consumes(pat), "a parameter whose type has no `*`")
     own = {v.name for pat in e.params for v in pattern_variables(pat)}
     result = walk.exp(e.body)
+    no_constants(walk, "the lambda", e.body, result)
     if _declares_fresh(e):
         owned = {v.name for p in e.params if consumes(p) for v in pattern_variables(p)}
         must_be_fresh(walk, "the lambda", e.body, result, owned)

@@ -17,6 +17,7 @@ from compiler.frontend.check.aliases import (
     Aliases,
     Names,
     flat,
+    leaves,
     pattern_variables,
     root,
     shown,
@@ -53,7 +54,7 @@ def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
     walk.leave(before)
     read, walk.observed = walk.observed, read_before
     walk.observed.update(read)
-    final: Names = NONE
+    final: Names = walk.nameless() if _some_share(parts) else NONE
     for part in parts:
         if part.eaten:
             _not_read_inside(part, read)
@@ -73,6 +74,12 @@ def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
                 read[name],
                 COPY,
             )
+
+
+def _some_share(parts: list[_Part]) -> bool:
+    """Whether two arrays that a turn makes, and the loop does not consume, may be one."""
+    found = [names for part in parts if not part.eaten for names in leaves(part.result)]
+    return sum(map(len, found)) > len(NONE.union(*found))
 
 
 @dataclass(frozen=True, slots=True)

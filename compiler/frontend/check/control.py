@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from compiler.base.errors import Limitation
+from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
 from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, sizes_of, subst
-from compiler.frontend.check.patterns import bind_pattern
+from compiler.frontend.check.patterns import bind_pattern, pattern_names
 from compiler.frontend.check.scope import Builtin, did_you_mean
 from compiler.frontend.check.show_exp import show_exp
 from compiler.frontend.check.size_exps import as_size, symbolic
@@ -29,6 +29,7 @@ def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
     mark = st.scope.mark()
     sizes: tuple[Name, ...] = ()
     if exp.sizes:
+        _distinct(exp)
         sizes = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
         bound = bind_pattern(st, exp.pat, None, st.size_meta)
         holes: dict[Name, Size] = {name: st.size_meta(exp.pat.span) for name in sizes}
@@ -47,9 +48,14 @@ def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
     return t.Let(body.type, exp.span, sizes, bound.pat, rhs, body)
 
 
-def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
-    from compiler.base.errors import TypeError_
+def _distinct(exp: ast.Let) -> None:
+    names = [*exp.sizes, *pattern_names(exp.pat)]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise TypeError_(f"The name `{name}` is bound twice here.", exp.pat.span)
 
+
+def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
     used = names_in_type(type_)
     for source, name in zip(exp.sizes, sizes, strict=True):
         if name not in used:
@@ -171,7 +177,5 @@ def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
 
 
 def _unknown_module(st: State, name: ast.QualName, span: Span) -> None:
-    from compiler.base.errors import TypeError_
-
     text = ".".join(name)
     raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))

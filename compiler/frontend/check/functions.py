@@ -22,11 +22,20 @@ from compiler.frontend.check.metas import (
 )
 from compiler.frontend.check.operator_names import LOGIC
 from compiler.frontend.check.patterns import Bound, bind_pattern, pattern_names
-from compiler.frontend.check.scope import Abbreviation, Recursive, Scheme
+from compiler.frontend.check.scope import (
+    DATA,
+    LIFTED,
+    SIZE_LIFTED,
+    Abbreviation,
+    Recursive,
+    Scheme,
+)
 from compiler.frontend.check.sizes import unify_size
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import Resolved, resolve_result
 from compiler.frontend.types import Arrow, Size, SizeVar, Type, TypeVar
+
+LIFTS = {"type": DATA, "sizelifted": SIZE_LIFTED, "lifted": LIFTED}
 
 
 def simple_names(pats: list[t.Pat]) -> set[Name]:
@@ -169,7 +178,8 @@ def bind_type_params(
             name = st.fresh(param.name)
             types.append(name)
             st.type_levels[name] = st.level
-            st.scope.bind_type(param.name, Abbreviation((), TypeVar(name)))
+            lift = LIFTS[param.kind]
+            st.scope.bind_type(param.name, Abbreviation((), TypeVar(name), lift=lift))
             if param.kind == "lifted":
                 lifted.add(name)
                 st.functional.add(name)

@@ -9,7 +9,7 @@ not mention and checks the types of those that it does. Types stay transparent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
@@ -18,8 +18,12 @@ from compiler.frontend import ast, decs
 from compiler.frontend.check.builtins import member
 from compiler.frontend.check.functions import bind_type_params
 from compiler.frontend.check.metas import resolve, subst
+from compiler.frontend.check.module_types import check_module_type, named
 from compiler.frontend.check.names import in_module, instantiate
 from compiler.frontend.check.scope import (
+    LIFT,
+    LIFT_WORDS,
+    Abbreviation,
     Builtin,
     Module,
     Scheme,
@@ -34,14 +38,6 @@ from compiler.frontend.types import Size, Type
 
 CheckDecs = Callable[[tuple[decs.Dec, ...]], Module]
 """Checks the declarations of a module's body in a scope of their own; the names they bind."""
-
-
-@dataclass(slots=True)
-class ModuleType:
-    """A named module type: its syntax and the scope where it was written."""
-
-    exp: decs.ModTypeExp
-    scope: Scope
 
 
 @dataclass(slots=True)
@@ -66,11 +62,13 @@ def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
         case decs.MBody(decs=inside):
             return check_decs(inside)
         case decs.MAscript(mod=mod, type=type_):
+            check_module_type(st, type_)
             return ascribe(st, evaluate(st, mod, check_decs), type_)
         case decs.MApply(fn=fn, arg=arg):
             functor = evaluate(st, fn, check_decs)
             return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
         case decs.MLambda(param=param, type=type_, body=body):
+            check_module_type(st, param.type)
             return Functor(param=param, type=type_, body=body, scope=st.scope.copy())
         case decs.MImport(path=path):
             raise Limitation(f'`import "{path}"` is not built yet.', exp.span)
@@ -94,12 +92,16 @@ def find(st: State, name: ast.QualName, span: Span) -> Module:
 def declare(st: State, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     """`module name params: mty = m`."""
     if dec.params:
+        check_module_type(st, dec.params[0].type)
         first, *rest = dec.params
         return Functor(
             param=first, rest=tuple(rest), type=dec.type, body=dec.body, scope=st.scope.copy()
         )
     module = evaluate(st, dec.body, check_decs)
-    return module if dec.type is None else ascribe(st, module, dec.type)
+    if dec.type is None:
+        return module
+    check_module_type(st, dec.type)
+    return ascribe(st, module, dec.type)
 
 
 def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
@@ -114,6 +116,7 @@ def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: Check
     try:
         given = ascribe(st, arg, functor.param.type, span)
         st.scope.bind_module(functor.param.name, given)
+        st.given |= _values(given)
         if functor.rest:
             first, *rest = functor.rest
             return Functor(
@@ -128,6 +131,11 @@ def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: Check
         return module if functor.type is None else ascribe(st, module, functor.type)
     finally:
         st.scope = outer
+
+
+def _values(module: Module) -> set[Name]:
+    found = {value.name for value in module.values.values() if isinstance(value, Scheme)}
+    return found.union(*[_values(inner) for inner in module.modules.values()])
 
 
 # --- ascription ----------------------------------------------------------------------------------
@@ -157,13 +165,15 @@ class _Ascription:
     module: Module
     seen: Module
     span: Span | None
+    refined: set[str] = field(default_factory=set)
+    """The types that a `with` has said what they are."""
 
 
 def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
     st = a.st
     match exp:
         case decs.MTName(name=name):
-            found = _module_type(st, name, exp.span)
+            found = named(st, name, exp.span)
             outer = st.scope
             st.scope = found.scope.copy()
             for type_name, abbreviation in a.seen.types.items():
@@ -179,22 +189,11 @@ def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
             return a.seen
         case decs.MTWith(base=base, name=name, type=type_, params=params):
             _same_type(a, name, type_, params)
+            a.refined.add(name[0])
             return _match(a, base)
         case decs.MTArrow():
             return a.module
     raise TypeError_("This is not a module type.", exp.span)
-
-
-def _module_type(st: State, name: ast.QualName, span: Span) -> ModuleType:
-    table = st.scope.module_types
-    if len(name) > 1:
-        table = find(st, name[:-1], span).module_types
-    found = table.get(name[-1])
-    if not isinstance(found, ModuleType):
-        text = ".".join(name)
-        hint = did_you_mean(text, table)
-        raise TypeError_(f"Unknown module type `{text}`.", span, hint)
-    return found
 
 
 def _spec(a: _Ascription, spec: decs.Spec) -> None:
@@ -205,6 +204,7 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
             if found is None:
                 raise _missing(a, f"type `{name}`", spec.span)
             _same_parameters(a, name, len(spec.params), len(found.params), spec.span)
+            _not_above(a, spec, found)
             a.seen.types[name] = found
             st.scope.bind_type(name, found)
             if spec.type is not None and not spec.params:
@@ -232,6 +232,16 @@ def _same_parameters(a: _Ascription, name: str, want: int, got: int, span: Span)
         raise TypeError_(
             f"The type `{name}` has {got} parameter(s), but {want} in the module type.",
             a.span or span,
+        )
+
+
+def _not_above(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> None:
+    """Demand that a type holds no more than its specification says."""
+    if found.lift > LIFT[spec.kind] and spec.name not in a.refined:
+        raise TypeError_(
+            f"The type `{spec.name}` is defined with {LIFT_WORDS[found.lift]}, but the module type"
+            f" wants a {LIFT_WORDS[LIFT[spec.kind]]}.",
+            a.span or spec.span,
         )
 
 

@@ -14,14 +14,14 @@ from compiler.frontend.check.aliases import (
     Aliases,
     Names,
     flat,
+    of_constant,
     root,
     shown,
-    spread,
     with_field,
     with_name,
 )
 from compiler.frontend.check.aliases import field as field_aliases
-from compiler.frontend.types import Arrow, PrimT
+from compiler.frontend.types import PrimT
 
 COPY = "Copy it first, with `copy`."
 STAR = "Give its type a `*`, such as `*[n]i32`, or copy it first, with `copy`."
@@ -48,8 +48,8 @@ class Walk:
     """Names read since the innermost loop's body began."""
     fresh_results: dict[Name, bool] = field(default_factory=dict)
     """Local functions, and whether their results are fresh."""
-    returns: dict[Name, Names] = field(default_factory=dict)
-    """Definitions, and the constants that their results may be."""
+    given: frozenset[Name] | set[Name] = NONE
+    """Constants that a function's result may be all the same."""
     depth: int = 0
     barrier: str = ""
     """What one may not consume out of: "lambda", "loop", .."""
@@ -87,8 +87,10 @@ class Walk:
             return NONE
         variable = self.variables.get(e.name)
         if variable is None:
-            instance = e.type_args or e.size_args or isinstance(e.type, Arrow)
-            return NONE if instance else spread(e.type, frozenset((e.name,)))
+            constant = NONE if e.size_args else of_constant(e.type, frozenset((e.name,)))
+            for f in path if not but else ():
+                constant = field_aliases(constant, f)
+            return constant
         aliases = variable.aliases
         read = aliases
         if but:

@@ -16,7 +16,17 @@ from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
 from compiler.frontend.check.metas import ANY_SIZE, names_in_type, resolve
-from compiler.frontend.check.scope import Abbreviation, Builtin, Module, Poison, TypeParamInfo
+from compiler.frontend.check.module_types import ModuleType, check_module_type
+from compiler.frontend.check.scope import (
+    LIFT,
+    LIFTED,
+    SIZE_LIFTED,
+    Abbreviation,
+    Builtin,
+    Module,
+    Poison,
+    TypeParamInfo,
+)
 from compiler.frontend.check.state import Silent, State
 from compiler.frontend.check.type_exps import resolve_type
 from compiler.frontend.check.zonk import Zonk
@@ -69,7 +79,8 @@ def _dec(out: Checked, dec: decs.Dec) -> None:
             out.st.scope.bind_module(name, modules.declare(out.st, dec, _Body(out)))
         case decs.ModTypeDec(name=name, type=type_):
             scope = out.st.scope
-            scope.bind_module_type(name, modules.ModuleType(type_, scope.copy()))
+            check_module_type(out.st, type_)
+            scope.bind_module_type(name, ModuleType(type_, scope.copy()))
 
 
 def open_module(st: State, module: Module) -> None:
@@ -129,6 +140,12 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
     mark = st.scope.mark()
     if dec.name in out.own:
         raise TypeError_(f"`{dec.name}` is defined twice.", dec.name_span)
+    if dec.kind == "entry" and out.depth:
+        raise TypeError_(
+            "An entry point cannot be inside a module.",
+            dec.name_span,
+            f"Define `entry {dec.name} = m.{dec.name}` outside of the module `m`.",
+        )
     try:
         source = Source(dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body)
         made = define(st, source, top=True)
@@ -152,7 +169,7 @@ def finish(st: State, made: Made, dec: decs.ValDec, top: bool) -> t.Def:
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used)
-    unique = check_definition(definition, dec.ret is not None, st.returns)
+    unique = check_definition(definition, dec.ret is not None, st.given)
     if not definition.params and definition.size_params and definition.ext:
         raise TypeError_(
             f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",
@@ -195,7 +212,10 @@ def _type(st: State, dec: decs.TypeDec) -> None:
     sizes: list[Name] = []
     bind_type_params(st, dec.params, types, sizes)
 
+    anonymous: list[Span] = []
+
     def anon(span: Span) -> Size:
+        anonymous.append(span)
         return ANY_SIZE
 
     found = resolve_type(st, dec.type, anon)
@@ -211,12 +231,19 @@ def _type(st: State, dec: decs.TypeDec) -> None:
     for param, source in zip(params, dec.params, strict=True):
         if param.is_size and param.name not in used:
             raise TypeError_(f"The size parameter `{source.name}` is not used.", source.span)
-    if dec.kind == "type" and _is_functional(found.type):
+    lift = LIFT[dec.kind]
+    if lift < LIFTED and (found.lift == LIFTED or _is_functional(found.type)):
         raise TypeError_(
             f"The type `{dec.name}` contains a function.", dec.span, "Define it with `type^`."
         )
+    if lift < SIZE_LIFTED and (found.lift == SIZE_LIFTED or anonymous):
+        raise TypeError_(
+            f"The type `{dec.name}` has a size of its own, which may differ from value to value.",
+            anonymous[0] if anonymous else dec.span,
+            "Define it with `type~`, or name the size: `type t [n] = [n]i32`.",
+        )
     st.own_types.add(dec.name)
-    st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique, found.ext))
+    st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique, found.ext, lift))
 
 
 def _is_functional(type_: Type) -> bool:

@@ -67,6 +67,12 @@ class Recursive:
 Value = Local | Scheme | Builtin | Poison | Recursive
 
 
+DATA, SIZE_LIFTED, LIFTED = 0, 1, 2
+"""What a type may hold: values of one size, values of any size (`type~`), functions (`type^`)."""
+LIFT = {"type": DATA, "type~": SIZE_LIFTED, "type^": LIFTED}
+LIFT_WORDS = ("`type`", "`type~`", "`type^`")
+
+
 @dataclass(frozen=True, slots=True)
 class TypeParamInfo:
     """A parameter of an abbreviation: a size, or a type."""
@@ -84,6 +90,8 @@ class Abbreviation:
     unique: bool = False
     ext: tuple[Name, ...] = ()
     """Sizes that each use has anew, as in `type~ t = ?[n].[n]i32`."""
+    lift: int = DATA
+    """What it may hold, as declared: `DATA`, `SIZE_LIFTED` or `LIFTED`."""
 
 
 @dataclass(slots=True)

@@ -62,8 +62,8 @@ class State:
     """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
-    returns: dict[Name, frozenset[Name]] = field(default_factory=dict)
-    """Definitions, and the constants that their results may be."""
+    given: set[Name] = field(default_factory=set)
+    """The values in modules that functors were applied to."""
     used: set[Name] = field(default_factory=set)
     """Definitions that were instantiated since this was last emptied."""
 

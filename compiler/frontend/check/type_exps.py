@@ -15,9 +15,16 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend.check.metas import ANY_SIZE, I64, PRIM_T, names_in_type, resolve, subst
-from compiler.frontend.check.scope import Abbreviation, TypeParamInfo, did_you_mean
+from compiler.frontend.check.scope import (
+    DATA,
+    LIFTED,
+    SIZE_LIFTED,
+    Abbreviation,
+    TypeParamInfo,
+    did_you_mean,
+)
 from compiler.frontend.check.size_exps import key_of, symbolic
-from compiler.frontend.check.state import Silent, State
+from compiler.frontend.check.state import Silent, State, show
 from compiler.frontend.types import (
     Array,
     Arrow,
@@ -33,6 +40,8 @@ from compiler.frontend.types import (
 
 Anon = Callable[[Span], Size]
 
+MOST_CONSTRUCTORS = 255
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -45,6 +54,8 @@ class Resolved:
     """As a result: all of it is fresh."""
     fresh_fields: tuple[str, ...] = ()
     """As a result: the fields that are fresh, if not all are."""
+    lift: int = DATA
+    """What the type holds: sizes of its own, functions; see `scope.py`."""
 
 
 @dataclass(slots=True)
@@ -53,6 +64,7 @@ class _Context:
     anon: Anon
     unique: bool = False
     ext: list[Name] = field(default_factory=list)
+    lift: int = DATA
 
 
 def resolve_type(st: State, exp: ast.TypeExp, anon: Anon) -> Resolved:
@@ -62,7 +74,7 @@ def resolve_type(st: State, exp: ast.TypeExp, anon: Anon) -> Resolved:
     """
     ctx = _Context(st, anon)
     result = _type(ctx, exp)
-    return Resolved(result, ctx.unique, tuple(ctx.ext))
+    return Resolved(result, ctx.unique, tuple(ctx.ext), lift=ctx.lift)
 
 
 def resolve_result(st: State, exp: ast.TypeExp) -> Resolved:
@@ -109,9 +121,7 @@ def _type(ctx: _Context, exp: ast.TypeExp) -> Type:
             return _apply(ctx, exp, name, ())
         case ast.TArray(size=size, elem=elem):
             dim = _size(ctx, size, exp.span)
-            inner = _type(ctx, elem)
-            ctx.st.data(inner, exp.span, "An array element")
-            return array_of(dim, inner)
+            return array_of(dim, _element(ctx, exp.span, elem))
         case ast.TTuple(elems=elems):
             return tuple_type(tuple(_type(ctx, e) for e in elems))
         case ast.TRecord(fields=fields):
@@ -130,6 +140,24 @@ def _type(ctx: _Context, exp: ast.TypeExp) -> Type:
         case ast.TSize():
             raise TypeError_("A size stands where a type is needed.", exp.span)
     raise TypeError_("This is not a type.", exp.span)
+
+
+def _element(ctx: _Context, span: Span, exp: ast.TypeExp) -> Type:
+    """An array's element: no function, and of one size."""
+    outer, ctx.lift = ctx.lift, DATA
+    elem = _type(ctx, exp)
+    ctx.st.data(elem, span, "An array element")
+    if ctx.lift == LIFTED:
+        raise TypeError_(f"An array element of type `{show(elem)}` might be a function.", span)
+    if ctx.lift == SIZE_LIFTED:
+        raise TypeError_(
+            "The elements of this array might differ in size, because their type has a size of its"
+            " own.",
+            span,
+            "Give the size a name that all elements share, as in `type t [n] = [n]i32`.",
+        )
+    ctx.lift = outer
+    return elem
 
 
 def record_type(fields: list[tuple[str, Type]]) -> Record:
@@ -158,6 +186,8 @@ def _sum(
     for name, args in variants:
         if name in table:
             raise TypeError_(f"The constructor `#{name}` occurs twice.", span)
+        if len(table) == MOST_CONSTRUCTORS:
+            raise TypeError_(f"A sum type has at most {MOST_CONSTRUCTORS} constructors.", span)
         table[name] = tuple(_type(ctx, a) for a in args)
     return Sum(tuple(sorted(table.items())))
 
@@ -165,6 +195,7 @@ def _sum(
 def _exists(ctx: _Context, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
     st = ctx.st
     mark = st.scope.mark()
+    ctx.lift = max(ctx.lift, SIZE_LIFTED)
     unique_names = [st.bind_local(name, I64, elem.span) for name in names]
     result = _type(ctx, elem)
     st.scope.leave(mark)
@@ -175,6 +206,7 @@ def _exists(ctx: _Context, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
 def _arrow(ctx: _Context, exp: ast.TArrow) -> Type:
     st = ctx.st
     inner = _Context(st, ctx.anon)
+    ctx.lift = LIFTED
     param = _type(inner, exp.param)
     mark = st.scope.mark()
     name = ""
@@ -233,6 +265,7 @@ def _apply(
             exp.span,
         )
     ctx.unique = ctx.unique or abbreviation.unique
+    ctx.lift = max(ctx.lift, abbreviation.lift)
     if not params and not abbreviation.ext and not _has_any_size(abbreviation.type):
         return abbreviation.type
     types: dict[Name, Type] = {}

@@ -9,7 +9,7 @@ def evens = filter (\x -> x % 200 == 0) squares
 -- output { [11i32, 22i32, 33i32] [400i32] }
 -- input { [1i32, 2i32] }
 -- error: .
-entry constants (xs: [width]i32): ([]i32, []i32) = (map2 (+) xs table, evens)
+entry constants (xs: [width]i32): ([]i32, []i32) = (map2 (+) xs table, copy evens)
 
 def lookup (i: i64): i32 = table[i] + i32.i64 (length evens)
 

@@ -1,0 +1,101 @@
+"""Rules of the language that keep types, modules and constants honest, and what they allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompileError, TypeError_
+from compiler.frontend.check import check
+from compiler.frontend.parser import parse
+
+
+def problem(source: str) -> CompileError | None:
+    try:
+        check(parse(source), Ctx())
+    except CompileError as error:
+        return error
+    return None
+
+
+REFUSED = [
+    # sizes and functions in types
+    ("type row = []f32", "has a size of its own"),
+    ("type~ row = []f32 type two = (row, row)", "has a size of its own"),
+    ("type~ row = []f32 def f (x: [2]row) = x", "might differ in size"),
+    ("def f '~t (x: t) : [1]t = [x]", "might differ in size"),
+    ("def f (x: [](bool, ?[k].[k]i8)) = x", "might differ in size"),
+    ("type^ t = i32 type u = [3]t", "might be a function"),
+    ("type^ t = i32 type u = (t, t)", "contains a function"),
+    ("type~ t = (i32 -> i32, i32)", "contains a function"),
+    ("type t = " + " | ".join(f"#c{i}" for i in range(256)), "at most 255 constructors"),
+    # module types
+    ("module type s = {val x: t}", "Unknown type `t`"),
+    ("module type s = {type box 'a val x: box b}", "Unknown type `b`"),
+    ("module type s = {module m: {type t = u}}", "Unknown type `u`"),
+    ("module type s = {include q}", "Unknown module type `q`"),
+    ("module type s = {val f: []i32 -> i32}", "needs a name"),
+    ("module type s = {val f: (x: i32) -> (x: i32) -> i32}", "Two parameters are called `x`"),
+    ("module type s = {type t 'a 'a}", "is bound twice"),
+    ("module type s = {type t [n] [n]}", "is bound twice"),
+    ("module type s = {type t} module type r = s with t 'a = a", "has no parameters"),
+    ("module type s = {type t 'a} module type r = s with t = i8", "the parameters `'a`"),
+    ("module type s = {type t '^a} module type r = s with t 'a = a", "the parameters `'^a`"),
+    ("module type s = {type t} module type r = s with u = i8", "has no type `u`"),
+    ("module type s = {type t} module type r = s with t = i8\n"
+     "module type q = r with t = i8", "is not abstract"),
+    ("module type s = {type t = i8} module type r = s with t = i8", "is not abstract"),
+    ("module m : {type t} = {type^ t = i32 -> i32}", "is defined with `type^`"),
+    ("module m : {type~ t} = {type^ t = i32}", "wants a `type~`"),
+    ("module f (p: {val x: t}) = {def y = p.x}", "Unknown type `t`"),
+    # other rules
+    ("module m = {entry f (x: i32) = x}", "cannot be inside a module"),
+    ("def f (x: []i32) = let [n] (n: [n]i32) = x in n", "is bound twice"),
+    # constants
+    ("def c = [1, 2] def f (b: bool) = if b then c else []", "may alias `c`"),
+    ("def c = [1, 2] def f (i: i64) = (i, c[i:])", "may alias `c`"),
+    ("def c = {a = [1], b = 2} def f (x: i32) = c.a", "may alias `c`"),
+    ("def c = [1, 2] def f = map (\\(i: i64) -> c) (iota 3)", "The result of the lambda"),
+    ("def c = [1, 2] def f = let g (i: i64) = c in g 3", "The result of `g`"),
+    ("module m = {def c = []} def f (a: *[]i8) = a def g (x: i32) = f m.c", "a constant"),
+    ("def f (n: i64) : (*[]i64, *[]i64) =\n"
+     " let (a, b) = loop _ = (iota 3, iota 3) for i < n do let c = iota 3 in (c, c) in (a, b)",
+     "Two parts of the result"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "text"), REFUSED, ids=lambda x: str(x)[:60])
+def test_refused(source: str, text: str) -> None:
+    found = problem(source)
+    assert isinstance(found, TypeError_)
+    assert text in found.message
+    assert found.span.line
+
+
+ALLOWED = [
+    "type~ row = []f32 type~ two = (row, row) def f (x: two) = x.0",
+    "type rows [n] = [n][4]f32 def f [n] (x: [2](rows [n])) = x",
+    "type^ t = i32 def f (x: t) : [1]i32 = [x]",
+    "module type s = {type t 'a} module type r = s with t '^a = a",
+    "module type s = {val n: i64 val f: [n]i32 -> i32 val g: [n / 2]i32 -> []i32}",
+    "module type s = {module m: {type t} val x: m.t}",
+    "module type s = (p: {type t}) -> {val x: p.t}",
+    "module type s = {include numeric val one: t}",
+    "module m : {type^ t} = {type t = i32}",
+    "module f (p: {type~ t}) : {type t} with t = p.t = {type~ t = p.t} module m = f {type t = i8}",
+    "module f (p: {type t val zero: t}) = {def get (i: i32) = (i, p.zero)}\n"
+    "module m = f {type t = [2]i8 def zero : t = [0, 0]}",
+    "def c = [1, 2] def f (b: bool) = if b then copy c else []",
+    "def c = [1, 2] def d = c def f (i: i64) = c[i] + d[i]",
+    "type s = #point f32 f32 | #line f32 def origin : s = #point 0 0\n"
+    "def f (b: bool) = if b then origin else #line 1",
+    "def c = {f = \\(x: []i32) -> map (+ 1) x, a = [1]} def g (x: []i32) = c.f x",
+    "def zeros [n] : [n]i32 = replicate n 0 def f (n: i64) : *[n]i32 = zeros",
+    "def f (n: i64) (x: *[]i64) =\n"
+    " let (a, b) = loop (a, b) = (x, iota 3) for i < n do (b, a) in (a[0], b[0])",
+]
+
+
+@pytest.mark.parametrize("source", ALLOWED, ids=lambda x: str(x)[:60])
+def test_allowed(source: str) -> None:
+    assert problem(source) is None
