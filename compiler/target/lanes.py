@@ -84,13 +84,25 @@ def plan(kernel: Kernel) -> Plan | None:
     return Plan(parts, kept, TILE_BYTES // max(4, widest))
 
 
+def _stored_before_the_end(body: Stms) -> set[Name]:
+    """The blocks that a point may write and then read.
+
+    Not those that it writes last, in place of something else: another point does not read its
+    cells, and what it reads itself it has read by then.
+    """
+    end = len(body)
+    while end and isinstance(body[end - 1], Store):
+        end -= 1
+    return stored(body[:end])
+
+
 class _Finder:
     """Splits a body; `varying` are the names that differ between lanes."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.lane = kernel.dims[-1][0]
         self.varying: set[Name] = {self.lane}
-        self.written = stored(kernel.body)
+        self.written = _stored_before_the_end(kernel.body)
         self.prims: dict[Name, Prim] = {}
         self.loops = 0
         self.pays = True
