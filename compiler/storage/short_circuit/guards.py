@@ -15,11 +15,11 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import FUNS
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.nodes import SE, Assert, DimLmad, Fun, MemBind, Slice, Update, Var
+from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Update, Var
 from compiler.ir.poly import Poly
 from compiler.ir.slices import as_lmad
 from compiler.prove.disjoint import Disjoint, Overlap, Unknown
-from compiler.storage.short_circuit.assumptions import Assumptions, Context
+from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.safety import Obligation
 from compiler.storage.short_circuit.terms import ZERO, Terms
@@ -44,18 +44,25 @@ class Guards:
                 yield from self.prove(child)
             guard = self._guard(item)
             if guard is not None:
-                yield self._try(guard, item)
+                yield self._try(*guard, item)
 
-    def _guard(self, item: Item) -> Fun | None:
-        """The guard that a statement asserts."""
+    def _guard(self, item: Item) -> tuple[Fun, Context] | None:
+        """The guard that a statement asserts, and what else holds: `a || guard` if a does not."""
         exp = item.stm.exp
         cond: SE | None = exp.cond if isinstance(exp, Assert) else None
-        while isinstance(cond, Var):
-            cond = self.terms.defs.get(cond.name)
-        return cond if isinstance(cond, Fun) and FUNS[cond.fun][1] == "lmad" else None
+        known = NOTHING
+        while isinstance(cond, Var) or (isinstance(cond, Bin) and cond.op == "||"):
+            if isinstance(cond, Var):
+                cond = self.terms.defs.get(cond.name)
+            else:
+                known = known.plus(self.assumptions.condition(cond.lhs, False))
+                cond = cond.rhs
+        if isinstance(cond, Fun) and FUNS[cond.fun][1] == "lmad":
+            return cond, known
+        return None
 
-    def _try(self, guard: Fun, item: Item) -> Attempt:
-        known = self.assumptions.at(item.scope, item.at)
+    def _try(self, guard: Fun, more: Context, item: Item) -> Attempt:
+        known = self.assumptions.at(item.scope, item.at).plus(more)
         parts = [self.terms.poly(arg) for arg in guard.args]
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
