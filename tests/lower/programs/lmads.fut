@@ -209,8 +209,9 @@ entry updates_in_map [n] (k: i64) (xs: [n]i64) : [k][n]i64 =
 -- output { [[2i32], [3i32]] }
 -- input { [1i32, 2i32, 3i32] 3i64 }
 -- output { empty([0][1]i32) }
-entry guarded [n] (xs: [n]i32) (offset: i64) : [][1]i32 =
-  if offset < n then intrinsics.flat_index_2d xs (offset - 1) 2 1 1 1 :> [2][1]i32 else []
+entry guarded [n] (xs: [n]i32) (offset: i64) : [][]i32 =
+  if offset < n then intrinsics.flat_index_2d xs (offset - 1) 2 1 1 1
+  else intrinsics.flat_index_2d xs offset 0 1 1 1
 
 -- A program's own definitions of these names win.
 -- ==
