@@ -55,6 +55,11 @@ OPS: dict[str, Op] = {
             ("stage?", "options?"),
         ),
         Op(
+            "interference",
+            "Which blocks are needed at once, and which can share memory.",
+            ("stage?", "options?"),
+        ),
+        Op(
             "attempts",
             "Attempts to build arrays in their places, and what had to be proved.",
             ("options?",),

@@ -1,6 +1,6 @@
 // The only file that calls the server.
 import type {
-  Assumptions, Attempt, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, LifeFunction, MemoryAnswer,
+  Assumptions, Attempt, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction, MemoryAnswer,
   Options, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
 } from "./types";
 
@@ -97,6 +97,12 @@ export function lifetimes(
   source: string, options: Options, stage: string, values: Values | null,
 ): Promise<Answer<{ ok: true; functions: LifeFunction[] }>> {
   return post("lifetimes", { source, options, stage, ...(values ? { values } : {}) });
+}
+
+export function interference(
+  source: string, options: Options, stage: string,
+): Promise<Answer<{ ok: true; functions: { name: string; bodies: Interference[] }[] }>> {
+  return post("interference", { source, options, stage });
 }
 
 export function attempts(source: string, options: Options): Promise<Answer<{ ok: true; attempts: Attempt[] }>> {

@@ -209,6 +209,17 @@ export interface LifeFunction {
   peak?: { bytes: number; point: number };
 }
 
+/** Blocks of one body, and which of them are needed at once. */
+export interface Interference {
+  where: string;
+  src: Span[];
+  points: { label: string; src: Span[] }[];
+  nodes: { name: string; base: string; bytes: string; prim: string; space: string; from: number; until: number; colour: number; src: Span[] }[];
+  /** Both are needed at the point `at`, and until another. */
+  edges: { a: number; b: number; at: number; until: number }[];
+  colours: { members: number[]; bytes: string; saved: string }[];
+}
+
 /** An inequality as a sum of products of facts. */
 export interface Need {
   claim: string;

@@ -295,6 +295,27 @@ def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "functions": [fun]}
 
 
+def interference() -> dict[str, Any]:
+    """Three blocks, of which the first and the last share memory."""
+    node = {"prim": "i64", "space": "device", "bytes": "8*n_2", "src": [[4, 1, 4, 11]]}
+    lives = [("a_mem_1", 0, 1, 0), ("b_mem_3", 1, 2, 1), ("c_mem_4", 2, 3, 0)]
+    body = {
+        "where": "`main`",
+        "src": [],
+        "points": [{"label": f"x_{k} = segmap", "src": []} for k in range(4)],
+        "nodes": [
+            {**node, "name": name, "base": name[:5], "from": a, "until": b, "colour": c}
+            for name, a, b, c in lives
+        ],
+        "edges": [{"a": 0, "b": 1, "at": 1, "until": 1}, {"a": 1, "b": 2, "at": 2, "until": 2}],
+        "colours": [
+            {"members": [0, 2], "bytes": "8*n_2", "saved": "8*n_2"},
+            {"members": [1], "bytes": "8*n_2", "saved": "0"},
+        ],
+    }
+    return {"ok": True, "functions": [{"name": "main", "bodies": [body]}]}
+
+
 def inputs(request: dict[str, Any]) -> str:
     """The input, or what random ones would be made of."""
     if "sizes" not in request:
@@ -332,6 +353,8 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [cells(request)]
         case "attempts":
             return [attempts()]
+        case "interference":
+            return [interference()]
         case "lifetimes":
             return [lifetimes(request)]
         case "tuning":

@@ -71,7 +71,7 @@ def test_a_click_in_the_source_lights_the_lines_of_a_stage(page: Page) -> None:
 
 
 def test_a_stages_line_lights_its_place_by_mouse_and_by_keyboard(page: Page) -> None:
-    expect(page.locator(".memory svg").nth(1)).to_be_visible()
+    expect(page.locator(".memory svg").first).to_be_visible()
     pane(page).locator(".cm-line", has_text="entry main").hover()
     expect(page.locator(".source .lit-place")).to_have_text("entry main (xs: []i64) =")
     page.mouse.move(5, 5)
@@ -83,7 +83,7 @@ def test_a_stages_line_lights_its_place_by_mouse_and_by_keyboard(page: Page) -> 
 
 
 def test_the_mouse_on_an_expression_shows_its_types(page: Page) -> None:
-    expect(page.locator(".memory svg").nth(1)).to_be_visible()
+    expect(page.locator(".memory svg").first).to_be_visible()
     page.locator(".source .cm-line", has_text="map (+1)").hover(position={"x": 40, "y": 8})
     expect(page.locator(".type-tip")).to_contain_text("map (+1) xs -- typed")
 
@@ -150,7 +150,8 @@ def test_a_program_runs_on_typed_and_on_generated_inputs(page: Page) -> None:
 
 
 def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -> None:
-    drawing = page.locator(".memory svg").first
+    page.get_by_role("button", name="One array").click()
+    drawing = page.locator(".memory svg.cells").first
     expect(drawing.locator(".cell")).to_have_count(24)
     drawn = drawing.locator(".cell text").all_text_contents()
     page.get_by_role("button", name="Table").click()
@@ -159,13 +160,12 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     assert rows.locator("td:nth-child(2)").all_text_contents() == drawn
     expect(rows.nth(1)).to_have_text("[0][1]40")
     page.get_by_role("button", name="By thread").click()
-    expect(page.locator(".memory svg").nth(1)).to_contain_text("t1")
-    page.get_by_label("n", exact=True).fill("2")
+    expect(page.locator(".memory svg.cells").nth(1)).to_contain_text("t1")
+    page.get_by_label("n", exact=True).first.fill("2")
     expect(drawing.locator(".cell")).to_have_count(12)
 
 
 def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> None:
-    page.get_by_role("button", name="All blocks").click()
     drawing = page.locator("svg.lanes")
     expect(drawing).to_have_count(1)  # Nothing changes from the one stage to the other.
     expect(drawing.locator(".bar")).to_have_text([re.compile("tmp_5"), re.compile("ys_1")])
@@ -174,11 +174,27 @@ def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> N
     expect(page.locator(".source .lit-place")).to_have_count(1)
     page.get_by_label("n", exact=True).last.fill("10")
     expect(drawing).to_have_attribute("aria-label", re.compile("at most 160 B at once"))
-    page.get_by_role("button", name="Table").last.click()
+    page.locator(".lanes-view").get_by_role("button", name="Table").click()
     expect(page.locator(".block-row").first).to_have_text("tmp_mem_680 B12")
     expect(page.locator(".life-table .meets")).to_contain_text("160 B peak")
     page.get_by_role("button", name="One array").click()
     expect(page.locator(".memory svg.cells").first).to_be_visible()
+
+
+def test_blocks_that_share_memory_are_drawn_as_a_coloured_graph(page: Page) -> None:
+    page.get_by_role("button", name="Sharing").click()
+    graph = page.locator("svg.interference")
+    expect(graph.locator(".edge")).to_have_count(2)
+    expect(graph.locator(".node .colour")).to_have_text(["1", "2", "1"])
+    expect(page.locator(".sharing h2")).to_contain_text("3 blocks in the memory of 2, 800 B saved")
+    graph.locator(".node").nth(1).hover()
+    expect(graph.locator(".edge.pointed")).to_have_count(2)
+    page.locator(".sharing").get_by_label("n", exact=True).fill("10")
+    expect(page.locator(".sharing h2")).to_contain_text("80 B saved")
+    page.locator(".sharing").get_by_role("button", name="Table").click()
+    rows = page.locator(".sharing table").last.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_have_text("b_mem_3280 B12a_mem_1, c_mem_4")
 
 
 def test_a_stage_that_took_too_long_is_not_decided(page: Page) -> None:
@@ -223,7 +239,7 @@ def test_a_shared_link_holds_what_was_seen(page: Page, browser: Browser, site: s
 
 
 def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
-    expect(page.locator(".memory svg").nth(1)).to_be_visible()
+    expect(page.locator(".memory svg").first).to_be_visible()
     answer = page.request.post(f"{site}/api/share", data={"source": SOURCE}).json()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -253,7 +269,12 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
     page.locator(".source .cm-line", has_text="map (+1)").click()
     page.evaluate(AXE.read_text())
     tabs = ("Memory", "Proof", "Selection", "Remarks", "Versions")
-    modes = (("Proof", "Two LMADs"), ("Memory", "All blocks"), ("Memory", "Table"))
+    modes = (
+        ("Proof", "Two LMADs"),
+        ("Memory", "One array"),
+        ("Memory", "Sharing"),
+        ("Memory", "Table"),
+    )
     for tab, mode in (*((tab, "") for tab in tabs), *modes):
         page.get_by_role("tab", name=tab).click()
         if mode:

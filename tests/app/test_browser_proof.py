@@ -216,3 +216,18 @@ def test_the_proposed_check_lets_the_compiler_build_in_place(
         expect(page.locator(".outcome")).to_contain_text("Built in place")
     expect.set_options(timeout=5_000)
     page.context.close()
+
+
+def test_blocks_before_and_after_are_told_apart(browser: Browser, real_app: Flask) -> None:
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    with serving(real_app) as address:
+        page.goto(f"{address}/examples/concatenation")
+        rows = page.locator(".before-after tbody tr")
+        expect(rows.nth(0)).to_have_text("FUNMEM42.40 kB2.40 kB")
+        expect(rows.nth(1)).to_have_text("Short-circuited1 −31.20 kB −1.20 kB2.00 kB −400 B")
+        expect(page.locator("svg.lanes")).to_have_count(2)
+        expect(page.locator("svg.lanes .gone")).to_have_count(3)
+    expect.set_options(timeout=5_000)
+    page.context.close()

@@ -54,8 +54,15 @@ function hatch(id: string): SVGElement {
     s("rect", { width: 6, height: 6, class: "ground" }), s("rect", { width: 1.6, height: 6, class: "ink" })));
 }
 
+/** What comes of the blocks later: the stage that is compared with. */
+interface Later {
+  info: { title: string };
+  fun: LifeFunction;
+}
+
 /** The drawing. `most` is the largest amount of all drawings that are compared, for one scale. */
-export function drawLanes(fun: LifeFunction, width: number, most: number): SVGElement {
+export function drawLanes(fun: LifeFunction, width: number, most: number, later?: Later): SVGElement {
+  const stay = new Set(later?.fun.blocks.map((block) => block.name));
   const count = fun.points.length;
   const step = Math.max(8, Math.min(56, (width - LEFT - RIGHT) / count));
   const total = LEFT + RIGHT + step * count;
@@ -83,10 +90,12 @@ export function drawLanes(fun: LifeFunction, width: number, most: number): SVGEl
   ...fun.blocks.flatMap((block, k) => {
     const lane = lanes.get(block.name)!;
     const size = block.size === undefined ? "" : `, ${bytes(block.size)}`;
+    const gone = later && !stay.has(block.name) ? ", goes away" : "";
     const lower = lane.y + HEAD;
     return [
       s("text", { x: LEFT, y: lane.y + 11, class: "lane-name" },
-        s("tspan", { class: "strong" }, block.name), ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${size}`),
+        s("tspan", { class: "strong" }, block.name), ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${size}`,
+        gone ? s("tspan", { class: "gone" }, gone) : null),
       s("rect", {
         x: x(block.at) + 0.5, y: lower - 1, width: (block.until - block.at + 1) * step - 1,
         height: Math.max(1, lane.rows.length) * (BAR + 2) + 1, rx: 3, class: "lane",

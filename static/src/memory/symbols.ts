@@ -17,10 +17,12 @@ export function proposed(array: ArrayInfo, fun: MemoryFunction): Record<string, 
   return values;
 }
 
-/** A slider and a number for one name. */
-export function symbolField(name: string, value: number, change: (value: number) => void, least = 0): HTMLElement {
-  const number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": name });
-  const slider = h("input", { type: "range", min: 0, max: value > 24 ? 4 * value : 24, value, "aria-label": `${name}, slider`, tabindex: -1 });
+/** A slider and a number for one name, which may be shown as another. */
+export function symbolField(
+  name: string, value: number, change: (value: number) => void, least = 0, label: string = name,
+): HTMLElement {
+  const number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": label });
+  const slider = h("input", { type: "range", min: 0, max: value > 24 ? 4 * value : 24, value, "aria-label": `${label}, slider`, tabindex: -1 });
   const listen = (source: HTMLInputElement, other: HTMLInputElement): void => {
     source.addEventListener("input", () => {
       if (!Number.isSafeInteger(source.valueAsNumber)) return;
@@ -30,5 +32,5 @@ export function symbolField(name: string, value: number, change: (value: number)
   };
   listen(number, slider);
   listen(slider, number);
-  return h("span", { class: "symbol" }, h("code", {}, name), slider, number);
+  return h("span", { class: "symbol" }, h("code", {}, label), slider, number);
 }

@@ -6,9 +6,11 @@ import { drawLanes, lanesTables } from "../memory/lanes";
 import { symbolField } from "../memory/symbols";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
-import type { LifeFunction, StageInfo } from "../types";
+import { plainNames } from "../proof/names";
+import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
 
 const FIRST = 100;
+const BESIDE = 696; // as in lanes.css
 
 interface Of {
   info: StageInfo;
@@ -34,6 +36,8 @@ export class Lanes {
   /** Draw these stages, of which the first is what the others are compared with. */
   async show(stages: readonly StageInfo[]): Promise<void> {
     const mine = ++this.wanted;
+    const kept = this.model.frozen?.lifetimes;
+    if (kept) return this.showKept(kept);
     const { source, options } = this.model;
     const ask = async (): Promise<Of[] | null> => {
       const answers = await Promise.all(stages.map((info) => client.lifetimes(source, options, info.id, this.values)));
@@ -57,6 +61,23 @@ export class Lanes {
     this.draw();
   }
 
+  /** What a permalink holds: for the sizes that it was made with. */
+  private showKept(kept: readonly KeptLifetimes[]): void {
+    const found = kept.flatMap((one): Of[] => {
+      const info = this.model.info(one.stage);
+      return info ? this.chosen(one.functions).map((fun) => ({ info, fun })) : [];
+    });
+    this.shown = found.filter((of, k) => !k || !sameLives(of.fun, found[k - 1]!.fun));
+    const values = Object.assign({}, ...kept.map((one) => one.values)) as Record<string, number>;
+    const plain = plainNames(Object.keys(values).join(" "));
+    this.fields.dataset["for"] = "kept";
+    replace(this.fields, h("p", { class: "quiet" }, Object.keys(values).length
+      ? `As this link keeps it, for ${Object.entries(values).map(([name, value]) => `${plain.get(name) ?? name} = ${value}`).join(", ")}.`
+      : "As this link keeps it."));
+    replace(this.element, this.fields, this.body);
+    this.draw();
+  }
+
   /** One entry point's function; the one with the most blocks. */
   private chosen(functions: readonly LifeFunction[]): LifeFunction[] {
     const one = functions.find((fun) => fun.name === this.fun) ?? [...functions].sort((a, b) => b.blocks.length - a.blocks.length)[0];
@@ -68,10 +89,11 @@ export class Lanes {
     if (this.fields.dataset["for"] === names.join()) return;
     this.fields.dataset["for"] = names.join();
     const reload = debounce(120, () => void this.show(stages));
+    const plain = plainNames(names.join(" "));
     replace(this.fields, ...names.map((name) => symbolField(name, this.values[name]!, (value) => {
       this.values[name] = value;
       reload();
-    })));
+    }, 0, plain.get(name))));
   }
 
   private draw(): void {
@@ -89,25 +111,34 @@ export class Lanes {
     }
     replace(this.body, this.summary(),
       h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" }, choice("Drawing", false), choice("Table", true)),
-      ...this.shown.map((of, k) => h("section", { "data-stage": k },
-        h("h2", {}, of.info.title, h("span", { class: "quiet" }, `${of.fun.blocks.length} blocks, at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`)),
+      h("div", { class: "lanes-stages" }, ...this.shown.map((of, k) => h("section", { "data-stage": k },
+        h("h2", {}, of.info.title, h("span", { class: "quiet" }, ` ${of.fun.blocks.length} blocks, at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`)),
         this.table
           ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Lifetimes at ${of.info.title}` },
             ...lanesTables(of.fun, (at) => this.choose(of, at)))
-          : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Lanes at ${of.info.title}` }, drawLanes(of.fun, width - 4, most)))),
+          : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Lanes at ${of.info.title}` }, drawLanes(of.fun, this.widthOf(width), most, this.shown[k + 1]))))),
       this.table ? null : h("p", { class: "quiet" },
         "Each lane is a block, each bar an array from the statement that makes it to the last that uses it; a hatched bar lies in this block or in another. Darker columns are inside of loops and branches. A kernel is one statement."));
+  }
+
+  /** Beside each other where there is room, else below. */
+  private widthOf(width: number): number {
+    return (width >= BESIDE && this.shown.length > 1 ? width / 2 - 12 : width) - 4;
   }
 
   /** Before and after in numbers. */
   private summary(): HTMLElement {
     const [first] = this.shown;
-    const row = ({ info, fun }: Of) => {
+    const numbers = ({ fun }: Of) => {
       const made = fun.blocks.filter((block) => block.kind === "alloc");
-      const less = first && first.fun !== fun ? (first.fun.peak?.bytes ?? 0) - (fun.peak?.bytes ?? 0) : 0;
-      return h("tr", {}, h("th", { scope: "row" }, info.title), h("td", {}, made.length), h("td", {}, bytes(made.reduce((sum, block) => sum + (block.size ?? 0), 0))),
-        h("td", {}, bytes(fun.peak?.bytes ?? 0), less > 0 ? h("span", { class: "less" }, ` −${bytes(less)}`) : null));
+      return [made.length, made.reduce((sum, block) => sum + (block.size ?? 0), 0), fun.peak?.bytes ?? 0];
     };
+    const start = first ? numbers(first) : [];
+    const row = (of: Of) => h("tr", {}, h("th", { scope: "row" }, of.info.title), ...numbers(of).map((amount, k) => {
+      const shown = (one: number): string => k ? bytes(one) : String(one);
+      const less = start[k]! - amount;
+      return h("td", {}, shown(amount), less > 0 ? h("span", { class: "less" }, ` −${shown(less)}`) : null);
+    }));
     return h("table", { class: "cells-table before-after" }, h("caption", { class: "visually-hidden" }, "Before and after"),
       h("thead", {}, h("tr", {}, ...["Stage", "Blocks", "Made", "At the peak"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, ...this.shown.map(row)));

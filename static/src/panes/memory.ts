@@ -8,12 +8,16 @@ import { proposed, symbolField } from "../memory/symbols";
 import { withThreads } from "../memory/threads";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
+import { plainNames } from "../proof/names";
 import { contains } from "../spans";
 import { Lanes } from "./lanes";
+import { Sharing } from "./sharing";
 import { Today } from "./today";
 import type { ArrayInfo, BlockInfo, MemoryFunction, Problem, Span, StageInfo } from "../types";
 
 const MOST_CELLS = 2048;
+
+type Mode = "blocks" | "array" | "sharing";
 
 interface Chosen {
   fun: MemoryFunction;
@@ -29,7 +33,8 @@ export class MemoryPane {
   private readonly modes = h("div", { class: "segmented first", role: "group", "aria-label": "What is drawn" });
   private readonly one = h("div", {});
   private readonly lanes: Lanes;
-  private all = false;
+  private readonly sharing: Sharing;
+  private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
   private cells: Cell[] = [];
   private by = "";
@@ -45,11 +50,12 @@ export class MemoryPane {
   constructor(private readonly model: Model, private readonly link: Link) {
     this.today = new Today(model, "Pictures of memory are drawn", () => this.refresh());
     this.lanes = new Lanes(model, link);
+    this.sharing = new Sharing(model, link);
     this.element = h("div", { class: "scroll memory" },
-      this.modes, this.one, this.lanes.element);
+      this.modes, this.one, this.lanes.element, this.sharing.element);
     this.one.append(h("div", { class: "memory-head" },
       h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes, this.picture);
-    this.choose(false);
+    this.choose(this.mode);
     this.stage.addEventListener("change", () => void this.load(this.stage.value));
     this.array.addEventListener("change", () => {
       this.at = [];
@@ -75,21 +81,26 @@ export class MemoryPane {
   private refresh(): void {
     const { generation, status } = this.model;
     if (!this.visible || status.phase !== "idle" || this.seen === generation || !this.model.stages.size) return;
-    if (!this.today.permits(this.all ? this.lanes.element : this.picture)) return;
+    const { mode } = this;
+    const kept = mode === "blocks" && this.model.frozen?.lifetimes;
+    const place = { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element }[mode];
+    if (!kept && !this.today.permits(place)) return;
     this.seen = generation;
-    if (this.all) void this.lanes.show(this.stages());
+    if (mode === "blocks") void this.lanes.show(this.stages());
+    else if (mode === "sharing") void this.sharing.show();
     else void this.load(this.stage.value);
   }
 
-  /** One array's cells, or all blocks over the program. */
-  private choose(all: boolean): void {
-    this.all = all;
-    const choice = (lanes: boolean, name: string) => h("button", {
-      "aria-pressed": String(this.all === lanes), onclick: () => this.choose(lanes),
+  /** All blocks over the program, one array's cells, or which blocks share memory. */
+  private choose(mode: Mode): void {
+    this.mode = mode;
+    const choice = (one: Mode, name: string) => h("button", {
+      "aria-pressed": String(mode === one), onclick: () => this.choose(one),
     }, name);
-    replace(this.modes, choice(false, "One array"), choice(true, "All blocks"));
-    this.one.hidden = all;
-    this.lanes.element.hidden = !all;
+    replace(this.modes, choice("blocks", "All blocks"), choice("array", "One array"), choice("sharing", "Sharing"));
+    this.one.hidden = mode !== "array";
+    this.lanes.element.hidden = mode !== "blocks";
+    this.sharing.element.hidden = mode !== "sharing";
     this.seen = -1;
     this.refresh();
   }
@@ -170,11 +181,12 @@ export class MemoryPane {
     if (this.sizes.dataset["for"] === signature) return;
     this.sizes.dataset["for"] = signature;
     const reload = debounce(100, () => void this.loadCells());
+    const plain = plainNames(array.symbols.join(" "));
     const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
     replace(this.sizes, ...[...array.symbols].sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
       this.values[name] = value;
       reload();
-    })));
+    }, 0, plain.get(name))));
   }
 
   private draw({ fun, array }: Chosen, complete = true): void {

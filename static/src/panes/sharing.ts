@@ -1,0 +1,101 @@
+// Which blocks can share memory: the interference graph of each body, with its colours.
+import { evaluate, namesIn } from "../arithmetic";
+import * as client from "../client";
+import { bytes, h, onWidth, replace } from "../dom";
+import type { Link } from "../link";
+import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
+import { symbolField } from "../memory/symbols";
+import type { Model } from "../model";
+import { messageElement } from "../problems";
+import { plainNames } from "../proof/names";
+import type { Interference, Span } from "../types";
+
+const STAGE = "expanded";
+const FIRST = 100;
+
+export class Sharing {
+  readonly element = h("div", { class: "sharing", hidden: true });
+  private readonly fields = h("div", { class: "symbols" });
+  private readonly body = h("div", {});
+  private readonly values: Record<string, number> = {};
+  private graphs: Interference[] = [];
+  private table = false;
+  private wanted = 0;
+
+  constructor(private readonly model: Model, private readonly link: Link) {
+    this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
+    this.body.addEventListener("mouseleave", () => this.point(null));
+    onWidth(this.element, () => this.graphs.length && this.draw());
+  }
+
+  async show(): Promise<void> {
+    const mine = ++this.wanted;
+    const { source, options } = this.model;
+    const answer = await client.interference(source, options, STAGE);
+    if (mine !== this.wanted) return;
+    if (!answer.ok) return replace(this.element, messageElement(answer.error));
+    this.graphs = answer.functions.flatMap((fun) => fun.bodies);
+    if (!this.graphs.length) {
+      return replace(this.element, h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."));
+    }
+    replace(this.element, this.fields, this.body);
+    this.inputs();
+    this.draw();
+  }
+
+  private inputs(): void {
+    const texts = this.graphs.flatMap((graph) => [...graph.nodes.map((node) => node.bytes), ...graph.colours.map((colour) => colour.bytes)]);
+    const names = [...new Set(texts.flatMap(namesIn))];
+    if (this.fields.dataset["for"] === names.join()) return;
+    this.fields.dataset["for"] = names.join();
+    const plain = plainNames(names.join(" "));
+    for (const name of names) this.values[name] ??= FIRST;
+    replace(this.fields, ...names.map((name) => symbolField(name, this.values[name]!, (value) => {
+      this.values[name] = value;
+      this.draw();
+    }, 0, plain.get(name))));
+  }
+
+  private draw(): void {
+    const size: SizeOf = (text) => evaluate(text, this.values);
+    const choice = (name: string, table: boolean) => h("button", {
+      "aria-pressed": String(this.table === table),
+      onclick: () => {
+        this.table = table;
+        this.draw();
+      },
+    }, name);
+    const width = Math.max(260, this.element.clientWidth);
+    replace(this.body,
+      h("div", { class: "segmented", role: "group", "aria-label": "How sharing is shown" }, choice("Drawing", false), choice("Table", true)),
+      ...this.graphs.map((graph, k) => h("section", { "data-graph": k },
+        h("h2", {}, "In ", h("code", {}, graph.where.replaceAll("`", "")), h("span", { class: "quiet" }, said(graph, size))),
+        this.table
+          ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Blocks of ${graph.where}` },
+            ...graphTables(graph, size, (node) => this.choose(graph.nodes[node]?.src)))
+          : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Interference graph of ${graph.where}` }, drawGraph(graph, width - 4, size)))),
+      this.table ? null : h("p", { class: "quiet" },
+        "Each circle is a block; a line joins two that are needed at once. Blocks with the same number are never needed at once, and share memory."));
+  }
+
+  private point(target: Element | null): void {
+    const section = target?.closest<HTMLElement>("[data-graph]");
+    const node = target?.closest<SVGElement>("[data-node]")?.dataset["node"];
+    for (const edge of this.body.querySelectorAll<SVGElement>(".edge")) {
+      const here = edge.closest("[data-graph]") === section;
+      edge.classList.toggle("pointed", here && node !== undefined && (edge.dataset["a"] === node || edge.dataset["b"] === node));
+    }
+    const src = node === undefined ? undefined : this.graphs[Number(section?.dataset["graph"])]?.nodes[Number(node)]?.src;
+    this.link.hover(src?.length ? { spans: src, origin: "memory", line: -1 } : null);
+  }
+
+  private choose(src: Span[] | undefined): void {
+    if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
+  }
+}
+
+function said({ nodes, colours }: Interference, size: SizeOf): string {
+  const saved = colours.reduce((sum, colour) => sum + (size(colour.saved) ?? 0), 0);
+  const few = colours.length < nodes.length;
+  return ` ${nodes.length} ${nodes.length === 1 ? "block" : "blocks"}${few ? ` in the memory of ${colours.length}, ${bytes(saved)} saved` : ", none of which can share memory"}`;
+}
