@@ -119,10 +119,108 @@ Random symbolic pairs against brute force on a grid:
 """
 
 
+def whole_part(data: dict[str, Any]) -> str:
+    """Compile times where most has to be proved."""
+    body = [
+        [
+            name,
+            r["lines"],
+            r["total_ms"],
+            r["goal_ms"],
+            r["proving_ms"],
+            f"{r['built_in_place']} of {r['attempts']}",
+            r["pairs"],
+            r.get("futhark_c_ms", "-"),
+            r.get("futhark_cuda_ms", "-"),
+        ]
+        for name, r in data["figures"].items()
+    ]
+    head = [
+        "program",
+        "lines",
+        "all stages, ms",
+        "goal, ms",
+        "of it short-circuiting for C, ms",
+        "built in place",
+        "pairs of accesses",
+        "futhark c, ms",
+        "futhark cuda, ms",
+    ]
+    return f"""
+## Compiling with proofs, next to Futhark's compiler
+
+{where(data)}
+
+{rows(head, body)}
+
+Medians, taken in turns. Ours: a warm process, every stage to C and to CUDA text, all proofs for
+both targets made anew. Futhark's: `futhark c --library` and `futhark cuda --library`, which end
+with the generated text, from the start of the process.
+"""
+
+
+def short_circuit_part(data: dict[str, Any]) -> str:
+    """What building in place and merging blocks save."""
+    figures = data["figures"]
+    times = [
+        [
+            name,
+            r["input"],
+            r["without_ms"],
+            r["with_ms"],
+            r["speedup"],
+            r.get("futhark_ms", "-"),
+        ]
+        for name, r in figures.items()
+    ]
+    memory = [
+        [
+            name,
+            r["built_in_place"],
+            *(_change(r, key) for key in ("copied_mb", "allocations", "allocated_mb", "peak_mb")),
+        ]
+        for name, r in figures.items()
+    ]
+    problems = "".join(
+        f"\nFuthark on `{name}`: {r['futhark_problem']}\n"
+        for name, r in figures.items()
+        if r.get("futhark_problem") and "no Futhark" not in r["futhark_problem"]
+    )
+    head = ["program", "input", "without, ms", "with, ms", "speedup", "Futhark multicore, ms"]
+    counts = ["program", "rewrites", "copied, MB", "allocations", "allocated, MB", "peak, MB"]
+    return f"""
+## Running without and with short-circuiting and merging
+
+{where(data)}
+
+{rows(head, times)}
+
+C on all cores, medians, taken in turns in one run; the results are the same. What the programs
+count while they run, without and with:
+
+{rows(counts, memory)}
+
+Copied: what copies of arrays move (updates, concatenations, copies and rows of kernels that are
+not built in place). Allocated: all blocks of one run. The peak holds the inputs as well.
+{problems}"""
+
+
+def _change(row: dict[str, Any], key: str) -> str:
+    """A count before and after."""
+    before, after = (f"{row[way][key]:g}" for way in ("without", "with"))
+    return before if before == after else f"{before} → {after}"
+
+
 def main() -> None:
     """The command line."""
     parts = [HEAD]
-    makers = (("compile", compile_part), ("run", run_part), ("prove", prove_part))
+    makers = (
+        ("compile", compile_part),
+        ("whole", whole_part),
+        ("run", run_part),
+        ("short_circuit", short_circuit_part),
+        ("prove", prove_part),
+    )
     for name, make in makers:
         data = load(name)
         if data is not None:

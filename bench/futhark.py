@@ -1,0 +1,100 @@
+"""Futhark, where it is on the PATH: its compile times, its run times, its results.
+
+Slices by LMADs are our prelude's; Futhark gets the prelude's definitions of them, which go by
+intrinsics that both have.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.machine import ROOT
+from compiler.ir.values import from_bytes, to_binary
+
+LMADS = ROOT / "compiler" / "frontend" / "prelude" / "lmads.fut"
+SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program by name, and its text."""
+
+    name: str
+    source: str
+
+    def for_futhark(self) -> str:
+        """The text with what only our prelude has."""
+        if "lmad_" not in self.source or not LMADS.exists():
+            return self.source
+        paragraphs = LMADS.read_text("utf-8").split("\n\n")
+        return "\n\n".join([p for p in paragraphs if p.startswith("def lmad_")] + [self.source])
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled program, or why there is none ("" where there is no Futhark)."""
+
+    binary: Path | None
+    problem: str = ""
+
+    def times(self, inputs: list[Any], runs: int) -> list[float]:
+        """Milliseconds of each run but the first."""
+        assert self.binary
+        times = self.binary.with_suffix(".times")
+        command = [str(self.binary), "-t", str(times), "-r", str(runs), "-b", "-n"]
+        given = to_binary(inputs)
+        done = subprocess.run(command, input=given, capture_output=True, timeout=SECONDS)
+        done.check_returncode()
+        return [int(t) / 1000 for t in times.read_text().split()][1:]
+
+    def results(self, inputs: list[Any]) -> list[Any]:
+        """What it computes."""
+        assert self.binary
+        done = subprocess.run(
+            [str(self.binary), "-b"], input=to_binary(inputs), capture_output=True, timeout=SECONDS
+        )
+        done.check_returncode()
+        return list(from_bytes(done.stdout))
+
+
+def compiled(backend: str, program: Program, folder: Path) -> Compiled:
+    """Compile a program with one of Futhark's back ends."""
+    futhark = shutil.which("futhark")
+    if futhark is None:
+        return Compiled(None, "there is no Futhark")
+    path = folder / f"{program.name}.fut"
+    path.write_text(program.for_futhark())
+    binary = folder / f"{program.name}_{backend}"
+    done = subprocess.run(
+        [futhark, backend, str(path), "-o", str(binary)], capture_output=True, text=True
+    )
+    if done.returncode:
+        _, _, error = done.stderr.rpartition("Error at ")
+        return Compiled(None, " ".join(error.partition("If you find")[0].split())[:200])
+    return Compiled(binary)
+
+
+def compile_ms(backend: str, program: Program, folder: Path, repeats: int) -> float | None:
+    """The median time of Futhark's compiler up to the text that it generates (`--library`)."""
+    futhark = shutil.which("futhark")
+    if futhark is None:
+        return None
+    path = folder / f"{program.name}.fut"
+    path.write_text(program.for_futhark())
+    target = folder / f"{program.name}_{backend}_library"
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        done = subprocess.run(
+            [futhark, backend, "--library", str(path), "-o", str(target)], capture_output=True
+        )
+        if done.returncode:
+            return None
+        times.append((time.perf_counter() - start) * 1000)
+    return round(statistics.median(times), 1)
