@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name, base_of, untagged
 from compiler.base.prim import FUNS
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.lmad import Dim, Lmad
@@ -72,7 +72,7 @@ class Guards:
         if inside:
             claim = f"All of {what} lies inside"
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
-            because = f"{missing} >= 0 is not proved" if missing is not None else ""
+            because = untagged(f"{missing} >= 0 is not proved") if missing is not None else ""
         else:
             claim = f"No two elements of {what} are one cell"
             attempt.obligations = list(self._apart(dims, known))
@@ -130,8 +130,9 @@ def _unproved(obligation: Obligation) -> str:
     """Why a step is no proof, as the second half of a sentence; "" if it is one."""
     match obligation.verdict:
         case Overlap(point, cell):
-            values = ", ".join(f"{base_of(n)} = {v}" for n, v in sorted(point.items()))
-            return f"it fails for {values} (cell {cell} of the slice)"
+            values = ", ".join(f"{n} = {v}" for n, v in sorted(point.items()))
+            return untagged(f"it fails for {values} (cell {cell} of the slice)")
         case Unknown(reason, missing):
-            return f"{missing} >= 0 is not proved" if missing is not None else reason.rstrip(".")
+            open_ = f"{missing} >= 0 is not proved" if missing is not None else reason.rstrip(".")
+            return untagged(open_)
     return ""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name, base_of, untagged
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     Array,
@@ -578,8 +578,8 @@ def _because(write: Access, use: Access, where: str, verdict: Verdict) -> str:
     does = "written" if use.writes else "read"
     first, second = base_of(write.array), base_of(use.array)
     if isinstance(verdict, Overlap):
-        values = ", ".join(
-            f"{base_of(n)} = {v}" for n, v in sorted(verdict.point.items()) if "(" not in n
+        values = untagged(
+            ", ".join(f"{n} = {v}" for n, v in sorted(verdict.point.items()) if "(" not in n)
         )
         return (
             f"`{first}` would overwrite cell {verdict.cell}, where `{second}` is {does} {where}"
