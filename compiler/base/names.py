@@ -21,7 +21,7 @@ _TAGGED = re.compile(r"\b([A-Za-z]\w*)_(\d+)\b")
 
 
 def untagged(text: str) -> str:
-    """A text about names as their author knows them; of two `i`, the one that comes later is `i₂`."""
+    """A text about names as their author knows them; of two `i`, the later one is `i₂`."""
     taken: dict[str, list[Name]] = {}
 
     def plain(found: re.Match[str]) -> str:
