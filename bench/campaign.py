@@ -15,13 +15,14 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -244,20 +245,26 @@ def count_attempts(work: Compilation, report: Report) -> None:
 
 
 def shrunk(made: Generated, fails: Callable[[Generated], bool]) -> Generated:
-    """The program without the lines that it needs not to fail, in chunks, then one by one."""
+    """The program with one result, without the lines that it needs not to fail."""
+
+    def still(lines: list[str]) -> bool:
+        return fails(replace(made, source="\n".join(lines) + "\n"))
+
     lines = made.source.splitlines()
-    size = len(lines) // 2
-    while size:
+    for name in re.findall(r"\w+", lines[-1])[1:]:
+        fewer = [*lines[:-1], f"  in {name}"]
+        if still(fewer):
+            lines = fewer
+            break
+    for size in (16, 8, 5, 4, 3, 2, 1):
         at = 1
-        while at < len(lines):
+        while at + size < len(lines):
             fewer = lines[:at] + lines[at + size :]
-            smaller = Generated(made.seed, made.name, "\n".join(fewer) + "\n", made.inputs)
-            if fails(smaller):
+            if still(fewer):
                 lines = fewer
             else:
-                at += size
-        size //= 2
-    return Generated(made.seed, made.name, "\n".join(lines) + "\n", made.inputs)
+                at += 1
+    return replace(made, source="\n".join(lines) + "\n")
 
 
 def failure(made: Generated, manner: Manner) -> str:

@@ -190,6 +190,49 @@ class Places:
                 shape.append(size)
         return f"[{', '.join(parts)}]", tuple(shape)
 
+    def lmad(
+        self, scope: Scope, size: Poly, rank: int, distinct: bool
+    ) -> tuple[Poly, tuple[Poly, ...], tuple[Poly, ...]] | None:
+        """Offset, counts and strides of an LMAD within `size`; each cell once if `distinct`."""
+        rng = self.rng
+        n, m = Poly.var("n"), Poly.var("m")
+        for _ in range(12):
+            counts = tuple(
+                rng.choice([n, m, n - 1, m - 1, Poly.const(2), ONE, self.small(scope)])
+                for _ in range(rank)
+            )
+            strides = tuple(
+                rng.choice([ONE, ONE, m, n, m - 1, m + 1, n + 1, -ONE, Poly.const(2), m * 2])
+                for _ in range(rank)
+            )
+            if rng.random() < 0.3:
+                strides = (*strides[:-2], strides[-1] * counts[-1], strides[-1])
+            start = self.small(scope)
+            offset = rng.choice(
+                [Poly.const(0), start, start * m, start * n, start * counts[-1], size - 1]
+            )
+            if not scope.always(*(c - 1 for c in counts)):
+                continue
+            reach = [scope.value((c - 1) * s) for c, s in zip(counts, strides, strict=True)]
+            low = scope.value(offset) + sum(np.minimum(r, 0) for r in reach)
+            high = scope.value(offset) + sum(np.maximum(r, 0) for r in reach)
+            if (low < 0).any() or (high >= scope.value(size)).any():
+                continue
+            if not distinct or self.distinct(scope, counts, strides):
+                return offset, counts, strides
+        return None
+
+    def distinct(self, scope: Scope, counts: tuple[Poly, ...], strides: tuple[Poly, ...]) -> bool:
+        """Whether no two points are the same cell, in any environment."""
+        columns = np.stack([scope.value(p) for p in (*counts, *strides)])
+        for row in np.unique(columns, axis=1).T.tolist():
+            cells = [0]
+            for count, stride in zip(row[: len(counts)], row[len(counts) :], strict=True):
+                cells = [cell + k * stride for cell in cells for k in range(count)]
+            if len(set(cells)) < len(cells):
+                return False
+        return True
+
     def selecting(self, scope: Scope, array: Arr, shape: Sequence[Poly]) -> str | None:
         """A `[..]` that selects this shape, or None."""
         parts: list[str] = []

@@ -66,6 +66,8 @@ class _Writer(Places):
         }
         scope = Scope(columns, {}, {"c": "bool"})
         shapes: list[Shape] = [(N,), (N, M), *rng.sample(_SHAPES, rng.randint(1, 3))]
+        if rng.random() < 0.5:
+            shapes[0] = (N * M,)
         params: list[str] = []
         given: list[Arr] = []
         for shape in shapes:
@@ -342,6 +344,11 @@ class _Writer(Places):
             shown, shape = f"unflatten ({array.name} :> [n * m]{array.elem})", (N, M)
         elif kind < 0.75 and len(shape) == 1:
             shown = f"reverse {array.name}"
+            if self.rng.random() < 0.6:
+                found = self.flat_index(scope, array)
+                if found is None:
+                    return
+                shown, shape = found
         else:
             where, shape = self.selection(scope, array)
             if not shape:
@@ -351,6 +358,18 @@ class _Writer(Places):
             shown += f"{_dims(shape)}{array.elem}"
         view = self.array(scope, "w", array.elem, shape, array.roots)
         self.write(indent, f"let {view.name} = {shown}")
+
+    def flat_index(self, scope: Scope, array: Arr) -> tuple[str, Shape] | None:
+        """A slice of an array by an LMAD."""
+        rank = 2 if self.rng.random() < 0.85 else 3
+        found = self.lmad(scope, array.shape[0], rank, False)
+        if found is None:
+            return None
+        offset, counts, strides = found
+        pairs = " ".join(f"{text(c)} {text(s)}" for c, s in zip(counts, strides, strict=True))
+        shape = (*counts, *array.shape[1:])
+        shown = f"intrinsics.flat_index_{rank}d {array.name} {text(offset)} {pairs}"
+        return f"{shown} :> {_dims(shape)}{array.elem}", shape
 
     def target(self, scope: Scope, indent: str) -> Arr:
         """An array that may be overwritten; a copy if there is none."""
@@ -367,6 +386,14 @@ class _Writer(Places):
         rng = self.rng
         array = self.target(scope, indent)
         where, shape = self.selection(scope, array)
+        flat = ""
+        if len(array.shape) == 1 and rng.random() < 0.4:
+            rank = 2 if rng.random() < 0.85 else 3
+            found = self.lmad(scope, array.shape[0], rank, True)
+            if found is not None:
+                shape = found[1]
+                strides = " ".join(map(text, found[2]))
+                flat = f"intrinsics.flat_update_{rank}d {array.name} {text(found[0])} {strides}"
         kind = rng.random()
         if shape and kind < 0.7:
             value = self.source(scope, indent, depth, array, shape)
@@ -377,7 +404,8 @@ class _Writer(Places):
             value = self.new(scope, array.elem, shape)
         scope.consume(array)
         after = self.array(scope, "v", array.elem, array.shape, array.roots)
-        self.write(indent, f"let {after.name} = {array.name} with {where} = {value}")
+        update = f"{flat} {value}" if flat else f"{array.name} with {where} = {value}"
+        self.write(indent, f"let {after.name} = {update}")
 
     def source(self, scope: Scope, indent: str, depth: int, array: Arr, shape: Shape) -> str:
         """Make and name what is going to be put into `array`; perhaps with something between."""
@@ -390,7 +418,9 @@ class _Writer(Places):
             source = self.branch(scope, indent, depth, array.elem, made)
             scope.own |= kept
         else:
-            source = self.bind(scope, indent, array.elem, made, self.new(scope, array.elem, made))
+            shown = self.shifted(scope, array, made) if rng.random() < 0.3 else None
+            shown = shown or self.new(scope, array.elem, made)
+            source = self.bind(scope, indent, array.elem, made, shown)
         if source.roots & array.roots:
             return f"(copy {source.name})"
         for _ in range(rng.choice([0, 0, 1])):
@@ -407,6 +437,16 @@ class _Writer(Places):
         if len(shape) == 1 and rng.random() < 0.15:
             return f"(reverse {source.name})"
         return source.name
+
+    def shifted(self, scope: Scope, array: Arr, shape: Shape) -> str | None:
+        """A map over another part of the same array."""
+        if len(array.shape) < len(shape):
+            return None
+        where = self.selecting(scope, array, shape)
+        if where is None:
+            return None
+        part = f"({array.name}{where} :> {_dims(shape)}{array.elem})"
+        return self.map_over(scope, array.elem, len(shape), [(part, array.elem)])
 
     def let_rewritten(self, scope: Scope, indent: str, depth: int) -> None:
         """A map over an array that is used no more."""

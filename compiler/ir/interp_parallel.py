@@ -143,7 +143,10 @@ def _space_chunk(
 
 
 def _bounds(m: Machine, space: SegSpace) -> list[tuple[Name, int]]:
+    """The space, in numbers. One without points may have sizes that no point would allow."""
     found = [(name, m.size(bound)) for name, bound in space.dims]
+    if any(width == 0 for _, width in found):
+        return [(name, max(width, 0)) for name, width in found]
     m.room([width for _, width in found], 1)
     return found
 

@@ -1,0 +1,33 @@
+"""Programs whose stages once differed, as random programs found them; now they agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.campaign import Manner, failure
+from compiler.ir.values import Value
+from compiler.target import runner
+from tests.generate_storage import Generated
+
+NO_POINTS = """
+entry main [n] (xs: [n]i64) (ys: [n + n]i64) =
+  tabulate (n - 2) (\\i ->
+    let row = map (\\y -> y + i) (ys[i:i + n - 2] :> [n - 2]i64)
+    let first = iota (n - 3)
+    in row with [0:n - 3] = first)
+"""
+"""Of rows that are not there: `n - 3` is negative where there are no rows."""
+
+PROGRAMS: dict[str, tuple[str, list[Value]]] = {
+    "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
+}
+MANNERS = [Manner(verified=True, gpu=True), Manner(versions=True), Manner(frozenset({"merge"}))]
+
+
+@pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
+@pytest.mark.parametrize("manner", MANNERS, ids=["as it is", "all versions", "no merging"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_stages_and_c_agree(name: str, manner: Manner) -> None:
+    source, args = PROGRAMS[name]
+    assert failure(Generated(0, "main", source, [args]), manner) == ""
