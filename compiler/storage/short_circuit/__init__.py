@@ -8,6 +8,7 @@ project.py      the new index functions, and what has to move up for them (1 to 
 safety.py       access summaries, compared pair by pair (5)
 access.py       one access, seen from outside of a loop or kernel
 assumptions.py  what holds at a place of the program
+blocks.py       which blocks a name may stand for
 terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
 origins.py      where the facts of a proof come from

@@ -22,11 +22,13 @@ from compiler.ir.nodes import (
     Concat,
     Copy,
     Function,
-    If,
     Loop,
     MemBind,
     Param,
+    SegHist,
     SegMap,
+    SegRed,
+    SegScan,
     Stm,
     Update,
     Var,
@@ -38,6 +40,7 @@ from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import Attempt, Rule
+from compiler.storage.short_circuit.blocks import Blocks
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
@@ -74,7 +77,8 @@ class Shortcut:
         self.terms = Terms(self.tree)
         self.assumptions = Assumptions(self.tree, self.terms)
         self.attempts: list[Attempt] = []
-        self._aliases: dict[Name, frozenset[Name]] = {}
+        self.blocks = Blocks(self.tree)
+        self.aliases = self.blocks.roots
 
     def run(self) -> Function:
         """All attempts; the function with what came of them."""
@@ -117,7 +121,7 @@ class Shortcut:
             self._overwrite(item, carried)
             for param, bound, start in in_place.settled(self.tree, item):
                 self.tree.settle(item, param, bound, start)
-                self._aliases.clear()
+                self.blocks.changed()
 
     def _overwrite(self, item: Item, carried: bool) -> None:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
@@ -187,7 +191,7 @@ class Shortcut:
         assert attempt.target is not None
         self.tree.rename(old, attempt.target.block)
         self.tree.removed.add(old)
-        self._aliases.clear()
+        self.blocks.changed()
         attempt.projected = self.tree.place[name]
         attempt.moved = {name: attempt.projected}
         return True
@@ -199,14 +203,16 @@ class Shortcut:
     # --- points ---
 
     def _results(self, scope: Scope) -> None:
-        """A kernel's results that are arrays."""
+        """A kernel's results that are arrays, beside those of reductions and scans."""
         item = scope.parent
-        if item is None or scope.kind != "kernel" or not isinstance(item.stm.exp, SegMap):
+        if item is None or scope.kind != "kernel" or isinstance(item.stm.exp, SegHist):
             return
-        point = [Poly.var(index) for index, _ in item.stm.exp.space.dims]
-        for k, (param, result) in reversed(
-            list(enumerate(zip(item.stm.pat, scope.results, strict=True)))
-        ):
+        exp = item.stm.exp
+        assert isinstance(exp, SegMap | SegRed | SegScan)
+        point = [Poly.var(index) for index, _ in exp.space.dims]
+        folded = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+        pairs = list(enumerate(zip(item.stm.pat, scope.results, strict=True)))
+        for k, (param, result) in reversed(pairs[folded:]):
             if isinstance(result, str) and isinstance(param.type, Array):
                 whole = self.tree.place[param.name]
                 target = MemBind(whole.block, whole.lmad.fix(*point))
@@ -347,7 +353,7 @@ class Shortcut:
             at = kept.index(creation)
             scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
             scope.renumber()
-        self._aliases.clear()
+        self.blocks.changed()
         return True
 
     # --- condition 4 ---
@@ -407,44 +413,6 @@ class Shortcut:
                 claims += [cell, size - 1 - cell]
         place = self.terms.normal_lmad(plan.new[point.source].lmad)
         return self.assumptions.unproved(claims, known, place) is None
-
-    # --- blocks that may be the same ---
-
-    def aliases(self, block: Name) -> frozenset[Name]:
-        """The blocks that a name may stand for."""
-        found = self._aliases.get(block)
-        if found is None:
-            found = self._aliases[block] = frozenset(self._roots(block))
-        return found
-
-    def _roots(self, block: Name) -> set[Name]:
-        seen: set[Name] = set()
-        roots: set[Name] = set()
-        todo = [block]
-        while todo:
-            name = todo.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            item = self.tree.binder.get(name)
-            sources = [] if item is None else self._sources(item, name)
-            todo += sources
-            if not sources:
-                roots.add(name)
-        return roots
-
-    def _sources(self, item: Item, name: Name) -> list[Name]:
-        exp = item.stm.exp
-        found: list[object] = []
-        names = [param.name for param in item.stm.pat]
-        if isinstance(exp, If):
-            found = [scope.results[names.index(name)] for scope in item.children]
-        elif isinstance(exp, Loop):
-            if name not in names:
-                names = [param.name for param in exp.params]
-            at = names.index(name)
-            found = [exp.init[at], item.children[0].results[at]]
-        return [self.tree.block(x) for x in found if isinstance(x, str)]
 
 
 def _created(creation: Item, plan: Plan) -> Name:

@@ -132,7 +132,9 @@ class Plan:
                         f"Use the part of the result instead of `{base_of(name)}`.",
                     )
             for k, result in enumerate(scope.results):
-                if k != given and mentions(result, name):
+                if k == given or not mentions(result, name):
+                    continue
+                if given is None or isinstance(result, Write) or scope.kind != "kernel":
                     raise Failed(3, f"`{base_of(name)}` is a result as well.")
         expected = scope.results.count(block) if given is not None else 0
         if len(tree.carried.get(block, ())) > expected:

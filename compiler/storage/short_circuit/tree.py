@@ -166,10 +166,13 @@ class Tree:
 
     def visible(self, name: Name, item: Item) -> bool:
         """Whether a name is bound before a statement, in its body or around it."""
-        if self.position(name, item.scope) is None:
-            return False
+        found = self.scope_of.get(name)
+        while item.scope is not found:
+            if item.scope.parent is None:
+                return False
+            item = item.scope.parent
         binder = self.binder.get(name)
-        return binder is None or binder.serial < item.serial
+        return binder is None or binder.scope is not found or binder.at < item.at
 
     # --- building ---
 
