@@ -69,7 +69,15 @@ INPUTS: dict[str, tuple[str, Callable[[Random], Values]]] = {
     ),
     "heat_by_parts": ("2000^2 f32", lambda rng: [_floats(rng, 2000, 2000)]),
     "histogram": ("5·10^6 i32, 100 bins", lambda rng: [i64(100), _ints(rng, 5_000_000)]),
+    "implicit_steps": (
+        "4000·250 f64, 10 steps",
+        lambda rng: [_floats(rng, 4000, 250, kind="float64"), np.float64(0.5), i32(10)],
+    ),
     "in_place_map": ("10^7 i32", lambda rng: [_ints(rng, 10_000_000)]),
+    "lattice_boltzmann": (
+        "500^2 cells, 10 steps",
+        lambda rng: [_floats(rng, 500, 500, 9), i32(10)],
+    ),
     "lu_step": ("2048^2 f64, blocks of 16", lambda rng: [i64(16), _dominant(rng, 2048)]),
     "mandelbrot": ("1000·1500, 100 steps", lambda rng: [i64(1000), i64(1500), i32(100)]),
     "mapscan": ("1000^2 i64, 10 steps", lambda rng: [_ints(rng, 1000, 1000, kind="i8"), i64(10)]),
@@ -82,6 +90,10 @@ INPUTS: dict[str, tuple[str, Callable[[Random], Values]]] = {
     "nearest_neighbours": (
         "20 of 10^6 points, 8 f32 each",
         lambda rng: [i64(20), _floats(rng, 1_000_000, 8), _floats(rng, 8)],
+    ),
+    "option_paths": (
+        "10^4 paths of 256 f64",
+        lambda rng: [i64(8), rng.standard_normal((10_000, 256))],
     ),
     "prefix_filter": ("10^7 i32", lambda rng: [_ints(rng, 10_000_000) - i32(500)]),
     "radix_sort": ("10^6 u32", lambda rng: [_ints(rng, 1_000_000, most=1 << 32, kind="uint32")]),

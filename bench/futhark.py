@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.machine import ROOT
 from compiler.ir.values import from_bytes, to_binary
+from tests.futhark_suite import same
 
 LMADS = ROOT / "compiler" / "frontend" / "prelude" / "lmads.fut"
 SECONDS = 300
@@ -53,14 +54,19 @@ class Compiled:
         done.check_returncode()
         return [int(t) / 1000 for t in times.read_text().split()][1:]
 
-    def results(self, inputs: list[Any]) -> list[Any]:
-        """What it computes."""
-        assert self.binary
+    def checked(self, inputs: list[Any], expected: list[Any]) -> Compiled:
+        """The same, or why it does not compute what is expected."""
+        if self.binary is None:
+            return self
         done = subprocess.run(
             [str(self.binary), "-b"], input=to_binary(inputs), capture_output=True, timeout=SECONDS
         )
-        done.check_returncode()
-        return list(from_bytes(done.stdout))
+        if done.returncode:
+            _, _, said = done.stderr.decode(errors="replace").partition(": ")
+            return Compiled(None, f"fails: {said.splitlines()[0] if said else done.returncode}")
+        if not same(list(from_bytes(done.stdout)), expected):
+            return Compiled(None, "gives other results")
+        return self
 
 
 def compiled(backend: str, program: Program, folder: Path) -> Compiled:

@@ -72,14 +72,12 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
         raise SystemExit(f"{name}: the results differ")
     runs = {k: min(MOST_RUNS, max(2, int(BATCH_MS / r.ms))) + 1 for k, r in first.items()}
     theirs = compiled("multicore", Program(name, examples.source_of(name)), folder)
-    problem = theirs.problem
-    if theirs.binary and not same(theirs.results(inputs), first["with"].values):
-        problem = "its results differ"
+    theirs = theirs.checked(inputs, first["with"].values)
     times: dict[str, list[float]] = {"without": [], "with": [], "futhark": []}
     for _ in range(ROUNDS):
         for key, b in builds.items():
             times[key] += run_c(None, b.code, "main", inputs, runs=runs[key]).times[1:]
-        if not problem:
+        if theirs.binary:
             times["futhark"] += theirs.times(inputs, runs["with"])
     figures: dict[str, Any] = {
         "input": words,
@@ -92,8 +90,8 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     figures["speedup"] = round(figures["without_ms"] / figures["with_ms"], 2)
     if times["futhark"]:
         figures["futhark_ms"] = round(statistics.median(times["futhark"]), 3)
-    elif problem:
-        figures["futhark_problem"] = problem
+    else:
+        figures["futhark_problem"] = theirs.problem
     return figures
 
 

@@ -182,7 +182,7 @@ def short_circuit_part(data: dict[str, Any]) -> str:
         for name, r in figures.items()
     ]
     problems = "".join(
-        f"\nFuthark on `{name}`: {r['futhark_problem']}\n"
+        f"\nFuthark's program for `{name}`: {r['futhark_problem']}\n"
         for name, r in figures.items()
         if r.get("futhark_problem") and "no Futhark" not in r["futhark_problem"]
     )

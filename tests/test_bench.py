@@ -1,0 +1,73 @@
+"""The benchmarks measure what they say, and the page of figures has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench import examples, short_circuit, table, whole
+from bench.futhark import Program
+from compiler.target import runner
+
+MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No Futhark, and little to measure."""
+    monkeypatch.setattr("bench.futhark.shutil.which", lambda name: None)
+    monkeypatch.setattr(short_circuit, "ROUNDS", 1)
+    monkeypatch.setattr(short_circuit, "BATCH_MS", 1.0)
+    monkeypatch.setattr(whole, "ROUNDS", 1)
+    monkeypatch.setattr(whole, "REPEATS", 1)
+
+
+def data(figures: dict[str, Any]) -> dict[str, Any]:
+    return {"machine": MACHINE, "command": "python", "figures": figures}
+
+
+def test_an_example_without_inputs_of_ours_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "INPUTS", {})
+    words, values = examples.inputs_of("concatenation")
+    assert words == "its own data"
+    assert [value.shape for value in values] == [(100_000,), (50_000,)]
+
+
+def test_inputs_are_for_examples_that_there_are() -> None:
+    assert {"concatenation", "stencil", "radix_sort"} <= examples.INPUTS.keys()
+    assert len(examples.INPUTS.keys() & set(examples.names())) >= 20
+
+
+@pytest.mark.usefixtures("alone")
+def test_copies_go_away_and_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not runner.compiler_available():
+        pytest.skip("there is no C compiler")
+    xs, ys = np.arange(3000, dtype=np.int32), np.arange(2000, dtype=np.int32)
+    monkeypatch.setitem(examples.INPUTS, "concatenation", ("few", lambda rng: [xs, ys]))
+    figures = short_circuit.measure("concatenation", tmp_path)
+    assert figures["without"]["copied_mb"] == 0.032
+    assert figures["with"]["copied_mb"] == 0
+    assert figures["without"]["allocations"] == 4
+    assert figures["with"]["allocations"] == 1
+    assert figures["without_ms"] > 0
+    text = table.short_circuit_part(data({"concatenation": figures}))
+    assert "| 0.032 → 0 | 4 → 1 |" in text
+
+
+@pytest.mark.usefixtures("alone")
+def test_whole_compile_times(tmp_path: Path) -> None:
+    figures = whole.measure("lu_step", tmp_path)
+    assert figures["attempts"] == figures["built_in_place"] == 1
+    assert 0 < figures["proving_ms"] < figures["total_ms"]
+    assert "| 1 of 1 |" in table.whole_part(data({"lu_step": figures}))
+
+
+def test_futhark_gets_the_slices_that_our_prelude_has() -> None:
+    source = "entry main (xs: []i32) = lmad_slice_2d xs 0 (1, 1) 2 2\n"
+    text = Program("p", source).for_futhark()
+    assert text.endswith(source)
+    assert "def lmad_slice_2d" in text
+    assert Program("p", "entry main = 1").for_futhark() == "entry main = 1"
