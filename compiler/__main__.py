@@ -75,6 +75,8 @@ def _check(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer))
         return OK
+    for warning in answer["warnings"]:
+        print(f"{args.file}:{warning['rendered']}", file=sys.stderr)
     for entry in answer["entries"]:
         params = " ".join(
             f"({n}: {t})" for n, t in zip(entry["names"], entry["params"], strict=True)

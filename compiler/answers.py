@@ -9,6 +9,7 @@ from compiler.base.remarks import Remark
 from compiler.base.spans import Span, user_spans
 from compiler.base.text import Text
 from compiler.frontend.typed import EntryPoint
+from compiler.frontend.warning import Warning_
 
 Json = dict[str, Any]
 
@@ -39,6 +40,17 @@ def error_json(error: CompileError, source: str = "") -> Json:
     if source:
         answer["rendered"] = error.render(source)
     return answer
+
+
+def warning_json(warning: Warning_, source: str) -> Json:
+    """One warning, in the shape of an error."""
+    return {
+        "kind": "warning",
+        "message": warning.message,
+        "span": span_json(warning.span),
+        "hint": warning.hint,
+        "rendered": warning.render(source),
+    }
 
 
 def span_json(span: Span) -> list[int] | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from compiler import switches
-from compiler.answers import entry_json, lines_json, remark_json
+from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
@@ -24,6 +24,7 @@ from compiler.base.text import plain
 from compiler.deadline import deadline
 from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
+from compiler.frontend.warnings import warnings
 from compiler.ir import interp, random_values, values
 from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
@@ -140,9 +141,15 @@ def _check_thresholds(work: Compilation) -> None:
 
 
 def check(source: str, options: Mapping[str, Any]) -> Json:
-    """Parse and type check: the entry points, or the errors (raised)."""
-    typed: TypedProg = compilation(source, options).result("typed").prog
-    return {"ok": True, "entries": [entry_json(e) for e in typed.entries], "warnings": []}
+    """Parse and type check: the entry points and warnings, or the errors (raised)."""
+    work = compilation(source, options)
+    typed: TypedProg = work.result("typed").prog
+    found = warnings(work.result("ast").prog, typed)
+    return {
+        "ok": True,
+        "entries": [entry_json(e) for e in typed.entries],
+        "warnings": [warning_json(w, source) for w in found],
+    }
 
 
 def show(

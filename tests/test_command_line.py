@@ -99,6 +99,20 @@ def test_json_is_the_workers_answer(program: str, capsys: pytest.CaptureFixture[
     assert answer["warnings"] == []
 
 
+def test_warnings_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "warned.fut"
+    path.write_text("entry main (x: i32) (y: i32) = x")
+    assert main(["check", str(path)]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("entry main")
+    assert f"{path}:1:22: warning: `y` is not used.\n1 | entry" in found.err
+    assert main(["check", str(path), "--json"]) == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert warning["kind"] == "warning"
+    assert warning["span"] == [1, 22, 1, 23]
+    assert warning["hint"] == "If that is on purpose, call it `_y` or `_`."
+
+
 def test_a_reader_may_go_away(program: str) -> None:
     command = f'{sys.executable} -m compiler show "{program}" --json | true'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)

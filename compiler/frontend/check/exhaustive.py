@@ -1,4 +1,4 @@
-"""Whether the cases of a `match` cover every value; an example of what they miss.
+"""Whether the cases of a `match` cover every value; an example of what they miss; idle cases.
 
 The usual matrix algorithm: split the first column by its constructors, go on with the rest.
 """
@@ -96,3 +96,29 @@ def _missing_sum(rows: list[Row], type_: Sum, rest: tuple[Type, ...]) -> list[st
         if found is not None:
             return [" ".join([f"#{name}", *found[: len(args)]]), *found[len(args) :]]
     return None
+
+
+# --- cases that nothing reaches ------------------------------------------------------------------
+
+
+def is_covered(type_: Type, earlier: tuple[t.Pat, ...], pat: t.Pat) -> bool:
+    """Whether one of the patterns `earlier`, or all of them together, take what `pat` matches.
+
+    False also where that is hard to tell: several of them together take only what `pat` matches.
+    """
+    if any(_takes(p, pat) for p in earlier):
+        return True
+    return _missing([(_simple(p),) for p in earlier], (type_,)) is None
+
+
+def _takes(general: t.Pat, pat: t.Pat) -> bool:
+    match general, pat:
+        case ((t.PVar() | t.PWild()), _):
+            return True
+        case t.PLit(value=a), t.PLit(value=b):
+            return a == b
+        case t.PConstr(name=a, args=these), t.PConstr(name=b, args=those):
+            return a == b and all(map(_takes, these, those))
+        case t.PRecord(fields=these), t.PRecord(fields=those):
+            return all(_takes(p, q) for (_, p), (_, q) in zip(these, those, strict=True))
+    return False
