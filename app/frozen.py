@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from app.highlight import html_lines
 from app.permalinks import State
+from app.proofs import AttemptView, MemoryView, attempt_view, memory_view, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class FrozenView:
     error: dict[str, Any] | None
     stages: list[StageView]
     remarks: list[dict[str, Any]]
+    attempts: list[AttemptView]
+    memory: list[MemoryView]
+    sizes: str
     run: dict[str, Any] | None
 
 
@@ -47,8 +51,26 @@ def frozen_view(state: State) -> FrozenView:
         error=state.get("error"),
         stages=[_stage(entry, state["stages"]) for entry in _present(state)],
         remarks=[_remark(remark) for remark in state.get("remarks", [])],
+        attempts=[attempt_view(attempt) for attempt in state.get("attempts") or ()],
+        memory=_memory(state),
+        sizes=", ".join(f"{plain(name)} = {value}" for name, value in _sizes(state).items()),
         run=state.get("run"),
     )
+
+
+def _memory(state: State) -> list[MemoryView]:
+    """The stages at which the memory is another than before."""
+    titles = {str(entry["id"]): str(entry.get("title", "")) for entry in state["manifest"]}
+    found: list[MemoryView] = []
+    for one in state.get("lifetimes") or ():
+        view = memory_view(one, titles)
+        if not found or found[-1].blocks != view.blocks or found[-1].peak != view.peak:
+            found.append(view)
+    return found
+
+
+def _sizes(state: State) -> dict[str, int]:
+    return {k: v for one in state.get("lifetimes") or () for k, v in one["values"].items()}
 
 
 def _title(source: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from app import kept
 from app.errors import AppError
 from app.jobs import Jobs
 from app.permalinks import FORMAT, State
@@ -33,9 +34,16 @@ def freeze(jobs: Jobs, version: str, body: dict[str, Any]) -> State:
         "remarks": shown.get("remarks") or [],
         "error": shown.get("error"),
         "entries": checked.get("entries") or [],
+        "attempts": None,
+        "lifetimes": None,
         "run": None,
         "view": _view(body.get("view")),
     }
+    if shown.get("ok"):
+        state["attempts"] = kept.attempts(jobs, source, options)
+        state["lifetimes"] = kept.lifetimes(
+            jobs, source, options, state["manifest"], state["stages"]
+        )
     if isinstance(body.get("run"), dict):
         state["run"] = _run(jobs, source, options, body["run"])
     return state

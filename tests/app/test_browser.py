@@ -169,14 +169,14 @@ def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> N
     drawing = page.locator("svg.lanes")
     expect(drawing).to_have_count(1)  # Nothing changes from the one stage to the other.
     expect(drawing.locator(".bar")).to_have_text([re.compile("tmp_5"), re.compile("ys_1")])
-    expect(drawing).to_have_attribute("aria-label", re.compile("at most 1.60 kB at once"))
+    expect(drawing).to_have_attribute("aria-label", re.compile("at most 160 B at once"))
     drawing.locator(".bar").first.hover()
     expect(page.locator(".source .lit-place")).to_have_count(1)
-    page.get_by_label("n", exact=True).last.fill("10")
-    expect(drawing).to_have_attribute("aria-label", re.compile("at most 160 B at once"))
+    page.locator(".lanes-view").get_by_label("n", exact=True).fill("100")
+    expect(drawing).to_have_attribute("aria-label", re.compile("at most 1.60 kB at once"))
     page.locator(".lanes-view").get_by_role("button", name="Table").click()
-    expect(page.locator(".block-row").first).to_have_text("tmp_mem_680 B12")
-    expect(page.locator(".life-table .meets")).to_contain_text("160 B peak")
+    expect(page.locator(".block-row").first).to_have_text("tmp_mem_6800 B12")
+    expect(page.locator(".life-table .meets")).to_contain_text("1.60 kB peak")
     page.get_by_role("button", name="One array").click()
     expect(page.locator(".memory svg.cells").first).to_be_visible()
 
@@ -245,9 +245,17 @@ def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
     page.on("request", lambda request: asked.append(request.url))
     page.goto(answer["url"])
     expect(pane(page)).to_contain_text("-- fused")
+    expect(page.locator("svg.lanes")).to_be_visible()  # it is kept in the link
+    expect(page.locator(".lanes-view")).to_contain_text("As this link keeps it, for n = 10.")
+    page.get_by_role("tab", name="Proof").click()
+    expect(page.locator(".outcome")).to_contain_text("Built in place")
     page.get_by_role("tab", name="Versions").click()
     page.wait_for_timeout(500)
-    assert not [url for url in asked if re.search(r"/api/(check|show|memory|tuning)", url)]
+    assert not [
+        url
+        for url in asked
+        if re.search(r"/api/(check|show|memory|tuning|attempts|lifetimes)", url)
+    ]
     page.get_by_role("button", name="Make it now").click()
     expect(page.locator(".tree").first).to_be_visible()
 

@@ -1,5 +1,6 @@
 """Frozen states: one content, one link; pages read without JavaScript; failures stay."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from app.context import parts
 from app.permalinks import Permalinks, content_digest
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
@@ -48,6 +50,34 @@ def test_the_page_reads_without_javascript(client: FlaskClient) -> None:
     assert '<span class="t-keyword">let</span>' in page
     assert '<pre class="value" tabindex="0">[1i64]</pre>' in page
     assert "<script>" not in page
+
+
+def test_proofs_and_memory_read_without_javascript(client: FlaskClient) -> None:
+    page = client.get(f"/z/{share(client)}").get_data(as_text=True)
+    text = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+    assert "1 of 3 arrays" in text
+    assert "✓ row into ys : built in place update, line 4" in text
+    assert "✗ row into ys : not shown to be safe copy, line 4" in text
+    assert "– zs into ys : does not apply concatenation, line 2" in text
+    assert "They never share a cell: proved, and accepted by an independent checker." in text
+    assert "n - 2*b - 1 >= 0 k counts the turns of a loop, line 3" in text
+    assert "Witness: cell 4 for b = 1, n = 4." in text
+    assert "It was not shown that m - k - 1 >= 0 ." in text
+    assert page.count('<td class="in-a">/</td>') >= 5
+    assert '<td class="in-ab">x</td>' in page
+    assert "FUNMEM 2 160 160" in text
+
+
+def test_links_without_proofs_and_memory_still_read(client: FlaskClient, make_app: MakeApp) -> None:
+    name = share(client)
+    state = client.get(f"/z/{name}.json").get_json()
+    old = {key: value for key, value in state.items() if key not in ("attempts", "lifetimes")}
+    app = make_app()
+    with app.app_context():
+        kept, _ = parts().permalinks.keep(old)
+    page = app.test_client().get(f"/z/{kept}").get_data(as_text=True)
+    assert 'id="attempts"' not in page
+    assert 'id="fused"' in page
 
 
 def test_a_stage_as_text(client: FlaskClient) -> None:

@@ -1,4 +1,5 @@
 // All blocks of a program over its statements, before and after arrays are built in place.
+import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import { bytes, debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
@@ -9,7 +10,8 @@ import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
 
-const FIRST = 100;
+const FIRST = 100; // for sizes of arguments
+const OTHER = 10; // for other names: as in app/kept.py
 const BESIDE = 696; // as in lanes.css
 
 interface Of {
@@ -52,7 +54,8 @@ export class Lanes {
     let found = await ask();
     if (!found) return;
     const missing = found.flatMap(({ fun }) => fun.symbols).filter((name) => this.values[name] === undefined);
-    for (const name of missing) this.values[name] = FIRST;
+    const sizes = new Set(found.flatMap(({ fun }) => fun.blocks).filter((block) => block.kind === "parameter").flatMap((block) => namesIn(block.bytes)));
+    for (const name of missing) this.values[name] = sizes.has(name) ? FIRST : OTHER;
     if (missing.length) found = await ask();
     if (!found) return;
     this.shown = found.filter((of, k) => !k || !sameLives(of.fun, found![k - 1]!.fun));

@@ -1,0 +1,92 @@
+"""What a permalink keeps beside texts: attempts with their pictures, and memory for chosen sizes.
+
+Both are as the worker told them when the link was made, so that the link shows them without a
+compiler, and without JavaScript.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from app.jobs import Jobs
+
+Answer = dict[str, Any]
+SIZE = 100
+OTHER = 10
+"""Values of sizes that arguments have, and of all other names, as the page proposes them."""
+PICTURES = 24
+"""At most so many pairs of accesses are drawn in one link."""
+CELLS = 600
+"""Larger sets are not drawn."""
+
+
+def attempts(jobs: Jobs, source: Any, options: Any) -> list[Answer] | None:
+    """All attempts to build arrays in their places; None where the program does not compile."""
+    answer = jobs.call("attempts", {"source": source, "options": options})
+    if not answer.get("ok"):
+        return None
+    left = PICTURES
+    found: list[Answer] = []
+    for attempt in answer["attempts"]:
+        drawn = [_drawn(jobs, one) if k < left else one for k, one in enumerate(_pairs(attempt))]
+        left -= len(drawn)
+        found.append({**attempt, "obligations": drawn})
+    return found
+
+
+def _pairs(attempt: Answer) -> list[Answer]:
+    """Each pair of accesses once: statements that touch the same cells ask the same question."""
+    each = {(one["write"], one["use"], one["why"]): one for one in attempt["obligations"]}
+    return list(each.values())
+
+
+def _drawn(jobs: Jobs, pair: Answer) -> Answer:
+    """A pair with its cells for values that meet the facts, or those of the witness."""
+    body = {
+        "assumptions": {"other": pair["facts"]},
+        "lmads": [pair["write"], pair["use"]],
+        "values": (pair["witness"] or {}).get("values", {}),
+    }
+    answer = jobs.call("cells", body)
+    if not answer.get("ok"):
+        return pair
+    sets = [[at["cell"] for at in one["points"]] for one in answer["lmads"]]
+    if not any(sets) or sum(map(len, sets)) > CELLS:
+        return pair
+    strides = [abs(stride) for one in answer["lmads"] for size, stride in one["dims"] if size > 1]
+    picture = {"values": answer["values"], "sets": sets, "strides": sorted(set(strides))}
+    return {**pair, "picture": picture}
+
+
+def lifetimes(
+    jobs: Jobs, source: Any, options: Any, manifest: list[Answer], stages: Answer
+) -> list[Answer]:
+    """Blocks and arrays over the program at each stage that says where arrays lie."""
+    found: list[Answer] = []
+    for info in manifest:
+        stage = stages.get(info["id"])
+        if info.get("kind") != "ir" or stage is None or " @ " not in stage["text"]:
+            continue
+        body = {"source": source, "options": options, "stage": info["id"]}
+        first = jobs.call("lifetimes", body)
+        if not first.get("ok"):
+            continue
+        values = _proposed(first["functions"])
+        valued = jobs.call("lifetimes", {**body, "values": values})
+        if valued.get("ok"):
+            kept = {"stage": info["id"], "values": values, "functions": valued["functions"]}
+            found.append(kept)
+    return found
+
+
+def _proposed(functions: list[Answer]) -> dict[str, int]:
+    """A value for each name that sizes of blocks are made of."""
+    given = " ".join(
+        str(block["bytes"])
+        for fun in functions
+        for block in fun["blocks"]
+        if block["kind"] == "parameter"
+    )
+    sizes = set(re.findall(r"[A-Za-z_][\w']*", given))
+    return {name: SIZE if name in sizes else OTHER for fun in functions for name in fun["symbols"]}

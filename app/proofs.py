@@ -1,0 +1,182 @@
+"""Attempts, proofs and memory of a frozen state as its page prints them: words and tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+Data = dict[str, Any]
+Row = tuple[int, list[str]]
+
+_TAGGED = re.compile(r"(?<![\w'])([A-Za-z_][\w']*)_\d+(?![\w'])")
+_POINTS = {
+    "concat": "concatenation",
+    "kernel-result": "result of a kernel",
+    "in-place-map": "map in place",
+}
+_VERDICTS = {
+    "disjoint": "They never share a cell: proved, and accepted by an independent checker.",
+    "overlap": "They share a cell.",
+    "unknown": "It is not decided whether they share a cell.",
+}
+_FIRST_OF_SAFETY = 5
+"""Conditions from this one on are about what is overwritten."""
+_NARROWEST, _WIDEST, _USUAL = 4, 48, 16
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """Two accesses: the verdict in words, the facts, the steps, and the cells in rows."""
+
+    write: str
+    use: str
+    why: str
+    verdict: str
+    more: str
+    values: str
+    rows: list[Row]
+    facts: list[tuple[str, str, int]]
+    steps: list[Data]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    """One attempt: how it ended, and what had to be proved."""
+
+    sign: str
+    outcome: str
+    source: str
+    destination: str
+    point: str
+    line: int
+    because: str
+    hint: str
+    bytes: list[tuple[str, str]]
+    pairs: list[PairView]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """One stage's blocks: allocated ones, their bytes, the peak, and each block with its arrays."""
+
+    title: str
+    made: int
+    bytes: int
+    peak: int
+    blocks: list[tuple[str, int, str]]
+
+
+def attempt_view(attempt: Data) -> AttemptView:
+    """Prepare one attempt."""
+    done, condition = attempt["done"], attempt["condition"]
+    open_pairs = any(one["verdict"] != "disjoint" for one in attempt["obligations"])
+    refused = not done and (open_pairs or condition >= _FIRST_OF_SAFETY)
+    outcome = ("✓", "built in place") if done else ("–", "does not apply")
+    if refused:
+        outcome = "✗", "not shown to be safe"
+    rule = str(attempt["rule"]).rpartition("/")[2]
+    amounts = [("to copy", attempt["copied"]), ("to allocate", attempt["allocated"])]
+    return AttemptView(
+        sign=outcome[0],
+        outcome=outcome[1],
+        source=plain(attempt["source"]),
+        destination=plain(attempt["destination"]),
+        point=_POINTS.get(rule, rule),
+        line=_line(attempt["src"]),
+        because=attempt["because"],
+        hint=attempt["hint"],
+        bytes=[(f"less {what}" if done else what, text) for what, text in amounts if text],
+        pairs=[_pair(_plain_names(one)) for one in attempt["obligations"]],
+    )
+
+
+def _pair(one: Data) -> PairView:
+    picture = one.get("picture") or {"values": {}, "sets": [], "strides": []}
+    origins = one.get("origins") or [{"why": "", "src": []}] * len(one["facts"])
+    facts = {
+        fact: (fact, str(origin["why"]), _line(origin["src"]))
+        for fact, origin in zip(one["facts"], origins, strict=False)
+    }
+    witness, missing = one.get("witness"), one.get("missing")
+    more = f"Witness: cell {witness['cell']}{_values(witness['values'])}." if witness else ""
+    if missing:
+        more = f"It was not shown that `{missing}`."
+    return PairView(
+        write=one["write"],
+        use=one["use"],
+        why=one["why"],
+        verdict=_VERDICTS[one["verdict"]],
+        more=more,
+        values=_values(picture["values"]).strip(),
+        rows=grid(picture["sets"], picture["strides"]),
+        facts=list(facts.values()),
+        steps=one["steps"],
+    )
+
+
+def _values(values: Data) -> str:
+    shown = [f"{name} = {value}" for name, value in values.items() if name.isidentifier()]
+    return f" for {', '.join(shown)}" if shown else ""
+
+
+def grid(sets: list[list[int]], strides: list[int]) -> list[Row]:
+    """The rows of a block that hold cells of a set: their first cells, and a mark for each cell."""
+    if not sets:
+        return []
+    width = next((s for s in strides if _NARROWEST <= s <= _WIDEST), _USUAL)
+    first, second = (set(cells) for cells in sets)
+    return [
+        (
+            row * width,
+            [_mark(cell, first, second) for cell in range(row * width, (row + 1) * width)],
+        )
+        for row in sorted({cell // width for cell in first | second})
+    ]
+
+
+def _mark(cell: int, first: set[int], second: set[int]) -> str:
+    return "a" * (cell in first) + "b" * (cell in second)
+
+
+def memory_view(kept: Data, titles: dict[str, str]) -> MemoryView:
+    """Prepare the memory of one stage: that of its function with the most blocks."""
+    fun = max(kept["functions"], key=lambda one: len(one["blocks"]), default=None)
+    blocks = fun["blocks"] if fun else []
+    arrays = fun["arrays"] if fun else []
+    made = [block for block in blocks if block["kind"] == "alloc"]
+    return MemoryView(
+        title=titles.get(str(kept["stage"]), str(kept["stage"])),
+        made=len(made),
+        bytes=sum(block.get("size") or 0 for block in made),
+        peak=((fun or {}).get("peak") or {}).get("bytes", 0),
+        blocks=[
+            (
+                block["name"],
+                block.get("size") or 0,
+                ", ".join(a["name"] for a in arrays if block["name"] in a["blocks"]),
+            )
+            for block in blocks
+        ],
+    )
+
+
+def plain(name: str) -> str:
+    """A name without its tag."""
+    return _TAGGED.sub(r"\1", name)
+
+
+def _plain_names(data: Data) -> Data:
+    """The data with names as their author wrote them, where no two names become one."""
+    text = json.dumps(data)
+    tagged = {match[0]: match[1] for match in _TAGGED.finditer(text)}
+    bases = list(tagged.values())
+    found: Data = json.loads(
+        _TAGGED.sub(lambda m: m[0] if bases.count(tagged[m[0]]) > 1 else tagged[m[0]], text)
+    )
+    return found
+
+
+def _line(spans: list[list[int]]) -> int:
+    return spans[0][0] if spans else 0
