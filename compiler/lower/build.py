@@ -118,6 +118,10 @@ class Builder:
         """Copy borrowed arrays when they get a name."""
         self.lent: set[Name] = set()
         """Arrays that have got a second name by borrowing."""
+        self.twice: list[Name] = []
+        """Views that may have a cell twice; "" for those that were copied."""
+        self.separate: set[int] = set()
+        """Which of them to copy, by their number."""
         self.heads: dict[Name, tuple[Name, int]] = {}
         """Sizes that come with constants: which constant's, and which of its results."""
         self.funs: dict[str, ir.Function] = {}
@@ -180,9 +184,22 @@ class Builder:
             return leaf
         return self.copied(leaf, hint)
 
-    def copied(self, array: Arr, hint: Name = "") -> Arr:
+    def once(self, array: Arr, hint: Name = "") -> Arr:
+        """A view that may have a cell twice: a copy of it if it is overwritten."""
+        if len(self.twice) not in self.separate:
+            self.twice.append(array.name)
+            return array
+        self.twice.append("")
+        because = "Two of its elements may be one in memory, and it is overwritten."
+        return self.copied(array, hint, because)
+
+    def copied(
+        self,
+        array: Arr,
+        hint: Name = "",
+        because: str = "Another name for this array is in use while one of the two is overwritten.",
+    ) -> Arr:
         """A copy of an array that is overwritten while another name for it is alive."""
-        because = "Another name for this array is in use while one of the two is overwritten."
         self.ctx.remark(Remark("note", "soa/copy", self.prov, because, "", (), self.ctx.stage))
         hint = hint or base_of(array.name)
         return self.array(ir.Copy(array.name), array.prim, array.shape, hint)

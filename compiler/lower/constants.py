@@ -32,6 +32,8 @@ class Lowered:
     fun: Function
     needs: tuple[Name, ...]
     extra: tuple[tuple[int, int], ...]
+    twice: tuple[bool, ...] = ()
+    """Which results may have a cell twice, if any."""
 
 
 class Constants(Soacs):

@@ -8,7 +8,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import I64, SE, Function, Operand, Param
+from compiler.ir.nodes import I64, SE, Operand, Param
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.lower.build import (
@@ -17,7 +17,7 @@ from compiler.lower.build import (
     Value,
     operand,
 )
-from compiler.lower.constants import Constants, as_operand
+from compiler.lower.constants import Constants, Lowered, as_operand
 from compiler.lower.leaves import leaves
 
 
@@ -60,7 +60,7 @@ class Invoke(Constants):
         operands: list[Operand] = [as_operand(p) for p in constants]
         for param, leaf in zip(params[len(constants) :], given, strict=True):
             operands.append(operand(self.argument(param, leaf, mapping)))
-        return self.results(target.fun, tuple(operands), mapping, e, hint)
+        return self.results(target, tuple(operands), mapping, e, hint)
 
     def argument(self, param: Param, leaf: Leaf, mapping: dict[Name, Poly]) -> Leaf:
         """An argument as the parameter wants it; `mapping` has the sizes to its left."""
@@ -82,13 +82,14 @@ class Invoke(Constants):
 
     def results(
         self,
-        fun: Function,
+        target: Lowered,
         operands: tuple[Operand, ...],
         mapping: dict[Name, Poly],
         e: ty.Apply,
         hint: Name,
     ) -> Value:
         """The statement of a call, with the results' shapes in the caller's names."""
+        fun, twice = target.fun, target.twice
         ends = [end for _, _, end in leaves(e.type)]
         extra = len(fun.results) - len(ends)
         names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
@@ -96,6 +97,9 @@ class Invoke(Constants):
         pat, value = self.instance_params(fun.results, names, mapping)
         self.facts.size(*names[:extra])
         self.emit(pat, ir.Call(fun.name, operands))
+        if twice:
+            marked = zip(value, twice, strict=True)
+            value = tuple(self.once(x) if yes and isinstance(x, Arr) else x for x, yes in marked)
         shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
         if len(shared) < 2:
             return value[extra:]

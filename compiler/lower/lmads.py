@@ -43,7 +43,8 @@ class Lmads(Arrays):
         for array, name in zip(value, names, strict=True):
             assert isinstance(array, Arr)
             full, shape = self.whole(array, (dim,))
-            result.append(self.view(ir.Slice(array.name, full), array, shape, name))
+            part = self.view(ir.Slice(array.name, full), array, shape, name)
+            result.append(part if is_injective(dim) else self.once(part, name))
         return tuple(result)
 
     def flat_update(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
@@ -106,7 +107,7 @@ class Lmads(Arrays):
     def check_distinct(self, dim: DimLmad, words: Message) -> None:
         """Refuse a cell that would be written twice."""
         text = ("Update of ", *words, " would write a cell twice.")
-        self.check(_guard("distinct", guards.distinct, len(dim.counts), pairs_of(dim)), text)
+        self.check(_distinct(dim), text)
 
 
 def pairs_of(dim: DimLmad) -> list[SE]:
@@ -120,6 +121,15 @@ def show_lmad(dim: DimLmad) -> Message:
     for k, (count, stride) in enumerate(zip(dim.counts, dim.strides, strict=True)):
         parts += [", (" if k else "(", se_of(count), " : ", stride, ")"]
     return (*parts, "}}")
+
+
+def is_injective(dim: DimLmad) -> bool:
+    """Whether numbers alone say that no two points are one cell."""
+    return _distinct(dim) == TRUE
+
+
+def _distinct(dim: DimLmad) -> SE:
+    return _guard("distinct", guards.distinct, len(dim.counts), pairs_of(dim))
 
 
 def _guard(name: str, meaning: Callable[..., bool], rank: int, args: Sequence[SE]) -> SE:

@@ -13,6 +13,7 @@ its result for fresh: both may be consumed. So its leaves are marked as borrowed
 are copied before they are consumed. What remains is a borrowed array that has a name while its
 lender is consumed: when a function has lent an array, consumes it somewhere, and the other is used
 after that, the function is lowered once more, with a copy of every borrowed array that gets a name.
+So is one that overwrites a slice by an LMAD that may have a cell twice (`twice.py`): it is copied.
 
 Constants of the program are functions without parameters. An entry point evaluates those that it
 needs once, at its start; other functions take what they need of them as leading parameters.
@@ -21,6 +22,7 @@ needs once, at its start; other functions take what they need of them as leading
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from compiler.base.context import Ctx
@@ -46,6 +48,7 @@ from compiler.lower.build import (
 from compiler.lower.constants import Lowered
 from compiler.lower.invoke import Invoke
 from compiler.lower.leaves import leaves
+from compiler.lower.twice import may_be, overwritten
 
 
 class Soa(Invoke):
@@ -199,16 +202,33 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     known: dict[Name, Lowered] = {}
     last: Soa | None = None
     for code in prog.defs:
-        last = Soa(ctx, known, last)
-        found = last.definition(code)
-        lent = last.lent and last.lent & set(all_consumed(found.fun.body.stms, last.funs))
-        if lent and not is_valid(found.fun, last.funs, "soa"):
-            last = Soa(ctx, known, last)
-            last.careful = True
-            found = last.definition(code)
+        last, found = _settled(code, ctx, known, last)
         known[code.name] = found
         last.funs[found.fun.name] = found.fun
     return Prog(tuple(found.fun for found in known.values()))
+
+
+def _settled(
+    code: ty.Def, ctx: Ctx, known: dict[Name, Lowered], last: Soa | None
+) -> tuple[Soa, Lowered]:
+    """One definition, lowered again until everything is copied that must be."""
+    careful, separate = False, set[int]()
+    while True:
+        last = Soa(ctx, known, last)
+        last.careful, last.separate = careful, separate
+        found = last.definition(code)
+        again = False
+        if last.twice:
+            written = overwritten(found.fun, last.funs)
+            more = {k for k, name in enumerate(last.twice) if name in written}
+            again, separate = bool(more), separate | more
+            found = replace(found, twice=may_be(found.fun, last.funs, last.twice))
+        if last.lent and not careful:
+            lent = last.lent & all_consumed(found.fun.body.stms, last.funs)
+            careful = bool(lent) and not is_valid(found.fun, last.funs, "soa")
+            again = again or careful
+        if not again:
+            return last, found
 
 
 def all_consumed(stms: Iterable[Stm], funs: dict[str, Function]) -> set[Name]:
