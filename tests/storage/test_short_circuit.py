@@ -169,6 +169,26 @@ def test_built_in_place(source: str, args: list[Value], rule: str, left: tuple[i
     assert copies(work) == left
 
 
+QUOTIENTS = """
+entry main [n] (b: i64) (table: *[n][n]i32): [n][n]i32 =
+  let cells = flatten table
+  let q = (n - 1) / b
+  in unflatten
+    (loop cells = assert (n == q * b + 1) cells for i < q do
+       let above = lmad_slice_2d cells (i * b) (n * b - b, 1) (i + 1) b
+       let new above =
+         loop block = replicate b (replicate b 0) for k < b * b do
+           block with [k / b, k % b] = above[k % b] + i32.i64 k
+       in lmad_update_3d cells (i * b + n + 1) (n * b - b, n, 1) (map new above))
+"""
+
+
+def test_an_index_of_which_only_quotient_and_remainder_matter_is_two() -> None:
+    work = check(QUOTIENTS, [np.int64(2), ints(5, 5)])
+    assert [rule for rule, failed in outcomes(QUOTIENTS) if failed] == []
+    assert copies(work) == (0, 0)
+
+
 def test_a_row_is_built_in_the_kernels_result() -> None:
     check(ROWS, [ints(3, 4)])
     assert ("kernel-result", 0) in outcomes(ROWS)

@@ -214,15 +214,24 @@ class Assumptions:
 
 
 def _settled(known: Context, sizes: set[Poly]) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
-    """Bounds and equalities, with those of an alternative whose other side is impossible."""
+    """Bounds and equalities, with those of an alternative whose other side is impossible.
+
+    What one alternative comes to may decide another one.
+    """
     bounds, equal = list(known.bounds), list(known.equal)
-    for left, right in known.either:
-        for one, other in ((left, right), (right, left)):
-            if _impossible(one, sizes.union(bounds)):
-                inner, more = _settled(other, sizes.union(bounds))
-                bounds += inner
-                equal += more
-                break
+    waiting = list(known.either)
+    settled = True
+    while settled:
+        settled = False
+        for sides in tuple(waiting):
+            certain = sizes.union(bounds)
+            other = next((b for a, b in (sides, sides[::-1]) if _impossible(a, certain)), None)
+            if other is not None:
+                settled = True
+                waiting.remove(sides)
+                bounds += other.bounds
+                equal += other.equal
+                waiting += other.either
     return bounds, equal
 
 
@@ -252,7 +261,10 @@ def _compared(op: str, a: SE, b: SE, terms: Terms) -> Context:
         case "==":
             found = [left - right, right - left]
         case _:
-            return NOTHING
+            sides = (left - right - 1, right - left - 1)
+            if any(side.constant is not None for side in sides):
+                return NOTHING
+            return Context(either=((Context((sides[0],)), Context((sides[1],))),))
     equal: list[tuple[Name, Poly]] = []
     if op == "==":
         for one, other in ((left, right), (right, left)):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.base.names import Name, base_of, untagged
+from compiler.base.names import Name
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     Array,
@@ -40,12 +40,14 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Disjoint, Overlap, Verdict
+from compiler.prove.disjoint import Disjoint, Verdict
+from compiler.prove.divide import exact
 from compiler.storage.short_circuit.access import Access, Range, expanded, unique, with_lmad
 from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.wording import both, called, doing, not_apart
 
 _PAIRS = 60
 """Pairs of accesses compared for one attempt before it is given up."""
@@ -118,8 +120,7 @@ class Safety:
         for item in reversed(scope.items[first:end]):
             if self._touches(item):
                 here = self.item(item)
-                where = f"in `{_label(item.stm)}`"
-                self._compare(here.writes, total.uses, known, f"{where} and after it")
+                self._compare(here.writes, total.uses, known, f"after {doing(item)}")
                 total.writes += here.writes
                 total.uses += here.uses
         total.writes, total.uses = unique(total.writes), unique(total.uses)
@@ -194,7 +195,7 @@ class Safety:
         """Anything may happen to the arrays that a function is given."""
         for name in item.names:
             if name in self.new:
-                raise Failed(5, f"`{base_of(name)}` is given to a function.")
+                raise Failed(5, f"{called(self.tree, name)} is given to a function.")
             if name in self.tree.place and self._is_used(name):
                 out.uses.append(Access(name, None, True))
 
@@ -273,7 +274,7 @@ class Safety:
         written = {write.lmad for write in out.writes}
         meeting = [use for use in reads.uses if use.lmad not in written]
         known = self.assumptions.at(item.scope, item.at)
-        self._compare(out.writes, meeting, known, f"within `{_label(item.stm)}`")
+        self._compare(out.writes, meeting, known, f"within {doing(item)}")
         out.uses += reads.uses
 
     # --- loops and kernels ---
@@ -285,10 +286,45 @@ class Safety:
         for lmad in (access.lmad, *access.wider):
             found: Lmad[Poly] | None = lmad
             for one in reversed(over):
-                found = expanded(found, one) if found is not None else None
+                found = self._expanded(found, one, scope) if found is not None else None
             if found is not None and not self._inside(found, scope):
                 return with_lmad(access, found)
         return with_lmad(access, None)
+
+    def _expanded(self, lmad: Lmad[Poly], over: Range, scope: Scope) -> Lmad[Poly] | None:
+        """The cells for all values of an index, also where its quotient by a size is used.
+
+        An index `k` of which only `k / d` and `k % d` matter is two: `k = d*q + r`.
+        """
+        found = self._quotient(lmad, over, scope)
+        if found is None:
+            return expanded(lmad, over)
+        quotient, divisor = found
+        rows = exact(over.count, divisor)
+        if rows is None:
+            rows = self.terms.quotient(over.count - 1, divisor) + 1
+        rest = f"{over.name}%"
+        parts = lmad.subst({over.name: divisor * Poly.var(quotient) + Poly.var(rest)})
+        inner = expanded(parts, Range(rest, ZERO, divisor))
+        return None if inner is None else expanded(inner, Range(quotient, ZERO, rows))
+
+    def _quotient(self, lmad: Lmad[Poly], over: Range, scope: Scope) -> tuple[Name, Poly] | None:
+        """The quotient of an index that an index function mentions, and its positive divisor."""
+        atoms = self.terms.atoms
+        for name in lmad.names():
+            atom = atoms.get(name)
+            if atom is None or atom.op != "/" or atom.args[0].as_name != over.name:
+                continue
+            divisor = atom.args[1]
+            if (
+                over.lower == ZERO
+                and self.assumptions.unproved(
+                    [divisor - 1], self.assumptions.at(scope), Lmad(ZERO, ())
+                )
+                is None
+            ):
+                return name, divisor
+        return None
 
     def _inside(self, lmad: Lmad[Poly], scope: Scope) -> bool:
         """Whether an index function mentions what is bound in a scope."""
@@ -302,7 +338,7 @@ class Safety:
         (scope,) = item.children
         one = self._body(scope)
         over = self.assumptions.ranges(scope)
-        where = f"in different iterations of `{_label(item.stm)}`"
+        where = f"in {{}} iterations of {doing(item)}"
         if one.writes and one.uses:
             self._across(scope, one, over, True, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
@@ -313,12 +349,12 @@ class Safety:
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
-        where = f"at different points of `{_label(item.stm)}`"
+        where = f"at {{}} points of {doing(item)}"
         if not isinstance(exp, SegMap):
             self._operators(item, out)
             one.uses += out.uses
             if one.writes and one.uses:
-                self._all(scope, one, over, f"in `{_label(item.stm)}`")
+                self._all(scope, one, over, f"in {doing(item)}")
         elif one.writes and one.uses:
             self._across(scope, one, over, False, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
@@ -330,7 +366,7 @@ class Safety:
             for inner in _all_items(scope):
                 for name in inner.names:
                     if name in self.new:
-                        raise Failed(5, f"An operator uses `{base_of(name)}`.")
+                        raise Failed(5, f"An operator uses {called(self.tree, name)}.")
                     if name in self.tree.place and self._is_used(name):
                         out.uses.append(Access(name, None, True, self._wider(name)))
 
@@ -360,7 +396,7 @@ class Safety:
                 self._write(out, param.name, row)
             if isinstance(result, str):
                 self._row(item, out, result, row, known)
-        self._compare(out.writes, out.uses, known, f"in the results of `{_label(item.stm)}`")
+        self._compare(out.writes, out.uses, known, f"in the results of {doing(item)}")
         return out
 
     def _row(
@@ -371,7 +407,7 @@ class Safety:
         if lmad is None or result in self.new or lmad == row:
             return
         access = Access(result, lmad, False, self._wider(result))
-        self._compare(out.writes, [access], known, f"in the results of `{_label(item.stm)}`")
+        self._compare(out.writes, [access], known, f"in the results of {doing(item)}")
         out.uses.append(access)
 
     def _whole(self, out: Summary, name: Name) -> None:
@@ -399,7 +435,7 @@ class Safety:
                     scope, rows = item.scope, False
                     continue
                 rows = False
-                where = f"at different points of `{_label(item.stm)}`"
+                where = f"at {{}} points of {doing(item)}"
                 if isinstance(item.stm.exp, SegMap):
                     uses.append(access)
                 else:
@@ -434,8 +470,8 @@ class Safety:
             for use in one.uses:
                 if self._apart(write, use, scope, over, outside, where):
                     continue
-                for other, later in self._other(use, scope, over, only_later):
-                    self._compare([write], [other], inside, f"{where}, the {later}")
+                for other, which in self._other(use, scope, over, only_later):
+                    self._compare([write], [other], inside, where.format(which))
 
     def _apart(
         self,
@@ -455,7 +491,7 @@ class Safety:
         verdict = self._verdict(first.lmad, second.lmad, known)
         if not isinstance(verdict, Disjoint):
             return False
-        self._record(first.lmad, second.lmad, where, verdict)
+        self._record(first.lmad, second.lmad, where.format("other"), verdict)
         return True
 
     def _other(
@@ -463,14 +499,14 @@ class Safety:
     ) -> Iterable[tuple[Access, str]]:
         """What other iterations touch: those that agree on the first indices, for each of them."""
         if not over:
-            yield self._leave(use, scope, ()), "others"
+            yield self._leave(use, scope, ()), "other"
             return
         for k, index in enumerate(over):
             inner = over[k + 1 :]
             at = Poly.var(index.name)
             later = Range(f"{index.name}'", at + 1, index.count - 1 - at)
             earlier = Range(f"{index.name}'", ZERO, at)
-            for side, text in ((later, "use later"), (earlier, "use earlier")):
+            for side, text in ((later, "later"), (earlier, "earlier")):
                 if only_later and side is earlier:
                     continue
                 yield self._shifted(use, scope, over[: k + 1], index, side, inner), text
@@ -512,7 +548,7 @@ class Safety:
         known = self.assumptions.at(scope.parent.scope, scope.parent.at)
         writes = [self._leave(w, scope, over) for w in one.writes]
         uses = [self._leave(u, scope, over) for u in one.uses]
-        self._compare(writes, uses, known, where)
+        self._compare(writes, uses, known, where.format("all"))
 
     def _compare(
         self, writes: Sequence[Access], uses: Sequence[Access], known: Context, where: str
@@ -524,19 +560,21 @@ class Safety:
                     unknown = use if use.lmad is None else write
                     raise Failed(
                         5,
-                        f"Which elements of `{base_of(unknown.array)}` are used {where} depends on "
+                        f"which elements of {called(self.tree, unknown.array)} are used {where} depends on "
                         "values that are computed there.",
                     )
                 if use.lmad == self.whole:
                     raise Failed(
                         5,
                         f"All of the destination is {'written' if use.writes else 'read'} {where}, "
-                        f"as `{base_of(use.array)}`.",
+                        f"as {called(self.tree, use.array)}.",
                     )
                 verdict = self._verdict(write.lmad, use.lmad, known)
                 self._record(write.lmad, use.lmad, where, verdict)
                 if not isinstance(verdict, Disjoint):
-                    raise Failed(5, _because(write, use, where, verdict))
+                    first, second = both(self.tree, write.array, use.array)
+                    does = "written" if use.writes else "read"
+                    raise Failed(5, not_apart(first, second, does, where, verdict))
 
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         self.pairs += 1
@@ -567,22 +605,3 @@ def _all_items(scope: Scope) -> Iterable[Item]:
         yield item
         for child in item.children:
             yield from _all_items(child)
-
-
-def _label(stm: Stm) -> str:
-    """What a statement is called: its last name."""
-    return base_of(stm.pat[-1].name) if stm.pat else "a check"
-
-
-def _because(write: Access, use: Access, where: str, verdict: Verdict) -> str:
-    does = "written" if use.writes else "read"
-    first, second = base_of(write.array), base_of(use.array)
-    if isinstance(verdict, Overlap):
-        values = untagged(
-            ", ".join(f"{n} = {v}" for n, v in sorted(verdict.point.items()) if "(" not in n)
-        )
-        return (
-            f"`{first}` would overwrite cell {verdict.cell}, where `{second}` is {does} {where}"
-            + (f", for {values}." if values else ".")
-        )
-    return f"It is not proved that `{first}` keeps away from `{second}`, which is {does} {where}."

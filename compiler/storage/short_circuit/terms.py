@@ -127,6 +127,10 @@ class Terms:
                 return self._opaque(se, arg)
         return self._opaque(se, se)
 
+    def quotient(self, a: Poly, b: Poly) -> Poly:
+        """`a / b`, rounded down."""
+        return self._atom("/", a, b)
+
     def _atom(self, op: str, a: Poly, b: Poly) -> Poly:
         x, y = a.constant, b.constant
         if x is not None and y is not None and (op != "/" or y != 0):
