@@ -14,11 +14,14 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.ir import interp
+from compiler.ir.poly import Poly
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
+from compiler.prove.disjoint import Unknown
 from compiler.storage import heap
 from compiler.storage.short_circuit import attempts
+from compiler.storage.short_circuit.wording import not_apart
 from tests.generate import program
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
@@ -85,6 +88,12 @@ def test_no_copy_is_left_in_the_examples(name: str, left: tuple[int, int]) -> No
     source = (EXAMPLES / f"{name}.fut").read_text("utf-8")
     assert all(condition == 0 for _, condition in outcomes(source))
     assert copies(Compilation(source)) == left
+
+
+def test_the_copies_that_stay_do_so_for_five_reasons() -> None:
+    source = (EXAMPLES / "copies_that_stay.fut").read_text("utf-8")
+    updates = [condition for rule, condition in outcomes(source) if rule == "update"]
+    assert updates == [5, 2, 4, 5, 3]
 
 
 def test_a_neighbour_is_built_in_its_row() -> None:
@@ -241,6 +250,50 @@ entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
   let new = scan (+) 0 xs
   let ys = replicate n v
   in ys with [0:n] = new
+"""
+
+
+REASONS = {
+    OLD_VALUE: "`row` would overwrite cell 1, where `xss` is read after `row`, for m = 2.",
+    PART: "Only a part of `new` goes into the place: all of it would not fit.",
+    INDEX_FROM_SOURCE: "The place depends on an element of `row`, which is computed only after the "
+    "array has been made.",
+    THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at later points of `new`, "
+    "for i = 0, n = 3.",
+    USED_AFTERWARDS: "`row` is used again after it has been put into its place.",
+    LATER_WRITE: "All of the destination is written after `new`, as `ys`.",
+}
+
+
+@pytest.mark.parametrize("source", REASONS)
+def test_the_reason_is_a_plain_sentence(source: str) -> None:
+    found = attempts(Compilation(source).result("funmem").prog)
+    (because,) = [one["because"] for one in found if one["rule"] == "shortcircuit/update"]
+    assert because == REASONS[source]
+
+
+def test_what_could_not_be_proved_is_told() -> None:
+    missing = Poly.var("n_3") - Poly.var("i_7") * 2
+    text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing))
+    assert text == (
+        "It is not proved that `new` keeps away from `xs`, which is read after `new`: "
+        "that needs n - 2*i >= 0."
+    )
+
+
+def test_names_that_are_alike_are_told_apart() -> None:
+    (one,) = attempts(Compilation(SAME_NAME).result("funmem").prog)
+    work = Compilation(SAME_NAME)
+    work.result("shortcircuit")
+    (told,) = [r.because for r in work.remarks() if r.rule == "shortcircuit/kernel-result"]
+    assert one["done"]
+    assert told == "Every point builds `w` in its row of the new `w`, and nothing is copied."
+
+
+SAME_NAME = """
+entry main [n][m] (xss: [n][m]i32): [n][m]i32 =
+  let w = map (\\xs -> let w = scan (+) 0 xs in w) xss
+  in w
 """
 
 
