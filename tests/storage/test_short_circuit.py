@@ -277,7 +277,7 @@ def test_what_could_not_be_proved_is_told() -> None:
     text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing))
     assert text == (
         "It is not proved that `new` keeps away from `xs`, which is read after `new`: "
-        "that needs n - 2*i >= 0."
+        "that needs -2*i + n >= 0."
     )
 
 

@@ -13,6 +13,7 @@ terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
 origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
+wording.py      what arrays are called in remarks
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]
     """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data."""
     ctx = Ctx(options or Options(), NameSource(_FREE), stage="shortcircuit")
     found: list[dict[str, Any]] = []
-    for shortcut in _run(prog, ctx)[1]:
+    for fun, shortcut in zip(prog.funs, _run(prog, ctx)[1], strict=True):
         if shortcut.attempts:
-            origins = Origins(shortcut.assumptions)
+            origins = Origins(Shortcut(fun, ctx).assumptions, shortcut.terms)
             found += [attempt.json(origins) for attempt in shortcut.attempts]
     return found
 

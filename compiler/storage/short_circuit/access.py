@@ -6,11 +6,12 @@ Going out of a loop over `i`, the cells for all `i` are an LMAD with one more di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.poly import Poly
+from compiler.prove.disjoint import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +70,21 @@ def unique(accesses: list[Access]) -> list[Access]:
 def with_lmad(access: Access, lmad: Lmad[Poly] | None) -> Access:
     """The access with other cells."""
     return access if lmad is access.lmad else replace(access, lmad=lmad)
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """Two sets of cells that must not meet, and what was found out; `why` says where they arise."""
+
+    write: Lmad[Poly]
+    use: Lmad[Poly]
+    why: str
+    verdict: Verdict
+
+
+@dataclass(slots=True)
+class Summary:
+    """What statements write of the source and touch of the destination."""
+
+    writes: list[Access] = field(default_factory=list)
+    uses: list[Access] = field(default_factory=list)

@@ -28,5 +28,5 @@ class Failed(Exception):
     def __init__(self, condition: int, because: str, hint: str = "") -> None:
         super().__init__(because)
         self.condition = condition
-        self.because = because
+        self.because = because[:1].upper() + because[1:]
         self.hint = hint

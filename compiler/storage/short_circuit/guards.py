@@ -19,9 +19,9 @@ from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Upd
 from compiler.ir.poly import Poly
 from compiler.ir.slices import as_lmad
 from compiler.prove.disjoint import Disjoint, Overlap, Unknown
+from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.attempts import Attempt
-from compiler.storage.short_circuit.safety import Obligation
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 

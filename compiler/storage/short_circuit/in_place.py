@@ -25,6 +25,7 @@ from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.project import mentions
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.wording import called
 
 Aliases = Callable[[Name], frozenset[Name]]
 
@@ -119,9 +120,9 @@ def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
 def _not_after(tree: Tree, block: Name, scope: Scope, item: Item) -> None:
     for name in tree.members.get(block, ()):
         if any(user.scope is scope and user.at > item.at for user in tree.users.get(name, ())):
-            raise Failed(6, f"`{base_of(name)}` is used again later.")
+            raise Failed(6, f"{called(tree, name)} is used again later.")
         if any(mentions(result, name) for result in scope.results):
-            raise Failed(6, f"`{base_of(name)}` is a result as well.")
+            raise Failed(6, f"{called(tree, name)} is a result as well.")
 
 
 def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
@@ -171,7 +172,7 @@ def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
         raise Failed(6, "The memory that the loop starts with is handed on as well.")
     for name in tree.members.get(start, ()):
         if any(user.scope is body for user in tree.users.get(name, ())):
-            raise Failed(6, f"The loop uses `{base_of(name)}` beside its own value of it.")
+            raise Failed(6, f"The loop uses {called(tree, name)} beside its own value of it.")
     scope, item = loop.scope, loop
     while True:
         _not_after(tree, start, scope, item)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -47,6 +47,7 @@ from compiler.storage.short_circuit.project import Plan, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.wording import both, called, sentence
 from compiler.storage.state import size_text
 
 ONE = Poly.const(1)
@@ -172,15 +173,16 @@ class Shortcut:
         attempt.hint = failed.hint
         if failed.condition == 6 and not failed.hint:
             return  # Most arrays are used again: that is nothing to tell.
-        source, destination = base_of(attempt.source), base_of(attempt.destination)
-        because = f"`{source}` does not take the place of `{destination}`. {failed.because}"
+        source, destination = both(self.tree, attempt.source, attempt.destination)
+        because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         missed = Missed(because, failed.hint, (("allocated", attempt.allocated),))
         self.ctx.settle("shortcircuit/in-place-map", attempt.prov, missed)
 
     def _reuse(self, attempt: Attempt, item: Item) -> bool:
         """Give the result the block of what it overwrites."""
         name, array = attempt.source, attempt.destination
-        because = f"`{base_of(name)}` takes the place of `{base_of(array)}`, which is used no more."
+        source, destination = both(self.tree, name, array)
+        because = sentence(f"{source} takes the place of {destination}, which is used no more.")
         numbers = (("allocated", attempt.allocated),)
         new = Applied(attempt, because, numbers)
         if self.ctx.settle("shortcircuit/in-place-map", attempt.prov, new) is None:
@@ -318,10 +320,18 @@ class Shortcut:
     def _settle(self, attempt: Attempt, failed: Failed) -> None:
         attempt.condition, attempt.because = failed.condition, failed.because
         attempt.hint = failed.hint
-        source, destination = base_of(attempt.source), base_of(attempt.destination)
-        because = f"`{source}` is copied into its place in `{destination}`. {failed.because}"
+        because = f"{self._words(attempt, False)}. {failed.because}"
         missed = Missed(because, failed.hint, (("copied", attempt.copied),))
         self.ctx.settle(f"shortcircuit/{attempt.rule}", attempt.prov, missed)
+
+    def _words(self, attempt: Attempt, done: bool) -> str:
+        """What happens to the source, as a sentence without its end."""
+        source, destination = both(self.tree, attempt.source, attempt.destination)
+        if attempt.rule == "kernel-result":
+            how = f"builds {source} in" if done else f"copies {source} into"
+            return f"Every point {how} its row of {destination}"
+        how = "built in" if done else "copied into"
+        return sentence(f"{source} is {how} its place in {destination}")
 
     def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> bool:
         saved = [
@@ -330,8 +340,7 @@ class Shortcut:
             if isinstance(item.stm.exp, Alloc)
         ]
         attempt.allocated = " or ".join(dict.fromkeys(saved))
-        source, destination = base_of(point.source), base_of(point.destination)
-        because = f"`{source}` is built in its place in `{destination}`, and never copied."
+        because = f"{self._words(attempt, True)}, and nothing is copied."
         numbers = (("copied", attempt.copied), ("allocated", attempt.allocated))
         rule = f"shortcircuit/{point.rule}"
         if self.ctx.settle(rule, attempt.prov, Applied(plan, because, numbers)) is None:
@@ -361,13 +370,15 @@ class Shortcut:
     def _available(self, plan: Plan, point: Point, target: MemBind, creation: Item) -> None:
         """The place can be computed where the source is created, and is inside the destination."""
         if creation.scope is not point.scope:
-            raise Failed(2, f"`{base_of(point.source)}` is created in an inner body.")
+            raise Failed(2, f"{called(self.tree, point.source)} is created in an inner body.")
         names = set(target.lmad.names()) | {target.block}
         plan.make_available(point.scope, creation, names, point.end)
         for array, mem in plan.new.items():
             for name in mem.lmad.names():
                 if not self._in_scope(name, array, plan):
-                    raise Failed(4, f"`{base_of(array)}` cannot be said to lie in its new place.")
+                    raise Failed(
+                        4, f"{called(self.tree, array)} cannot be said to lie in its new place."
+                    )
         if isinstance(point.item.stm.exp, Update) or plan.sizes:
             self._checked(plan, point, creation, names | plan.sizes)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.ir import slices
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
@@ -45,6 +45,7 @@ from compiler.ir.walk import free, se_parts
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.wording import called
 
 _STEPS = 400
 _DIVIDING = ("/", "%", "//", "%%", "**")
@@ -78,7 +79,7 @@ class Plan:
         """
         tree = self.tree
         block = tree.place[source].block
-        what = f"`{base_of(source)}`"
+        what = called(tree, source)
         binder = tree.binder.get(block)
         if block == target.block:
             raise Failed(1, f"{what} is in the destination's memory already.")
@@ -109,6 +110,9 @@ class Plan:
             raise Failed(2, f"The views that lead to {what} cannot be undone.")
         return creation
 
+    def _called(self, name: Name) -> str:
+        return called(self.tree, name)
+
     def _same_space(self, block: Name, target: Name, what: str) -> None:
         mine, theirs = self.tree.types[block], self.tree.types[target]
         assert isinstance(mine, Mem)
@@ -128,17 +132,19 @@ class Plan:
                 if item.scope is scope and item.at > end:
                     raise Failed(
                         3,
-                        f"`{base_of(name)}` is used again after it has been put into its place.",
-                        f"Use the part of the result instead of `{base_of(name)}`.",
+                        f"{self._called(name)} is used again after it has been put into its place.",
+                        f"Use the part of the result instead of {self._called(name)}.",
                     )
             for k, result in enumerate(scope.results):
                 if k == given or not mentions(result, name):
                     continue
                 if given is None or isinstance(result, Write) or scope.kind != "kernel":
-                    raise Failed(3, f"`{base_of(name)}` is a result as well.")
+                    raise Failed(3, f"{self._called(name)} is a result as well.")
         expected = scope.results.count(block) if given is not None else 0
         if len(tree.carried.get(block, ())) > expected:
-            raise Failed(3, f"The memory of `{base_of(source)}` is handed on by a loop or branch.")
+            raise Failed(
+                3, f"The memory of {self._called(source)} is handed on by a loop or branch."
+            )
 
     # --- condition 2: backwards ---
 
@@ -163,7 +169,7 @@ class Plan:
                         lmad = self._reshaped(lmad, self._shape(array), name)
                 case Slice(array, dims):
                     back = array
-                    lmad = self._unsliced(lmad, dims, self._shape(array), name)
+                    lmad = self._unsliced(lmad, dims, name, array)
                 case Update(array, _, _):
                     back = array
                 case Loop():
@@ -179,7 +185,7 @@ class Plan:
             if back is None or tree.place[back].block != block:
                 return item, lmad
             name = back
-        raise Failed(2, f"The creation of `{base_of(source)}` was not found.")
+        raise Failed(2, f"The creation of {self._called(source)} was not found.")
 
     def _earliest(
         self, creation: Item, lmad: Lmad[Poly], members: Sequence[Name], block: Name
@@ -190,7 +196,7 @@ class Plan:
             return creation, lmad
         place = self.tree.place
         if not self._same(place[members[0]], place[roots[0]]):
-            raise Failed(2, f"Before `{base_of(roots[0])}`, its memory holds another array.")
+            raise Failed(2, f"Before {self._called(roots[0])}, its memory holds another array.")
         return self._undone(members[0], block, lmad)
 
     def _shape(self, name: Name) -> tuple[Poly, ...]:
@@ -208,7 +214,7 @@ class Plan:
         elif len(shape) == lmad.rank and self._coerced(lmad.shape, shape):
             strides = lmad.strides
         else:
-            raise Failed(2, f"`{base_of(name)}` has another shape: {seen.because}.")
+            raise Failed(2, f"{self._called(name)} has another shape: {seen.because}.")
         dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
         return Lmad(lmad.offset, dims)
 
@@ -225,22 +231,22 @@ class Plan:
         )
 
     def _unsliced(
-        self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], shape: tuple[Poly, ...], name: Name
+        self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name, array: Name
     ) -> Lmad[Poly]:
         """Undo a slice that keeps all elements: whole dimensions, forwards or backwards."""
         normal = self.terms.normal
-        for k, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+        for k, (dim, size) in enumerate(zip(dims, self._shape(array), strict=True)):
             if not isinstance(dim, DimSlice) or normal(dim.count) != normal(size):
                 raise Failed(
                     2,
-                    f"Only a part of an array is used, as `{base_of(name)}`: all of it would not "
-                    "fit into the place.",
+                    f"Only a part of {self._called(array)} goes into the place: all of it would "
+                    "not fit.",
                 )
             stride = self.terms.poly(dim.stride)
             if stride == -1:
                 lmad = lmad.slice(k, size - 1, size, Poly.const(-1))
             elif stride != 1:
-                raise Failed(2, f"`{base_of(name)}` skips elements.")
+                raise Failed(2, f"{self._called(name)} skips elements.")
         return lmad
 
     # --- condition 2: forwards ---
@@ -260,7 +266,7 @@ class Plan:
             result = scope.results[array]
             assert isinstance(result, str)
             if self.tree.place[result].block != self.tree.block(str(scope.results[at])):
-                raise Failed(2, f"A branch returns `{base_of(name)}` in a way not followed.")
+                raise Failed(2, f"A branch returns {self._called(name)} in a way not followed.")
             self.build(scope, len(scope.items), result, self.new[name], array)
         self.dropped.append(block)
 
@@ -302,10 +308,10 @@ class Plan:
         if back is None or back not in new:
             back = next((x for x in new if self._same(tree.place[x], tree.place[name])), None)
         if back is None:
-            raise Failed(2, f"`{base_of(name)}` is built in the same memory in another way.")
+            raise Failed(2, f"{self._called(name)} is built in the same memory in another way.")
         old = tree.place
         if not self._same(old[name], old[back]):
-            raise Failed(2, f"`{base_of(name)}` changes its layout on the way.")
+            raise Failed(2, f"{self._called(name)} changes its layout on the way.")
         return new[back].lmad
 
     def _check_loop(self, name: Name) -> None:
@@ -322,7 +328,7 @@ class Plan:
             and result in self.new
             and self._same(self.new[result], self.new[name])
         ):
-            raise Failed(2, f"`{base_of(name)}` moves from one iteration to the next.")
+            raise Failed(2, f"{self._called(name)} moves from one iteration to the next.")
 
     def _sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name) -> Lmad[Poly]:
         return sliced(self.terms, lmad, dims, self.tree.binder[name])
@@ -343,7 +349,9 @@ class Plan:
             name = wanted.pop()
             at = self.tree.position(name, scope)
             if at is None:
-                raise Failed(4, f"`{base_of(name)}` is not in scope where the source is created.")
+                raise Failed(
+                    4, f"{self._called(name)} is not in scope where the source is created."
+                )
             if at < before.at:
                 continue
             item = self.tree.binder[name]
@@ -352,7 +360,7 @@ class Plan:
             if item is before or not _liftable(item):
                 raise Failed(
                     4,
-                    f"The place depends on `{base_of(name)}`, which is computed only after the "
+                    f"The place depends on {self._called(name)}, which is computed only after the "
                     "array has been made.",
                 )
             needed[item.serial] = item

@@ -9,7 +9,6 @@ the other ones (6.6), then summed up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.base.names import Name
@@ -42,7 +41,15 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.prove.disjoint import Disjoint, Verdict
 from compiler.prove.divide import exact
-from compiler.storage.short_circuit.access import Access, Range, expanded, unique, with_lmad
+from compiler.storage.short_circuit.access import (
+    Access,
+    Obligation,
+    Range,
+    Summary,
+    expanded,
+    unique,
+    with_lmad,
+)
 from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import ZERO, Terms
@@ -52,24 +59,6 @@ from compiler.storage.short_circuit.wording import both, called, doing, not_apar
 _PAIRS = 60
 """Pairs of accesses compared for one attempt before it is given up."""
 OPERATORS = (SegMap, SegRed, SegScan, SegHist)
-
-
-@dataclass(frozen=True, slots=True)
-class Obligation:
-    """Two sets of cells that must not meet, and what was found out; `why` says where they arise."""
-
-    write: Lmad[Poly]
-    use: Lmad[Poly]
-    why: str
-    verdict: Verdict
-
-
-@dataclass(slots=True)
-class Summary:
-    """What statements write of the source and touch of the destination."""
-
-    writes: list[Access] = field(default_factory=list)
-    uses: list[Access] = field(default_factory=list)
 
 
 class Safety:
@@ -558,10 +547,11 @@ class Safety:
             for use in uses:
                 if write.lmad is None or use.lmad is None:
                     unknown = use if use.lmad is None else write
+                    array = called(self.tree, unknown.array)
                     raise Failed(
                         5,
-                        f"which elements of {called(self.tree, unknown.array)} are used {where} depends on "
-                        "values that are computed there.",
+                        f"Which elements of {array} are used {where} depends on values that are "
+                        "computed there.",
                     )
                 if use.lmad == self.whole:
                     raise Failed(
