@@ -31,6 +31,7 @@ from compiler.prove.disjoint import Disjoint, Overlap, Verdict, divided, extreme
 from compiler.prove.problem import Problem, flipped, joined, tidy
 
 Json = dict[str, Any]
+_SLASH = ")/("
 _ELIMINATIONS = 2
 _MOST_CLAIMS = 6
 
@@ -72,6 +73,52 @@ def verdict_json(verdict: Verdict) -> Json:
                     found = _enough(unknown.missing, unknown.facts.bounds)
                     answer["enough"] = [f"{claim} >= 0" for claim in found]
     return answer
+
+
+def unambiguous(data: Any) -> Any:
+    """The same data, where quotients in polynomials stand in parentheses: `2*((n)/(b))`.
+
+    A quotient is a name to the prover, which its text does not show.
+    """
+    match data:
+        case str():
+            return _parenthesised(data) if _SLASH in data else data
+        case list():
+            return [unambiguous(one) for one in data]
+        case dict():
+            return {unambiguous(key): unambiguous(value) for key, value in data.items()}
+    return data
+
+
+def _parenthesised(text: str) -> str:
+    at = text.find(_SLASH)
+    while at >= 0:
+        start, end = _opening(text, at), _ending(text, at + 2)
+        if (text[start - 1 : start], text[end : end + 1]) != ("(", ")"):
+            text = f"{text[:start]}({text[start:end]}){text[end:]}"
+            at += 1
+        at = text.find(_SLASH, at + 1)
+    return text
+
+
+def _opening(text: str, at: int) -> int:
+    """Where the parenthesis that is closed at `at` is opened."""
+    depth = 0
+    for k in range(at, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[k], 0)
+        if not depth:
+            return k
+    return 0
+
+
+def _ending(text: str, at: int) -> int:
+    """Behind where the parenthesis that is opened at `at` is closed."""
+    depth = 0
+    for k in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[k], 0)
+        if not depth:
+            return k + 1
+    return len(text)
 
 
 def _enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:

@@ -10,6 +10,7 @@ import pytest
 from compiler.base.errors import UsageError
 from compiler.prove.cells import cells
 from compiler.prove.notation import Reader
+from compiler.prove.show import unambiguous
 
 PAIRS = json.loads((Path(__file__).parent / "pairs.json").read_text())
 ROWS = {"other": ["n >= 1", "i >= 0", "i < n"]}
@@ -85,3 +86,11 @@ def test_minima_and_maxima_follow_from_what_they_are_of() -> None:
     answer = cells({}, ["max(0, n - 2) + {(min(n, m) : 1)}"], {"n": 5, "m": 3})
     assert answer["symbols"] == ["m", "n"]
     assert [at["cell"] for at in answer["lmads"][0]["points"]] == [3, 4, 5]
+
+
+def test_quotients_in_printed_polynomials_are_set_apart() -> None:
+    text = "2*(n - 1)/(b) - (n)/((m + 1)*k)*k >= 0"
+    assert unambiguous([text]) == ["2*((n - 1)/(b)) - ((n)/((m + 1)*k))*k >= 0"]
+    assert unambiguous(unambiguous(text)) == unambiguous(text)
+    answer = cells({}, [unambiguous("2*(n - 1)/(b) + {}")], {"n": 6, "b": 2})
+    assert answer["lmads"][0]["offset"] == 4

@@ -39,4 +39,4 @@ def test_facts_are_traced_to_checks_branches_and_points() -> None:
 def test_every_fact_has_an_origin_in_words() -> None:
     for origin in _facts(LOOP).values():
         assert origin["why"]
-        assert origin["why"] != "follows from the others"
+        assert origin["why"] != "known at this place"

@@ -9,10 +9,10 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind
 from compiler.prove.disjoint import Overlap
-from compiler.prove.show import verdict_json
+from compiler.prove.show import unambiguous, verdict_json
+from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.conditions import TITLES
 from compiler.storage.short_circuit.origins import Origins
-from compiler.storage.short_circuit.safety import Obligation
 
 Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map", "guard"]
 Json = dict[str, Any]
@@ -64,27 +64,23 @@ class Attempt:
             "projected": _place(self.projected),
             "moved": [{"array": name, **_place(mem)} for name, mem in self.moved.items()],
             "lifted": self.lifted,
-            "obligations": [
-                {
-                    "write": str(o.write),
-                    "use": str(o.use),
-                    "why": o.why,
-                    **verdict_json(o.verdict),
-                    "origins": _origins(o, origins),
-                }
-                for o in self.obligations
-            ],
-            "copied": self.copied,
-            "allocated": self.allocated,
+            "obligations": [unambiguous(_obligation(o, origins)) for o in self.obligations],
+            "copied": unambiguous(self.copied),
+            "allocated": unambiguous(self.allocated),
         }
 
 
-def _origins(obligation: Obligation, origins: Origins) -> list[Json]:
-    verdict = obligation.verdict
-    if isinstance(verdict, Overlap) or verdict.facts is None:
-        return []
-    return origins.of(verdict.facts, obligation.write, obligation.use)
+def _obligation(one: Obligation, origins: Origins) -> Json:
+    verdict = one.verdict
+    known = None if isinstance(verdict, Overlap) else verdict.facts
+    return {
+        "write": str(one.write),
+        "use": str(one.use),
+        "why": one.why,
+        **verdict_json(verdict),
+        "origins": [] if known is None else origins.of(known, one.write, one.use),
+    }
 
 
 def _place(mem: MemBind | None) -> Json:
-    return {"block": mem.block, "lmad": str(mem.lmad)} if mem is not None else {}
+    return {"block": mem.block, "lmad": unambiguous(str(mem.lmad))} if mem is not None else {}

@@ -14,23 +14,28 @@ from compiler.ir.nodes import Array, Assert, If, Loop
 from compiler.ir.poly import Poly
 from compiler.prove.facts import Facts
 from compiler.storage.short_circuit.assumptions import Assumptions, Context
+from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope
 
 Json = dict[str, Any]
 _NOWHERE: Prov = ()
 _CELLS = "else the set has no cells, and there is nothing to show"
-_FOLLOWS = "follows from the others"
+_FOLLOWS = "known at this place"
 
 
 class Origins:
-    """What one function's facts come from, by polynomial."""
+    """What one function's facts come from, by polynomial.
 
-    def __init__(self, assumptions: Assumptions) -> None:
+    Made from the function as it was before any attempt: checks that are proved go away.
+    `more` are names that the attempts gave to minima, maxima and quotients.
+    """
+
+    def __init__(self, assumptions: Assumptions, more: Terms) -> None:
         self._assumptions = assumptions
         self._found: dict[Poly, tuple[str, Prov]] = {}
         self._sizes()
         self._scope(assumptions.tree.root)
-        for fact in assumptions.terms.facts(assumptions.terms.atoms):
+        for fact in (f for terms in (assumptions.terms, more) for f in terms.facts(terms.atoms)):
             self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
 
     def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
