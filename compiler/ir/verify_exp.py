@@ -281,6 +281,9 @@ def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
     kept = c.outside(fixed)._replace(before=before)
     c.keep.append(kept)
     dead = dict(c.dead)
+    for param, value in zip(exp.params, exp.init, strict=True):
+        if param.unique and isinstance(value, str):  # Consumed before the first turn.
+            c.dead.update(dict.fromkeys(c.roots_of((value,)), value))
     inner += c.stms(exp.body.stms)
     c.results(exp.body.results, exp.params, "an iteration's result")
     for param, result in zip(exp.params, exp.body.results, strict=True):
