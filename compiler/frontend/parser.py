@@ -136,7 +136,8 @@ def _next_declaration(tokens: list[Token], start: int, bad: Token) -> int:
 
 def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
     token = error.token
-    wanted = expected_in_words(set(error.accepts or error.expected))
+    accepts = set(error.accepts or error.expected)
+    wanted = expected_in_words(accepts)
     if token.type == "$END":
         lines = source.splitlines() or [""]
         last = next((i for i in range(len(lines), 0, -1) if lines[i - 1].strip()), 1)
@@ -147,10 +148,10 @@ def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
         span = Span(line, column, line, column + len(token), file)
         found = f"found `{token}`"
     message = f"Expected {wanted}, but {found}." if wanted else f"Did not expect `{token}` here."
-    return SyntaxError_(message, span, _hint(token))
+    return SyntaxError_(message, span, _hint(token, accepts))
 
 
-def _hint(token: Token) -> str:
+def _hint(token: Token, wanted: set[str]) -> str:
     """A way out of the mistakes that people make most."""
     match token.type, str(token):
         case "EQ", _:
@@ -159,10 +160,22 @@ def _hint(token: Token) -> str:
             return "`in` closes a `let`; is there one that has its `in` already?"
         case "ID", "where":
             return "Futhark has no `where`; bind names with `let .. in` before they are used."
+        case "FOR", _:
+            return "A loop is written `loop x = start for i < n do next`."
+        case "OP" | "LEQ", "<=":
+            return "A `for` loop counts up to its bound, excluded: `for i < n + 1`."
+        case "ID", "fun" | "func" | "fn" | "function" | "define" | "val":
+            return "A definition is written `def f x = ..`."
+        case "QUEST", _:
+            return "A choice is written `if c then a else b`."
         case "ID", "elif" | "elseif":
             return "Write `else if`."
         case "RANGE_END" | "DOTDOT", _:
             return "A range is written `a..<b`, `a...b` or `a..b..<c`."
+        case "DEF" | "ENTRY" | "$END", _ if "IN" in wanted:
+            return "After its bindings, `let` has `in` and the value: `let y = x in y`."
+        case "DEF" | "ENTRY" | "$END", _ if "ELSE" in wanted:
+            return "An `if` always has an `else`."
         case "DEF" | "ENTRY" | "LET", _:
             return "The declaration before this one is not complete."
     return ""

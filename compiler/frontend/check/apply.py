@@ -14,6 +14,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.advice import applied_number, unlike_tuple
 from compiler.frontend.check.builtins import ConstMember, member
 from compiler.frontend.check.metas import I64, MetaT, resolve, subst
 from compiler.frontend.check.names import is_projection, lookup, member_call, use
@@ -40,6 +41,10 @@ def infer_apply(st: State, exp: ast.Apply, expected: Type | None) -> t.Exp:
         if isinstance(value, Builtin):
             return _apply_builtin(st, value, fn, exp)
         return apply(st, use(st, value, fn.span), exp.args, exp.span, what)
+    if isinstance(fn, (ast.IntLit, ast.FloatLit)):
+        raise TypeError_(
+            "A number is no function, so it has no arguments.", exp.span, applied_number(exp.args)
+        )
     return apply(st, st.infer(fn), exp.args, exp.span, "the function")
 
 
@@ -108,7 +113,8 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
         call.delayed.append((i, arg, want))
     else:
         typed = st.infer(arg, want) if isinstance(arg, ast.Exp) else arg
-        st.unify(want, typed.type, arg.span, _role(i, call.count, call.what))
+        role = _role(i, call.count, call.what)
+        st.unify(want, typed.type, arg.span, role, unlike_tuple(want, typed.type, call.count))
         if arrow.name:
             typed, size = argument_size(st, typed, call.lets)
             call.sizes[arrow.name] = size

@@ -7,10 +7,11 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.advice import unknown_module
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
 from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, sizes_of, subst
 from compiler.frontend.check.patterns import bind_pattern, pattern_names
-from compiler.frontend.check.scope import Builtin, did_you_mean
+from compiler.frontend.check.scope import Builtin
 from compiler.frontend.check.show_exp import show_exp
 from compiler.frontend.check.size_exps import as_size, symbolic
 from compiler.frontend.check.state import State
@@ -178,4 +179,4 @@ def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
 
 def _unknown_module(st: State, name: ast.QualName, span: Span) -> None:
     text = ".".join(name)
-    raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))
+    raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))

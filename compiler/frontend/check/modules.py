@@ -15,6 +15,7 @@ from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
+from compiler.frontend.check.advice import unknown_module
 from compiler.frontend.check.builtins import member
 from compiler.frontend.check.functions import bind_type_params
 from compiler.frontend.check.metas import resolve, subst
@@ -29,7 +30,6 @@ from compiler.frontend.check.scope import (
     Scheme,
     Scope,
     Value,
-    did_you_mean,
 )
 from compiler.frontend.check.state import Silent, State, show
 from compiler.frontend.check.type_exps import opened, resolve_type
@@ -83,7 +83,7 @@ def find(st: State, name: ast.QualName, span: Span) -> Module:
     module = st.scope.module(name)
     if module is None:
         text = ".".join(name)
-        raise TypeError_(f"Unknown module `{text}`.", span, did_you_mean(text, st.scope.modules))
+        raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))
     if module.wrong:
         raise Silent("", span)
     return module

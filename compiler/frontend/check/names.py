@@ -7,6 +7,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.advice import unknown_module, unknown_value
 from compiler.frontend.check.builtins import (
     ConstMember,
     ConvertMember,
@@ -52,7 +53,7 @@ def lookup(st: State, name: ast.QualName, span: Span) -> Value:
             if name[0] == "intrinsics":
                 raise unknown(st, name, span)
             path = ".".join(name[:-1])
-            hint = did_you_mean(path, st.scope.modules)
+            hint = unknown_module(st, path)
             raise TypeError_(f"Unknown module `{path}`.", span, hint)
         if module.wrong:
             raise Silent("", span)
@@ -103,7 +104,7 @@ def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
         return Limitation(f"`{text}` is no intrinsic that programs can use.", span, hint)
     if text in _NOT_BUILT:
         return Limitation(f"`{text}` is not built yet.", span)
-    return TypeError_(f"Unknown name `{text}`.", span, did_you_mean(name[-1], st.scope.values))
+    return TypeError_(f"Unknown name `{text}`.", span, unknown_value(st, name[-1]))
 
 
 def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:

@@ -6,6 +6,7 @@ from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.advice import operand_is_function
 from compiler.frontend.check.apply import apply, wrap_lets
 from compiler.frontend.check.arrays import check_dims, result_of_index
 from compiler.frontend.check.literals import literal
@@ -14,7 +15,7 @@ from compiler.frontend.check.names import lookup, use
 from compiler.frontend.check.operator_names import ALL, ARITH, EQUALITY, INTEGRAL, LOGIC, ORDER
 from compiler.frontend.check.scope import Scheme
 from compiler.frontend.check.size_exps import Overloaded
-from compiler.frontend.check.state import INT_SET, NUMBER_SET, State, mismatch
+from compiler.frontend.check.state import INT_SET, NUMBER_SET, State, describe, mismatch
 from compiler.frontend.check.unify import Mismatch, require_data
 from compiler.frontend.types import Arrow, PrimT, Type
 
@@ -72,6 +73,12 @@ def logic(op: str, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
 def _overloaded(st: State, op: str, exp: ast.BinOp, expected: Type | None) -> t.Exp:
     hint = expected if op in ARITH or op in INTEGRAL else None
     lhs = st.infer(exp.lhs, hint)
+    if isinstance(resolve(lhs.type), Arrow) and op not in EQUALITY:
+        raise TypeError_(
+            f"The left side of `{op}` is a function, {describe(lhs.type)}.",
+            exp.lhs.span,
+            operand_is_function(op),
+        )
     rhs = st.infer(exp.rhs, lhs.type)
     st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`")
     operand = constrain(st, lhs.type, op, exp.lhs.span)
@@ -107,7 +114,8 @@ def require_prim(st: State, type_: Type, prims: frozenset[str], span: Span, what
     if type(type_) is PrimT:
         if type_.prim in prims:
             return type_
-        raise mismatch(what, _one_of(prims), type_, span, "")
+        hint = "A power is written `a ** b`." if what.endswith("`^`") else ""
+        raise mismatch(what, _one_of(prims), type_, span, hint)
     if type(type_) is MetaT and type_.prims is not None and type_.prims <= prims:
         return type_
     wanted = st.prim_meta(prims, span)

@@ -51,6 +51,8 @@ class Checked:
 
 def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; errors are collected, and the rest goes on."""
+    outer = out.st.below
+    out.st.below = outer | _below(decs)
     for dec in decs:
         try:
             _dec(out, dec)
@@ -59,6 +61,21 @@ def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
         except CompileError as error:
             out.errors.append(error)
             _poison(out.st, dec)
+    out.st.below = outer
+
+
+def _below(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
+    """The line of each declaration. A name that is not known, and is here, is one to come."""
+    found: dict[tuple[str, str], int] = {}
+    for dec in decs_:
+        match dec:
+            case decs.ValDec(name=name, name_span=span):
+                found["value", name] = span.line
+            case decs.TypeDec(name=name, span=span):
+                found["type", name] = span.line
+            case decs.ModDec(name=name, span=span):
+                found["module", name] = span.line
+    return found
 
 
 def _dec(out: Checked, dec: decs.Dec) -> None:

@@ -51,6 +51,10 @@ def infer_project(st: State, exp: ast.Project, expected: Type | None) -> t.Exp:
     return project(st, st.infer(exp.exp), exp.field, exp.span)
 
 
+def _is_value(st: State, name: str) -> bool:
+    return name in st.scope.values
+
+
 def project(st: State, record: t.Exp, field: str, span: Span) -> t.Exp:
     """A field of a typed expression; of an unknown type, a promise that it has the field."""
     return t.Project(field_type(st, record.type, field, span), span, record, field)
@@ -70,7 +74,9 @@ def field_type(st: State, record: Type, field: str, span: Span) -> Type:
         raise TypeError_(f"There is no field `{field}` in {describe(type_)}.", span, hint)
     if not isinstance(type_, MetaT):
         raise TypeError_(
-            f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.", span
+            f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.",
+            span,
+            f"A function stands before its argument: `{field} x`." if _is_value(st, field) else "",
         )
     if type_.fields is not None and field in type_.fields:
         return type_.fields[field]

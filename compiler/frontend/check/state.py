@@ -62,6 +62,8 @@ class State:
     """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
+    below: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Kinds (`value`, `type`, `module`) and names of declarations to come, with their lines."""
     given: set[Name] = field(default_factory=set)
     """The values in modules that functors were applied to."""
     used: set[Name] = field(default_factory=set)
@@ -120,10 +122,10 @@ class State:
         self.unify(want, typed.type, exp.span, what)
         return typed
 
-    def unify(self, want: Type, got: Type, span: Span, what: str) -> None:
+    def unify(self, want: Type, got: Type, span: Span, what: str, hint: str = "") -> None:
         """Make two types equal, or raise an error: "`what` must be .., but is ..".
 
-        Errors: `TypeError_` at `span`.
+        Errors: `TypeError_` at `span`, with `hint` if there is one.
         """
         if want is got:
             return
@@ -132,7 +134,7 @@ class State:
             unify(self, want, got)
         except Mismatch as difference:
             reason = "" if _says_number(want, got) else difference.reason
-            error = mismatch(what, want, got, span, reason)
+            error = mismatch(what, want, got, span, hint or reason)
             if difference.not_built:
                 raise Limitation(
                     "A function whose result has a size of its own cannot be an argument yet.",
@@ -178,6 +180,8 @@ def _conversion(want: Type, got: Type) -> str:
         case PrimT(to), PrimT(source):
             if to != "bool":
                 return f"Convert it with `{to}.{source}`."
+        case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= FLOAT_SET:
+            return f"Numbers stay what they are until they are converted, as in `f64.{to} x`."
     return ""
 
 

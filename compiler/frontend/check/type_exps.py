@@ -14,6 +14,7 @@ from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
+from compiler.frontend.check.advice import unknown_module, unknown_size, unknown_type
 from compiler.frontend.check.metas import ANY_SIZE, I64, PRIM_T, names_in_type, resolve, subst
 from compiler.frontend.check.scope import (
     DATA,
@@ -28,6 +29,7 @@ from compiler.frontend.check.state import Silent, State, show
 from compiler.frontend.types import (
     Array,
     Arrow,
+    PrimT,
     Record,
     Size,
     SizeExp,
@@ -236,14 +238,14 @@ def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
             if name[0] in st.wrong_types:
                 raise Silent("", span)
             known = [*scope.types, *PRIM_T]
-            raise TypeError_(f"Unknown type `{name[0]}`.", span, did_you_mean(name[0], known))
+            raise TypeError_(f"Unknown type `{name[0]}`.", span, unknown_type(st, name[0], known))
         return found
     module = scope.module(name[:-1])
     if module is not None and module.wrong:
         raise Silent("", span)
     if module is None:
         path = ".".join(name[:-1])
-        raise TypeError_(f"Unknown module `{path}`.", span, did_you_mean(path, scope.modules))
+        raise TypeError_(f"Unknown module `{path}`.", span, unknown_module(st, path))
     found = module.types.get(name[-1])
     if found is None:
         hint = did_you_mean(name[-1], module.types)
@@ -364,12 +366,32 @@ def _size(ctx: _Context, exp: ast.Exp | None, span: Span) -> Size:
     return size_from(ctx.st, exp)
 
 
+def _sizes_in_scope(st: State, exp: ast.Exp) -> None:
+    match exp:
+        case ast.Var(name=(name,)) if name not in st.scope.values:
+            raise TypeError_(f"Unknown size `{name}`.", exp.span, unknown_size(st, name))
+        case ast.BinOp(lhs=lhs, rhs=rhs):
+            _sizes_in_scope(st, lhs)
+            _sizes_in_scope(st, rhs)
+        case ast.Parens(exp=inner):
+            _sizes_in_scope(st, inner)
+
+
+def _size_hint(type_: Type) -> str:
+    known = resolve(type_)
+    if not isinstance(known, PrimT) or known.prim == "bool" or known == I64:
+        return ""
+    return f"Make it an i64 where it is bound, or write `i64.{known.prim} ..`."
+
+
 def size_from(st: State, exp: ast.Exp) -> Size:
     """An i64 expression written as a size.
 
     Errors: other types; expressions too complicated to be compared.
     """
-    typed = st.check(exp, I64, "A size")
+    _sizes_in_scope(st, exp)
+    typed = st.infer(exp, I64)
+    st.unify(I64, typed.type, exp.span, "A size", _size_hint(typed.type))
     size = symbolic(typed, keyed=True)
     if size is not None:
         return size

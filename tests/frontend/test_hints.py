@@ -1,0 +1,64 @@
+"""Errors that beginners make: the hint says what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompileError
+from compiler.frontend.check import check
+from compiler.frontend.parser import parse
+
+HINTS = [
+    ("def f (xs: [n]i32) = xs", "as in `def f [n] (xs: [n]i32) = ..`"),
+    ("def f (m: i64) = iota m :> [n]i64", "Declare it before the parameters"),
+    ("def f [count] (xs: [count]i32) (ys: [cuont]i32) = xs", "Did you mean `count`?"),
+    ("def f (n: i32) : [n]i32 = [1]", "Make it an i64 where it is bound"),
+    ("def f (x: i32) = g x\n\ndef g (x: i32) = x", "`g` is defined below, at line 3;"),
+    ("def f (x: t) = x\ntype t = i32", "`t` is defined below, at line 2;"),
+    ("def f = m.g\nmodule m = {def g = 1}", "`m` is defined below, at line 2;"),
+    ("module m = {\n def f = g\n def g = 1\n}", "`g` is defined below, at line 3;"),
+    ("module m = {\n def f = g\n}\ndef g = 1", "`g` is defined below, at line 4;"),
+    ("def g (x: i32) = x def f = g -1", "`f (-1)`"),
+    ("def f (xs: []i32) = map -1 xs", "`f (-1)`"),
+    ("def f (xs: []i32) = reduce + 0 xs", "`reduce (+) 0 xs`"),
+    ("def f (x: i32) = x > 1 and x < 3", "`a && b`"),
+    ("def f (x: i32) = x > 1 or x < 3", "`a || b`"),
+    ("def f (xs: []i32) (i: i32) = iota i", "`i64.i32`"),
+    ("def f (n: i64) = map (\\i -> i * 2.5) (iota n)", "`f64.i64 x`"),
+    ("def f (x: i32) = if x = 1 then 2 else 3", "`==`"),
+    ("def f (x: i32) = if x == 1 then 2", "always has an `else`"),
+    ("def f (x: i32) =\n let y = x\n y\ndef g = 1", "`let y = x in y`"),
+    ("def f (x: i32) =\n let y = x\n y", "`let y = x in y`"),
+    ("def f (n: i64) = loop x = 0 for i <= n do x", "`for i < n + 1`"),
+    ("def f (xs: []i32) = for x in xs do x", "`loop x = start for i < n do next`"),
+    ("fun f (x: i32) = x", "`def f x = ..`"),
+    ("def f (x: f32) = x ^ 2", "`a ** b`"),
+    ("def f (x: i32) = x > 1 ? 2 : 3", "`if c then a else b`"),
+    ("def f (xs: []i32) = xs.length", "`length x`"),
+    ("def f x y = x + y def g = f (1, 2)", "without commas"),
+    ("def f (x, y) = x + y def g = f 1 2", "`f (a, b)`"),
+    ("def f (xs: []i32) = sum xs", "`i32.sum` or `f32.sum`"),
+    ("def f (x: f32) = sqrt x", "`f32.sqrt`"),
+    ("def f (x: int) = x", "`i32` and `i64`"),
+    ("def f (x: string) = x", "`[]u8`"),
+]
+
+
+@pytest.mark.parametrize(("source", "hint"), HINTS, ids=lambda x: str(x)[:50])
+def test_hint(source: str, hint: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert hint in caught.value.hint
+
+
+def test_a_name_of_its_own_scope_is_not_below() -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse("module m = {def g = 1}\ndef f = g"), Ctx())
+    assert caught.value.hint == ""
+
+
+def test_a_number_is_no_function() -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse("def f (x: i32) = 1 x"), Ctx())
+    assert caught.value.message == "A number is no function, so it has no arguments."
