@@ -17,10 +17,12 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -31,17 +33,21 @@ from compiler.base.names import NameSource
 from compiler.base.text import plain
 from compiler.ir import interp, random_values
 from compiler.ir.interp import Limits
+from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import Function, Prog, Scalar
 from compiler.ir.parser import parse
+from compiler.ir.poly import Poly
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
+from compiler.prove.disjoint import Verdict, disjoint
+from compiler.prove.facts import Facts
 from compiler.storage import validity
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge
-from compiler.storage.short_circuit import short_circuit
+from compiler.storage.short_circuit import assumptions, short_circuit
 from compiler.target import c, runner
 from compiler.target.to_imp import to_imp
 from compiler.worker import with_deep_stack
@@ -59,6 +65,8 @@ SMALL = 400
 """Elements of input, up to which the heap semantics takes little time."""
 SMALL_NUMBERS = 6
 SECONDS = 60
+RANDOM = 10
+"""Random sets of rules before memory, for each program."""
 Off = frozenset[str]
 Case = tuple[str, list[Value]]
 """An entry point and its arguments."""
@@ -185,6 +193,21 @@ def canonical(prog: Prog) -> str:
     return re.sub(r"(?<=_)\d+\b", lambda m: seen.setdefault(m[0], str(len(seen))), show_text(prog))
 
 
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Ask each question about two LMADs once: combinations differ in few of them."""
+    verdicts: dict[Any, Verdict] = {}
+
+    def asked(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
+        key = (first, second, facts.bounds, tuple(facts.equalities.items()))
+        if key not in verdicts:
+            verdicts[key] = disjoint(first, second, facts)
+        return verdicts[key]
+
+    with patch.object(assumptions, "disjoint", asked):
+        yield
+
+
 def variants(subject: Subject, tried: Tried, fronts: Iterable[Off] | None = None) -> list[Variant]:
     """The different programs that all combinations of switches give."""
     before: set[str] = set()
@@ -196,10 +219,11 @@ def variants(subject: Subject, tried: Tried, fronts: Iterable[Off] | None = None
         if text in before:
             continue
         before.add(text)
-        for rules in subsets(MEMORY):
-            off = front | rules
-            short = short_circuit(funmem, Ctx(Options(disabled=off), NameSource(FRESH)))
-            shorts.setdefault(canonical(short), (off, short))
+        with remembering():
+            for rules in subsets(MEMORY):
+                off = front | rules
+                short = short_circuit(funmem, Ctx(Options(disabled=off), NameSource(FRESH)))
+                shorts.setdefault(canonical(short), (off, short))
     found: dict[str, Variant] = {}
     for off, short in shorts.values():
         verify(short, "shortcircuit")
@@ -329,7 +353,8 @@ def everything(names: Sequence[str], targets: Sequence[str] = ("c", "cuda")) -> 
             start = time.perf_counter()
             tried = Tried()
             try:
-                made = variants(subject, tried, fronts(rng, 20) if subject.passes else None)
+                every = subject.passes and target == "c"
+                made = variants(subject, tried, fronts(rng, RANDOM) if every else None)
                 on_heap(subject, made, tried)
                 if target == "c":
                     on_c(subject, made, subject.cases + subject.large, tried)
