@@ -31,7 +31,7 @@ import numpy as np
 
 from bench.machine import save
 from compiler.base.context import Options
-from compiler.base.errors import CompileError, Limitation, RuntimeError_, TypeError_
+from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_, TypeError_
 from compiler.base.text import plain
 from compiler.ir import interp
 from compiler.ir.values import Value, show
@@ -40,6 +40,7 @@ from compiler.storage import heap
 from compiler.storage.short_circuit import attempts
 from compiler.switches import PASSES
 from compiler.target import imp_interp, runner
+from compiler.target.cc import compile_c
 from tests.generate_storage import Generated, program
 
 BATCH = 20
@@ -146,7 +147,12 @@ def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[s
 def check(work: Compilation, made: Generated, manner: Manner) -> None:
     """Raise Difference if a stage or C differs from the value semantics at `soa`."""
     soa = work.result("soa").prog
-    expected = [interp.run(soa, made.name, args) for args in made.inputs]
+    expected = []
+    for args in made.inputs:
+        try:
+            expected.append(interp.run(soa, made.name, args))
+        except CompilerBug as error:
+            raise Difference("soa", error.message) from error
     for where, at, run in runs(work, made, manner):
         same(_tried(run, where), expected[at], where)
     code = plain(work.result("c").text)
@@ -216,10 +222,15 @@ def check_batch(batch: int) -> Report:
         except (CompileError, Difference) as error:
             report.differences.append((seeds[0], f"batch {batch}", str(error)))
             return report
+    whole: Compilation | None = work
+    try:
+        compile_c(plain(work.result("c").text), manner.effort)
+    except CompileError:
+        whole = None
     for one in made:
         report.counts["programs"] += 1
         try:
-            check(work, one, manner)
+            check(whole or compiled(one.source, manner), one, manner)
         except Difference as found:
             report.differences.append((one.seed, found.where, found.what))
         except RuntimeError_ as error:
@@ -334,7 +345,7 @@ def run(first: int, count: int, jobs: int, log: Path | None) -> Report:
                 with log.open("a") as out:
                     out.write(json.dumps(entry) + "\n")
             for seed, where, what in report.differences:
-                print(f"seed {seed}, {where}: {what}", flush=True)
+                print(f"seed {seed}, {where}: {what[:300]}", flush=True)
             if number % 10 == 0:
                 pace = (time.perf_counter() - start) / number / BATCH * 1000
                 print(f"{summary(total)}; {pace:.0f} ms a program", flush=True)

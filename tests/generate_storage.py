@@ -84,7 +84,7 @@ class _Writer(Places):
         head = f"entry {name} [n] [m] (k: i64) (c: bool) {' '.join(params)} ="
         body = "\n".join(self.lines)
         out = ", ".join(results)
-        end = f"  in ({out})" if len(results) > 1 else f"  in {out}"
+        end = f"  {'in ' if body else ''}{f'({out})' if len(results) > 1 else out}"
         inputs = [self.values(columns, given, at) for at in range(len(sizes))]
         return Generated(seed, name, f"{head}\n{body}\n{end}\n", inputs)
 

@@ -145,7 +145,7 @@ class Loops(Branches):
 
     def loop_result(self, e: ty.Loop, loop: ir.Loop, carried: Carried, hint: Name) -> Value:
         """The loop's statement and what its names stand for afterwards."""
-        after = {head: self.name(head) for head in carried.heads.values()}
+        after = {head: self.ctx.fresh(head) for head in carried.heads.values()}
         final = {head: Poly.var(name) for head, name in after.items()}
         shapes = [tuple(p.subst(final) for p in shape) for shape in carried.shapes]
         self.facts.size(*after.values())

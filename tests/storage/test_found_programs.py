@@ -19,8 +19,28 @@ entry main [n] (xs: [n]i64) (ys: [n + n]i64) =
 """
 """Of rows that are not there: `n - 3` is negative where there are no rows."""
 
+MAPPED_AWAY = """
+entry main [n] (xs: *[n]i64) (ys: *[n]i64) =
+  let zs = map2 (\\x y -> y) xs ys
+  in loop zs for i < n do
+       let new = map (+ 1) ys
+       in zs with [0:n] = new
+"""
+"""`zs` is `ys`, unless that is read in the loop that overwrites `zs`."""
+
+SIZES_OF_LOOPS = """
+entry main [n] (xs: *[n]i64) =
+  let (as, bs) = loop (as, bs) = (copy xs, xs) for i < n do (bs with [i:n] = iota (n - i), as)
+  let (cs, ds) = loop (cs, ds) = (copy as, bs) for i < n + 1 do
+    (cs with [1:n] = map (+ i) (ds[1:n] :> [n - 1]i64), map (const n) xs)
+  in (cs, ds)
+"""
+"""Sizes that might change have names of their own in loops and behind them."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
+    "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
+    "sizes of loops": (SIZES_OF_LOOPS, [np.arange(5)]),
 }
 MANNERS = [Manner(verified=True, gpu=True), Manner(versions=True), Manner(frozenset({"merge"}))]
 
