@@ -27,6 +27,16 @@ LARGE = 100_000
 
 CASES: dict[str, tuple[str, list[Any]]] = {
     "sum in blocks": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(LARGE)]),
+    "each row has a slice by an LMAD written, its own one": (
+        "def main [n][m] (xss: [n][m]i32) (ss: [n]i64): [n][m]i32 ="
+        " map2 (\\xs s -> lmad_update_2d (copy xs) 1 (s, 2) [[1, 2], [4, 5], [7, 8]]) xss ss",
+        [i32(200, 40), rng.choice([3, 4, 5, 7, 18], 200)],
+    ),
+    "slices by LMADs of varying strides are read": (
+        "def main [n] (xs: []i32) (ss: [n]i64): [n]i32 ="
+        " map (\\s -> i32.sum (flatten (lmad_slice_2d xs 2 (s, -1) 5 3))) ss",
+        [i32(100), rng.integers(0, 20, 300)],
+    ),
     "empty sum": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(0)]),
     "an operator that does not commute": (
         "def main [n] (xs: [n]i32) (ys: [n]i32): (i32, i32) ="
