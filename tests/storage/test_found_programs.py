@@ -29,18 +29,27 @@ entry main [n] (xs: *[n]i64) (ys: *[n]i64) =
 """`zs` is `ys`, unless that is read in the loop that overwrites `zs`."""
 
 SIZES_OF_LOOPS = """
-entry main [n] (xs: *[n]i64) =
-  let (as, bs) = loop (as, bs) = (copy xs, xs) for i < n do (bs with [i:n] = iota (n - i), as)
-  let (cs, ds) = loop (cs, ds) = (copy as, bs) for i < n + 1 do
-    (cs with [1:n] = map (+ i) (ds[1:n] :> [n - 1]i64), map (const n) xs)
-  in (cs, ds)
+entry main [n] (k: i64) (c: bool) (xs: [n]i32) (ys: *[n]i64) =
+  let start = copy ys
+  let (as, bs) =
+    loop (as, bs) = (start, ys) for i < n + k do
+      let new = bs with [k:n] = tabulate (n - k) (const as[0])
+      in (new, as)
+  let start = copy as
+  let (_, ds) =
+    loop (cs, ds) = (start, bs) for i < n + 1 do
+      let part =
+        if c then map (\\x -> x) (cs[0:n - 2] :> [n - 2]i64)
+        else map (\\x -> i64.min (6 * x) x) (ds[2:n] :> [n - 2]i64)
+      in (cs with [2:n] = part, map (const n) xs)
+  in ds
 """
 """Sizes that might change have names of their own in loops and behind them."""
 
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
-    "sizes of loops": (SIZES_OF_LOOPS, [np.arange(5)]),
+    "sizes of loops": (SIZES_OF_LOOPS, [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)]),
 }
 MANNERS = [Manner(verified=True, gpu=True), Manner(versions=True), Manner(frozenset({"merge"}))]
 
