@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend.typed import (
+    Apply,
+    Coerce,
     Const,
     Def,
     Exp,
+    Index,
     Let,
     Pat,
     PConstr,
@@ -19,6 +22,7 @@ from compiler.frontend.typed import (
     PrimOp,
     PVar,
     RecordExp,
+    Update,
     Var,
 )
 from compiler.frontend.types import (
@@ -201,7 +205,10 @@ class Naming:
                 return
             size = exp_size(value, 3) if p.span.file and p.type == I64 else None
             if size is None:
-                out.append(((), self.pat(p, fr), value))
+                named = replace(p, name=called(value) or p.name) if p.span.file else p
+                pat = self.pat(named, fr)
+                fr.names[p.name] = fr.names[named.name]
+                out.append(((), pat, value))
             else:
                 fr.names[p.name] = size
         elif isinstance(p, PRecord) and isinstance(value, Rec):
@@ -250,6 +257,36 @@ class Naming:
             self.place(span),
             "Functions can be passed, bound and put into tuples, but not chosen or stored.",
         )
+
+
+_KEEPS_NAME = (
+    "transpose flatten unflatten copy opaque flat_update_2d flat_update_3d flat_update_4d"
+    " scatter_1d scatter_2d scatter_3d hist_1d hist_2d hist_3d"
+).split()
+_MADE_BY = {"map": "map", "scan": "scan", "iota": "iota", "replicate": "rep", "concat": "cat"}
+
+
+def called(e: Exp) -> Name:
+    """A name for the array that `e` computes, from the program's names where it can be."""
+    match e:
+        case Var(name=name):
+            return base_of(name)
+        case Let(body=inner) | Coerce(exp=inner):
+            return called(inner)
+        case Index(array=array):
+            return _part(called(array))
+        case Update(array=array):
+            return called(array)
+        case Apply(fn=Var(name=name), args=args) if name.startswith("intrinsics."):
+            form = name.removeprefix("intrinsics.")
+            if form.startswith("flat_index"):
+                return _part(called(args[0]))
+            return called(args[0]) if form in _KEEPS_NAME else _MADE_BY.get(form, "")
+    return ""
+
+
+def _part(name: Name) -> Name:
+    return name if not name or name.endswith("_part") else f"{name}_part"
 
 
 def wrap(out: list[Binding], body: Exp) -> Exp:

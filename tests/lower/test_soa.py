@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.context import Ctx, Options
+from compiler.base.names import base_of
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir import interp, nodes
@@ -197,3 +198,22 @@ def test_messages_show_values() -> None:
         run(prog, "[[1, 2, 3]] 4i64")
     assert caught.value.message == "Index [5, 1] out of bounds for array of shape [1][3]."
     assert caught.value.span.col == 43
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("i32.sum (map (+ 1) points)", ["map", "red"]),
+        ("map (+ 1) (transpose grid)[0]", ["grid", "grid_part", "map"]),
+        ("i32.sum (reverse points)", ["points_part", "red"]),
+        ("map (+ 1) (copy points)", ["points", "map"]),
+        ("map (+ 1) (points with [0] = 2)", ["points", "map"]),
+        ("map (+ 1) (windows 2 points)[0]", ["points_part", "points_part", "map"]),
+        ("scatter (copy points) (indices points) points", ["points", "iota", "points"]),
+    ],
+)
+def test_what_prelude_functions_are_given_is_called_after_the_programs_names(
+    body: str, names: list[str]
+) -> None:
+    source = f"entry main (points: *[9]i32) (grid: [3][9]i32) = {body}"
+    assert [base_of(p.name) for stm in main(lowered(source)).body.stms for p in stm.pat] == names
