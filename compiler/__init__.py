@@ -12,7 +12,8 @@
 
 The folders are listed in pipeline order, and a folder imports only itself and those before it.
 `pipeline.py` is the order of the passes, and the only place that knows it. `switches.py` lists the
-passes and rules that can be switched off. `api.py` is what the rest of the world imports; `worker.py` speaks JSON over it, `__main__.py` is the command line.
+passes and rules that can be switched off. `api.py` is what the rest of the world imports;
+`worker.py` speaks JSON over it, `__main__.py` is the command line.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/stages.py` says which nodes may occur where, and `ir/verify.py` checks.
