@@ -15,6 +15,7 @@ _POINTS = {
     "concat": "concatenation",
     "kernel-result": "result of a kernel",
     "in-place-map": "map in place",
+    "guard": "check of a slice",
 }
 _VERDICTS = {
     "disjoint": "They never share a cell: proved, and accepted by an independent checker.",
@@ -71,12 +72,14 @@ class MemoryView:
 def attempt_view(attempt: Data) -> AttemptView:
     """Prepare one attempt."""
     done, condition = attempt["done"], attempt["condition"]
+    rule = str(attempt["rule"]).rpartition("/")[2]
     open_pairs = any(one["verdict"] != "disjoint" for one in attempt["obligations"])
     refused = not done and (open_pairs or condition >= _FIRST_OF_SAFETY)
     outcome = ("✓", "built in place") if done else ("–", "does not apply")
     if refused:
         outcome = "✗", "not shown to be safe"
-    rule = str(attempt["rule"]).rpartition("/")[2]
+    if rule == "guard":
+        outcome = ("✓", "proved") if done else ("!", "checked when it runs")
     amounts = [("to copy", attempt["copied"]), ("to allocate", attempt["allocated"])]
     return AttemptView(
         sign=outcome[0],

@@ -141,6 +141,7 @@ def _clarity(lmads: Sequence[Lmad[int]]) -> int:
         far = sum(abs(s) * (n - 1) for n, s in zip(lmad.shape, lmad.strides, strict=True) if n > 0)
         score += 1000 if count else 0
         score -= 10 * abs(count - _GOOD) // _GOOD + min(max(0, far - 800), 900)
+        score -= 30 * sum(size == 1 for size in lmad.shape)
     return max(score, 0)
 
 

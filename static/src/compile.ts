@@ -45,6 +45,7 @@ export class Compiler {
     const checked = await client.check(source, options);
     if (!current()) return;
     if (!checked.ok) {
+      model.warnings = [];
       this.fail(checked.error);
       if (checked.error.kind !== "type" && checked.error.kind !== "limitation") return;
     } else {

@@ -4,6 +4,7 @@ import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { EditorState, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { debounce } from "./dom";
 import { futhark } from "./lang";
 import { light, rangeOf, reveal } from "./lit";
 import type { Link } from "./link";
@@ -30,7 +31,7 @@ export class SourceEditor {
     this.view.contentDOM.addEventListener("mousemove", (event) => this.hover(event));
     this.view.contentDOM.addEventListener("mouseleave", () => link.hover(null));
     model.on("problems", () => showProblems(this.view, [...model.problems, ...model.warnings]));
-    model.on("stages", () => this.colour());
+    model.on("stages", debounce(40, () => this.colour()));
     link.on(() => this.light());
   }
 

@@ -106,9 +106,10 @@ export class Header {
 
   private draw(): void {
     const { phase, ms, position } = this.model.status;
-    const { frozen } = this.model;
+    const { frozen, warnings } = this.model;
+    const warned = warnings.length ? `, ${warnings.length} ${warnings.length === 1 ? "warning" : "warnings"}` : "";
     const words = {
-      idle: ms ? `compiled in ${milliseconds(ms)}` : "",
+      idle: ms ? `compiled in ${milliseconds(ms)}${warned}` : "",
       checking: "checking…",
       compiling: "compiling…",
       queued: `waiting, place ${position}`,

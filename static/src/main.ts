@@ -69,11 +69,12 @@ class Page {
         showAttempt((one) => one.rule === rule && one.source === source && one.destination === destination),
       proof: showProof,
     });
+    const remarks = new RemarksPane(this.model, this.link, showProof);
     this.tabs = new Tabs("Details", [
       { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
       { id: "proof", title: "Proof", content: proof.element, show: (visible) => proof.show(visible) },
       { id: "selection", title: "Selection", content: selection.element, show: (visible) => selection.show(visible) },
-      { id: "remarks", title: "Remarks", content: new RemarksPane(this.model, this.link, showProof).element },
+      { id: "remarks", title: "Remarks", content: remarks.element, show: (visible) => remarks.show(visible) },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
     ], () => this.arranged(), wider());
     const body = h("div", { class: "pane-body" });
@@ -190,9 +191,19 @@ class Page {
       model.emit("frozen");
       history.replaceState(null, "", "/");
     }
+    this.leaveExample();
     model.emit("source");
     this.compiler.changed();
     this.save();
+  }
+
+  /** A text without the example's title is another program, about which its story tells nothing. */
+  private leaveExample(): void {
+    const shown = this.examples.find((candidate) => candidate.name === this.example);
+    if (!shown || this.model.source.includes(shown.source.split("\n")[0]!)) return;
+    this.example = "";
+    this.story.show(null);
+    this.header.setExamples(this.examples, "");
   }
 
   private setTarget(target: string): void {

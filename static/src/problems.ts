@@ -22,7 +22,7 @@ class Message extends WidgetType {
   }
 
   override toDOM(): HTMLElement {
-    return messageElement(this.problem, "below");
+    return h("div", { class: "below-line" }, messageElement(this.problem, "below"));
   }
 
   override get estimatedHeight(): number {

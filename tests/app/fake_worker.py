@@ -80,7 +80,17 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
             }
             return {"ok": False, "error": error}
     entries = [{"name": "main", "params": ["[]i64"], "results": ["i64"]}]
-    return {"ok": True, "entries": entries, "warnings": []}
+    warnings = [
+        {
+            "kind": "warning",
+            "message": "`UNUSED` is not used.",
+            "hint": "Call it `_`.",
+            "span": [number, line.index("UNUSED") + 1, number, line.index("UNUSED") + 7],
+        }
+        for number, line in enumerate(request["source"].splitlines(), 1)
+        if "UNUSED" in line
+    ]
+    return {"ok": True, "entries": entries, "warnings": warnings}
 
 
 KERNEL = {"kind": "kernel", "operator": "segmap", "level": "grid", "space": [["i", "n"]]}

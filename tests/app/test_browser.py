@@ -35,6 +35,30 @@ def test_errors_stand_under_the_text_and_old_stages_are_dimmed(page: Page) -> No
     expect(pane(page)).not_to_have_class(re.compile("stale"))
 
 
+def test_warnings_stand_under_the_text_and_the_program_is_compiled(page: Page) -> None:
+    write(page, "entry main UNUSED = 2\n")
+    expect(pane(page)).to_contain_text("entry main UNUSED = 2 -- fused")
+    warning = page.locator(".source .problem-text.kind-warning")
+    expect(warning).to_have_text("Warning UNUSED is not used.Call it _.")
+    expect(page.locator(".source .wavy.kind-warning")).to_have_text("UNUSED")
+    expect(page.locator(".status")).to_contain_text("1 warning")
+    write(page, "entry main = WRONG\n")
+    expect(page.locator(".status")).to_have_text("1 error")
+    expect(warning).to_have_count(0)
+
+
+def test_a_program_of_ones_own_has_no_story(page: Page) -> None:
+    expect(page.locator(".story")).to_be_visible()
+    source(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("-- more\n")
+    expect(pane(page)).to_contain_text("more -- fused")
+    expect(page.locator(".story")).to_be_visible()
+    write(page, "entry main = 2\n")
+    expect(page.locator(".story")).to_be_hidden()
+    expect(page.get_by_label("Example")).to_have_value("")
+
+
 def test_an_answer_that_is_out_of_date_is_dropped(page: Page) -> None:
     expect(pane(page)).to_contain_text("-- fused")
     write(page, "-- SLOW\nentry main = 1\n")

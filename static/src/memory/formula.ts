@@ -53,11 +53,14 @@ export function formula(array: ArrayInfo): HTMLElement {
     h("code", {}, array.block), ranges ? h("span", { class: "quiet" }, ` for ${ranges}`) : null);
 }
 
-/** Text with polynomials as the compiler prints them, with a middle dot for products. */
+/** Text with polynomials as the compiler prints them, with a middle dot for products, and quotients as floors. */
 export function tidy(text: string): string {
-  return text.replace(/\*\*(\d+)/g, (_, digits: string) => [...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join(""))
+  return text.replace(/\(\(([^()]+)\)\/\(([^()]+)\)\)/g, (_, above: string, below: string) => `⌊${bracketed(above)}/${bracketed(below)}⌋`)
+    .replace(/\*\*(\d+)/g, (_, digits: string) => [...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join(""))
     .replaceAll("*", "·");
 }
+
+const bracketed = (text: string): string => / /.test(text) ? `(${text})` : text;
 
 /** The terms of a polynomial: those that are added, and those that are taken away. */
 export function signedTerms(polynomial: string): { more: string[]; less: string[] } {

@@ -4,7 +4,7 @@ import type { Link, Selection } from "../link";
 import { prettyLmad } from "../memory/formula";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
-import { about, baseOf, KINDS, kindOf, type Attempts } from "../proof/attempts";
+import { about, baseOf, isGuard, KINDS, kindOf, type Attempts } from "../proof/attempts";
 import { FreePair } from "../proof/free";
 import { AttemptList } from "../proof/list";
 import { plainNames } from "../proof/names";
@@ -151,9 +151,8 @@ export class ProofPane {
         attempt.done || !attempt.title ? null : h("p", { class: "quiet" }, "What would have to hold: ", ...quoted(attempt.title)),
         this.savings.element, wayOut(attempt)),
       h("h2", {}, "What had to be proved", obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs of accesses`) : null),
-      ...(obligations.length ? [this.obligations, this.pair.element] : [h("p", { class: "quiet" }, attempt.done
-        ? "Nothing: the destination is not used between the making of the array and the point where it goes there."
-        : "It did not come to that: an earlier condition does not hold.")]),
+      ...(obligations.length ? [this.obligations, this.pair.element] : [h("p", { class: "quiet" }, isGuard(attempt)
+        ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses." : attempt.done ? "Nothing: the destination is not used between the making of the array and the point where it goes there." : "It did not come to that: an earlier condition does not hold.")]),
       ...places(attempt));
   }
 
@@ -193,7 +192,10 @@ function best(attempts: readonly Attempt[]): Attempt {
 }
 
 function title(attempt: Attempt): string {
-  return { proved: "Built in place", refused: "Not built in place", aside: "Does not apply" }[kindOf(attempt)];
+  return {
+    proved: "Built in place", refused: "Not built in place", aside: "Does not apply",
+    guarded: "Proved, and not checked", checked: "Checked when it runs",
+  }[kindOf(attempt)];
 }
 
 /** Where the arrays lie after it, by their index functions. */

@@ -12,6 +12,7 @@ const WORDS: Record<string, string> = { applied: "done", missed: "not done", not
 export type ShowProof = (remark: Remark) => void;
 
 const IN_PLACE = "shortcircuit/";
+const MOST = 200;
 
 /** One remark as a list item; its place can be chosen. */
 export function remarkItem(remark: Remark, model: Model, link: Link, proof: ShowProof): HTMLElement {
@@ -42,6 +43,8 @@ export class RemarksPane {
   private readonly count = h("p", { class: "quiet" });
   private readonly kinds = new Set(["applied", "missed", "note"]);
   private here = false;
+  private visible = false;
+  private drawn: readonly Remark[] | null = null;
 
   constructor(private readonly model: Model, private readonly link: Link, private readonly proof: ShowProof) {
     const toggles = ["applied", "missed", "note"].map((kind) => this.toggle(WORDS[kind]!, (on) => {
@@ -51,9 +54,18 @@ export class RemarksPane {
     const only = this.toggle("only the selection", (on) => (this.here = on), false);
     this.element = h("div", { class: "scroll" },
       h("div", { class: "filters", role: "group", "aria-label": "Which remarks" }, ...toggles, only), this.count, this.list);
-    model.on("stages", () => this.draw());
-    link.on((_, chosen) => chosen && this.here && this.draw());
-    this.draw();
+    model.on("stages", () => this.refresh());
+    link.on((_, chosen) => chosen && this.here && this.visible && this.draw());
+  }
+
+  /** A long list is not drawn while nobody sees it, nor again where it is the same. */
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.refresh();
+  }
+
+  private refresh(): void {
+    if (this.visible && this.drawn !== this.model.remarks) this.draw();
   }
 
   private toggle(name: string, change: (on: boolean) => void, on: boolean): HTMLElement {
@@ -66,6 +78,7 @@ export class RemarksPane {
   }
 
   private draw(): void {
+    this.drawn = this.model.remarks;
     const place = this.here ? this.link.chosen?.spans[0] : undefined;
     const all = this.model.remarks.filter((remark) => this.kinds.has(remark.kind)
       && (!place || remark.src.some((span) => contains(place, span) || contains(span, place))));
@@ -73,6 +86,7 @@ export class RemarksPane {
     this.count.textContent = total
       ? `${all.length === total ? total : `${all.length} of ${total}`} ${total === 1 ? "remark" : "remarks"}`
       : "The compiler has made no remarks on this program.";
-    replace(this.list, ...all.slice(0, 500).map((remark) => remarkItem(remark, this.model, this.link, this.proof)));
+    replace(this.list, ...all.slice(0, MOST).map((remark) => remarkItem(remark, this.model, this.link, this.proof)),
+      all.length > MOST ? h("li", { class: "quiet" }, `and ${all.length - MOST} more: choose a kind, or a place in the source`) : null);
   }
 }

@@ -1,10 +1,10 @@
 // What is selected, and what became of it: its lines in every stage, and the remarks on it.
-import { h, quoted, replace } from "../dom";
+import { debounce, h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { hueOf } from "../margin";
 import type { Model } from "../model";
 import { contains, excerpt, linesFor, placeName } from "../spans";
-import { about, baseOf, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
+import { about, baseOf, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
 import type { Attempt, Span } from "../types";
 import { remarkItem, type ShowProof } from "./remarks";
 
@@ -27,15 +27,15 @@ export class SelectionPane {
     private readonly store: Attempts,
     private readonly events: SelectionEvents,
   ) {
-    model.on("stages", () => this.draw());
+    const soon = debounce(60, () => this.draw());
+    model.on("stages", soon);
     model.on("status", () => void this.attempts());
     link.on((_, chosen) => chosen && this.draw());
-    this.draw();
   }
 
   show(visible: boolean): void {
     this.visible = visible;
-    void this.attempts();
+    this.draw();
   }
 
   /** Whether what is selected was built in its place, or why it was copied. */
@@ -55,12 +55,14 @@ export class SelectionPane {
     return h("li", { class: `remark ${attempt.done ? "applied" : "missed"}` },
       h("span", { class: "remark-sign", "aria-hidden": "true" }, kind.sign),
       h("div", {},
-        h("p", {}, h("code", {}, baseOf(attempt.source)), " into ", h("code", {}, baseOf(attempt.destination)), `: ${kind.words}. `, ...quoted(attempt.because)),
+        h("p", {}, ...(isGuard(attempt) ? [] : [h("code", {}, baseOf(attempt.source)), " into ", h("code", {}, baseOf(attempt.destination)), `: ${kind.words}. `]),
+          ...quoted(attempt.because)),
         h("p", { class: "remark-meta" }, h("span", {}, pointOf(attempt)),
           h("button", { class: "link", onclick: () => this.events.attempt(attempt) }, attempt.done ? "see the proof" : "see what was tried"))));
   }
 
   private draw(): void {
+    if (!this.visible) return;
     const place = this.link.chosen?.spans[0];
     if (!place) {
       replace(this.element, h("p", { class: "empty" },

@@ -5,25 +5,31 @@ import { contains } from "../spans";
 import type { Attempt, Failure, Obligation, Span } from "../types";
 import { withPlainNames } from "./names";
 
-export type Kind = "proved" | "refused" | "aside";
+export type Kind = "proved" | "refused" | "aside" | "guarded" | "checked";
 
 export const KINDS: Record<Kind, { sign: string; tone: string; words: string }> = {
   proved: { sign: "✓", tone: "good", words: "built in place" },
   refused: { sign: "✗", tone: "bad", words: "not shown to be safe" },
   aside: { sign: "–", tone: "aside", words: "does not apply" },
+  guarded: { sign: "✓", tone: "good", words: "slice proved in order" },
+  checked: { sign: "!", tone: "open", words: "slice checked when it runs" },
 };
+
+/** Guards of slices are proved or checked; nothing is built by them. */
+export const isGuard = ({ rule }: Attempt): boolean => rule.endsWith("/guard");
 
 /** Conditions from this one on are about what is overwritten; earlier ones about the program's form. */
 const FIRST_OF_SAFETY = 5;
 
 export function kindOf(attempt: Attempt): Kind {
+  if (isGuard(attempt)) return attempt.done ? "guarded" : "checked";
   if (attempt.done) return "proved";
   const open = attempt.obligations.some((one) => one.verdict !== "disjoint");
   return open || attempt.condition >= FIRST_OF_SAFETY ? "refused" : "aside";
 }
 
 const POINTS: Record<string, string> = {
-  update: "update", concat: "concatenation", copy: "copy", "kernel-result": "result of a kernel", "in-place-map": "map in place",
+  update: "update", concat: "concatenation", copy: "copy", "kernel-result": "result of a kernel", "in-place-map": "map in place", guard: "check of a slice",
 };
 
 export function pointOf({ rule }: Attempt): string {

@@ -1,9 +1,9 @@
 // The list of attempts: filtered by how they ended, each with its place.
-import { h, replace } from "../dom";
+import { h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { placeName } from "../spans";
 import type { Attempt, Span } from "../types";
-import { baseOf, isAbout, KINDS, kindOf, pointOf, type Kind } from "./attempts";
+import { baseOf, isAbout, isGuard, KINDS, kindOf, pointOf, type Kind } from "./attempts";
 
 type Filter = Kind | "all" | "here";
 
@@ -90,9 +90,13 @@ export class AttemptList {
       onmouseleave: () => this.link.hover(null),
     },
     h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign),
-    h("span", { class: "attempt-text" }, h("code", {}, this.called(attempt)), " into ", h("code", {}, baseOf(attempt.destination)),
-      h("span", { class: "quiet" }, ` ${pointOf(attempt)}${place ? `, ${placeName(place)}` : ""}`),
+    h("span", { class: "attempt-text" }, ...(isGuard(attempt) ? quoted(attempt.because.replace(/:.*$/, "").replace(/\.$/, "")) : this.name(attempt)),
+      h("span", { class: "quiet" }, ` ${isGuard(attempt) ? "" : pointOf(attempt)}${place ? `${isGuard(attempt) ? "" : ", "}${placeName(place)}` : ""}`),
       h("span", { class: "visually-hidden" }, `, ${kind.words}`))));
+  }
+
+  private name(attempt: Attempt): (Node | string)[] {
+    return [h("code", {}, this.called(attempt)), " into ", h("code", {}, baseOf(attempt.destination))];
   }
 
   /** What its author calls it, unless two attempts would be called the same. */

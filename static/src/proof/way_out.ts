@@ -2,7 +2,7 @@
 import * as client from "../client";
 import { h, quoted, replace } from "../dom";
 import type { Attempt, Obligation } from "../types";
-import { baseOf } from "./attempts";
+import { baseOf, isGuard } from "./attempts";
 import { condition, inWords } from "./words";
 
 /** What to do about a condition (their numbers are the compiler's), where it gives no hint itself. */
@@ -21,7 +21,7 @@ function general({ condition: number, source, destination }: Attempt): string {
 /** What could be done about the attempt, or null; what is missing for a proof is said beside it. */
 export function wayOut(attempt: Attempt): HTMLElement | null {
   const open = attempt.obligations.some((one) => one.verdict === "unknown" && one.missing);
-  const text = attempt.hint || (attempt.done || open ? "" : general(attempt));
+  const text = attempt.hint || (attempt.done || open || isGuard(attempt) ? "" : general(attempt));
   return text ? h("div", { class: "way-out" }, h("h3", {}, "A way out"), h("p", {}, ...quoted(text))) : null;
 }
 
