@@ -48,7 +48,9 @@ class FoldKernels(TileKernels):
                 part, kind = f"{c_name(lhs)}_part", C_TYPE[prim]
                 self.line(f"{kind} *{part} = ss_alloc({''.join(segments)}{count}, sizeof({kind}));")
                 self.open(f"if (!{part}) {{")
-                self.fail(self.site(kernel.prov, ("not enough memory for partial results",)))
+                self.fail(
+                    self.site(kernel.prov, ("There is not enough memory for partial results.",))
+                )
                 self.close()
         return count
 

@@ -103,7 +103,9 @@ class Kernels(FoldKernels):
             kind = C_TYPE[prim]
             self.line(f"{kind} *{c_name(block)} = ss_alloc({name}_parts * {size}, sizeof({kind}));")
             self.open(f"if (!{c_name(block)}) {{")
-            self.fail(self.site(kernel.prov, ("not enough memory for partial histograms",)))
+            self.fail(
+                self.site(kernel.prov, ("There is not enough memory for partial histograms.",))
+            )
             self.close()
             blocks.append(block)
         return size, blocks

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
-from compiler.ir.nodes import SE, Lit, Var
+from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.target.c_stms import Statements
 from compiler.target.c_types import C_TYPE, c_name
 from compiler.target.c_vector import reduction_pragma
@@ -76,8 +76,12 @@ class MapKernels(Statements):
         """A counted block of the host, or scratch memory of a point."""
         kind, name = C_TYPE[stm.prim], c_name(stm.name)
         if self.label is None:
-            count = self.once(stm.count, f"{name}_count")
-            site = self.site(stm.prov, self.no_memory(stm))
+            count, shown = self.elements(stm.count), stm.count
+            if not isinstance(shown, (Lit, Var)):
+                shown = Var(f"count_of_{stm.name}", "i64")
+                self.line(f"const int64_t {c_name(shown.name)} = {count};")
+                count = c_name(shown.name)
+            site = self.site(stm.prov, self.no_memory(stm, shown))
             self.line(f"{kind} *{name} = ss_alloc({count}, sizeof({kind}));")
             self.open(f"if (!{name}) {{")
             self.fail(site)
@@ -86,12 +90,21 @@ class MapKernels(Statements):
             self.line(f"{kind} *{name} = ss_scratch({self.show(stm.count)}, sizeof({kind}));")
             self.scratch.append(name)
 
-    def no_memory(self, stm: Alloc) -> tuple[str | SE, ...]:
+    def elements(self, count: SE) -> str:
+        """How many elements a block has: products do not wrap around."""
+        match count:
+            case Bin("*", "i64", lhs, rhs):
+                return f"ss_times({self.elements(lhs)}, {self.elements(rhs)})"
+            case Bin("+", "i64", lhs, rhs):
+                return f"({self.elements(lhs)}) + ({self.elements(rhs)})"
+        return self.show(count)
+
+    def no_memory(self, stm: Alloc, count: SE) -> tuple[str | SE, ...]:
         """What to say when there is not enough memory."""
         return (
-            "not enough memory for an array of ",
-            stm.count,
-            f" elements of {BYTES[stm.prim]} bytes (type {stm.prim})",
+            "There is not enough memory for an array of ",
+            count,
+            f" elements of {BYTES[stm.prim]} bytes (type {stm.prim}).",
         )
 
     def declare_block(self, stm: Declare, kind: object) -> None:

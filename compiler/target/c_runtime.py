@@ -59,6 +59,13 @@ static ss_block *ss_fresh(int64_t bytes) {
     return b;
 }
 
+// Factors of a count of elements; more than the memory of any machine stays that much.
+static __attribute__((unused)) int64_t ss_times(int64_t a, int64_t b) {
+    int64_t product;
+    if (!__builtin_mul_overflow(a, b, &product)) return product;
+    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+
 static void *ss_alloc(int64_t count, int64_t size) {
     if (count < 0 || count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
     int64_t bytes = (count * size + 63) / 64 * 64;

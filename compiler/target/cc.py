@@ -71,7 +71,7 @@ def find_compiler() -> Compiler:
         if found is not None:
             return found
     raise UsageError(
-        "there is no C compiler on this machine",
+        "There is no C compiler on this machine.",
         hint="Install `cc` or the Python package `ziglang`; the reference interpreter still runs.",
     )
 
@@ -159,7 +159,7 @@ def compile_c(text: str, more: Sequence[str] = ()) -> Path:
         raise
     if complaint:
         made.unlink(missing_ok=True)
-        raise CompilerBug(f"the C compiler refused our program:\n{complaint[:2000]}")
+        raise CompilerBug(f"The C compiler refused our program:\n{complaint[:2000]}")
     made.replace(target)
     return target
 

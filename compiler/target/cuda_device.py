@@ -33,7 +33,7 @@ def cupy() -> Any:
     except cupy.cuda.runtime.CUDARuntimeError:
         count = 0
     if not count:
-        raise UsageError("this machine has no GPU that CUDA can use", hint=hint)
+        raise UsageError("This machine has no GPU that CUDA can use.", hint=hint)
     return cupy
 
 

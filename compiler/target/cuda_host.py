@@ -99,7 +99,9 @@ class Host(Writer):
 
     def alloc(self, s: Alloc) -> None:
         """A block on the device."""
-        place = self.site(s.prov, ("not enough memory on the device for ", s.count, " elements"))
+        place = self.site(
+            s.prov, ("There is not enough memory on the device for ", s.count, " elements.")
+        )
         self.line(f'{py_name(s.name)} = device.alloc({show(s.count)}, "{s.prim}", {place})')
 
     def free(self, s: Free) -> None:

@@ -184,7 +184,7 @@ class _Runner:
         except TimeoutError:
             self.close()
             raise Timeout(
-                f"the program did not finish within {deadline_s:g} s",
+                f"The program did not finish within {deadline_s:g} s.",
                 hint="Try a smaller input, or look for a loop that does not end.",
             ) from None
         except OSError:
@@ -198,11 +198,11 @@ class _Runner:
         self.close()
         code = self.process.returncode or 0
         if code == -signal.SIGXCPU:
-            return Timeout("the program used up its processor time")
+            return Timeout("The program used up its processor time.")
         if code == -signal.SIGKILL:
-            return RuntimeError_("the program was killed, most likely for lack of memory")
+            return RuntimeError_("The program was killed, most likely for lack of memory.")
         name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        return RuntimeError_(f"the compiled program crashed ({name})")
+        return RuntimeError_(f"The compiled program crashed ({name}).")
 
     def about(self, library: Path, deadline_s: float) -> Plain:
         """Entry points and checks of a library."""
@@ -229,7 +229,7 @@ class _Runner:
         slots, fd, total = pack(entry, arrays, sizes)
         if total > memory_bytes:
             os.close(fd)
-            raise RuntimeError_(f"the inputs need {total} bytes, more than the limit")
+            raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.")
         message = {
             "op": "run",
             "library": str(library),
@@ -251,7 +251,7 @@ class _Runner:
         if "site" in answer:
             raise failed_check(about, answer)
         if "error" in answer:
-            raise RuntimeError_(f"the program could not be run: {answer['error']}")
+            raise RuntimeError_(f"The program could not be run: {answer['error']}.")
         results = unpack(entry, answer["slots"], sizes, fds)
         times = tuple(answer["times"])
         return RunResult(
@@ -278,7 +278,7 @@ def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Any], dict[str,
     takes = entry["takes"]
     if len(values) != len(takes):
         raise UsageError(
-            f"the entry point `{entry['name']}` takes {len(takes)} values, not {len(values)}"
+            f"The entry point `{entry['name']}` takes {len(takes)} values, not {len(values)}."
         )
     arrays: list[Any] = []
     for k, (taken, value) in enumerate(zip(takes, values, strict=True)):
@@ -301,11 +301,11 @@ def _fitting(taken: Plain, value: Value, number: int) -> Any:
     if array.ndim != rank:
         kind = "a scalar" if rank == 0 else f"an array of {rank} dimensions"
         got = "a scalar" if array.ndim == 0 else f"one of {array.ndim} dimensions"
-        raise UsageError(f"input {number} must be {kind}, not {got}")
+        raise UsageError(f"Input {number} must be {kind}, not {got}.")
     if array.dtype != want:
         if not isinstance(value, (int, float, bool)) and array.size:
             raise UsageError(
-                f"input {number} must be of type {taken['prim']}, not {array.dtype.name}"
+                f"Input {number} must be of type {taken['prim']}, not {array.dtype.name}."
             )
         array = array.astype(want)
     return np.ascontiguousarray(array) if rank else array
@@ -338,7 +338,7 @@ def pack(entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> tuple[li
         elif name in sizes:
             slots.append((False, sizes[name], -1))
         else:
-            raise UsageError(f"the size `{name}` does not follow from the shapes of the inputs")
+            raise UsageError(f"The size `{name}` does not follow from the shapes of the inputs.")
     if not total:
         return slots, -1, 0
     fd = memory_file()

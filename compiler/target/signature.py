@@ -88,7 +88,7 @@ def choose_entry(about: Plain, entry: str) -> Plain:
         if found["name"] == entry:
             return dict(found)
     names = ", ".join(f"`{k}`" for k in known) or "none"
-    raise UsageError(f"there is no entry point `{entry}`", hint=f"The entry points are: {names}.")
+    raise UsageError(f"There is no entry point `{entry}`.", hint=f"The entry points are: {names}.")
 
 
 def solve_sizes(entry: Plain, shapes: Sequence[Sequence[int] | None]) -> dict[str, int]:
@@ -122,7 +122,7 @@ def check_shapes(
             expected = poly_value(poly, env)
             if expected != size:
                 raise RuntimeError_(
-                    f"input {k + 1} has size {size} in dimension {axis + 1},"
+                    f"Input {k + 1} has size {size} in dimension {axis + 1},"
                     f" but its type says {expected} ({poly_text(poly)})",
                     hint="Arrays that share a size in the entry point's type must agree on it.",
                 )

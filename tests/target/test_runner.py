@@ -65,6 +65,7 @@ def test_an_endless_loop_ends_at_the_deadline() -> None:
     with pytest.raises(RuntimeError_) as caught:
         runner.run_c(None, text, "main", [np.int32(5)], deadline_s=0.5)
     assert caught.value.kind == "timeout"
+    assert caught.value.message == "The program did not finish within 0.5 s."
     assert runner.run_c(None, text, "main", [np.int32(1)]).values == [1]
 
 
@@ -79,6 +80,16 @@ def test_memory_far_beyond_the_machine() -> None:
         runner.run_c(None, text, "main", [np.int64(1 << 20)], memory_bytes=1 << 20)
     assert "memory" in caught.value.message
     assert runner.run_c(None, text, "main", [np.int64(3)]).values == [0 + 1 + 0 + 1]
+
+
+@pytest.mark.parametrize("size", [1 << 32, (1 << 32) + 1, 3_037_000_500, 10**14])
+def test_a_number_of_elements_does_not_wrap_around(size: int) -> None:
+    text = code("def main (n: i64) : [n][n]i64 =\n  tabulate_2d n n (\\i j -> i * j)")
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(None, text, "main", [np.int64(size)])
+    assert caught.value.message.startswith("There is not enough memory")
+    assert caught.value.span.line == 2
+    assert runner.run_c(None, text, "main", [np.int64(2)]).values[0].tolist() == [[0, 0], [0, 1]]
 
 
 def test_a_crash_is_an_error_and_not_the_end() -> None:
