@@ -4,7 +4,8 @@ A block that every thread of a kernel makes for itself becomes one block made be
 the index functions inside say which part is whose. On the CPU a thread's elements lie next to each
 other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
 of constant size stay with their thread (`private`), which are registers or the stack.
-Blocks that go through loops and branches inside a kernel are first made to stay (`settle.py`).
+Blocks that go through loops and branches inside a kernel are first made to stay (`settle.py`), and
+those of a point that are never needed at once share memory (`merge.py`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds
+from compiler.storage.interference import Sizes
+from compiler.storage.merge import merge_inside
 from compiler.storage.settle import Settler, carried, place_parts
 from compiler.storage.state import size_text
 
@@ -69,13 +72,15 @@ def expand(prog: Prog, ctx: Ctx) -> Prog:
 
 def _function(fun: Function, ctx: Ctx) -> Function:
     types: dict[Name, Type] = {param.name: param.type for param in fun.params}
-    stms = _host(fun.body.stms, types, ctx)
+    stms = _host(fun.body.stms, types, ctx, Sizes(fun))
     if stms is fun.body.stms:
         return fun
     return replace(fun, body=Body(stms, fun.body.results))
 
 
-def _host(stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx) -> tuple[Stm, ...]:
+def _host(
+    stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx, sizes: Sizes
+) -> tuple[Stm, ...]:
     """Statements outside kernels."""
     out: list[Stm] = []
     changed = False
@@ -83,11 +88,11 @@ def _host(stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx) -> tuple[Stm
         new = stm
         if isinstance(stm.exp, _SEGOPS):
             if _allocates(stm):
-                new = Expansion(ctx, types, stm.exp).kernel(stm, stm.exp, out)
+                new = Expansion(ctx, types, stm.exp, sizes).kernel(stm, stm.exp, out)
         elif type(stm.exp) in NESTED:
             if isinstance(stm.exp, Loop):
                 types.update((param.name, param.type) for param in stm.exp.params)
-            exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx))
+            exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx, sizes))
             new = stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
         types.update((param.name, param.type) for param in stm.pat)
         changed = changed or new is not stm
@@ -128,7 +133,8 @@ class Owner:
 class Expansion:
     """The expansion of one kernel."""
 
-    def __init__(self, ctx: Ctx, outer: dict[Name, Type], exp: SegOp) -> None:
+    def __init__(self, ctx: Ctx, outer: dict[Name, Type], exp: SegOp, sizes: Sizes) -> None:
+        self.sizes = sizes
         self.ctx = ctx
         self.outer = outer
         self.types: MutableMapping[Name, Type] = outer
@@ -148,12 +154,13 @@ class Expansion:
         stms = tuple(settler.settle(exp.body.stms))
         self.types = settler.types
         self.travelling = settler.travelling
-        self.shapes = _shapes(stms)
         body = KernelBody(stms, exp.body.results, exp.body.returns)
+        body = merge_inside(body, self.sizes, self.ctx, PRIVATE_BYTES)
+        self.shapes = _shapes(body.stms)
         new = self._owned(replace(exp, body=body), top=True)
         for earlier in self.before:
             if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
-                earlier = Expansion(self.ctx, self.outer, earlier.exp).kernel(
+                earlier = Expansion(self.ctx, self.outer, earlier.exp, self.sizes).kernel(
                     earlier, earlier.exp, out
                 )
             out.append(earlier)

@@ -8,12 +8,34 @@ the other allocations go away. What loops of the host allocate moves in front of
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
-from compiler.ir.nodes import I64, Alloc, Bin, Body, Function, If, Loop, Mem, Param, Prog, Stm
+from compiler.ir.nodes import (
+    I64,
+    Alloc,
+    Bin,
+    Body,
+    Function,
+    If,
+    KernelBody,
+    KernelResult,
+    Loop,
+    Mem,
+    Operand,
+    Param,
+    Prog,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Stm,
+    Write,
+)
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
@@ -21,6 +43,8 @@ from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
 
 RULE = "merge/blocks"
+KERNELS = "merge/in-kernels"
+AnyBody = TypeVar("AnyBody", Body, KernelBody)
 
 
 def merge(prog: Prog, ctx: Ctx) -> Prog:
@@ -28,6 +52,16 @@ def merge(prog: Prog, ctx: Ctx) -> Prog:
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return prog if same else Prog(funs)
+
+
+def merge_inside(body: KernelBody, sizes: Sizes, ctx: Ctx, least: int) -> KernelBody:
+    """A kernel's body in which the blocks of a point share memory; the same object if none do.
+
+    Arrays of a constant size of up to `least` bytes are left alone: they are no memory in the end.
+    """
+    if ctx.options.is_off(KERNELS):
+        return body
+    return _Inside(sizes, ctx, least).body(body)
 
 
 def _function(fun: Function, ctx: Ctx) -> Function:
@@ -53,7 +87,7 @@ class _Merging:
         stms, moved = self._reserved(stms, body)
         if changed or moved:
             body = Body(tuple(stms), body.results)
-        return self._shared(body)
+        return body if self.ctx.options.is_off(RULE) else self._shared(body)
 
     def _inside(self, stm: Stm) -> Stm:
         match stm.exp:
@@ -87,25 +121,52 @@ class _Merging:
 
     def _shared(self, body: Body) -> Body:
         """A body whose own allocations share memory."""
-        if self.ctx.options.is_off(RULE):
+        return _with_colours(body, Colouring(body, self.sizes, self.ctx).of(lives(body)))
+
+
+@dataclass(slots=True)
+class _Inside:
+    """The body of one kernel, inner bodies first."""
+
+    sizes: Sizes
+    ctx: Ctx
+    least: int
+
+    def body(self, body: AnyBody) -> AnyBody:
+        """A body with fewer blocks; the same object if there are none to share."""
+        stms = tuple(map(self._stm, body.stms))
+        if any(new is not old for new, old in zip(stms, body.stms, strict=True)):
+            body = replace(body, stms=stms)
+        plain = Body(body.stms, tuple(_named(body.results)))
+        found = [life for life in lives(plain) if self._large(life)]
+        if len(found) < 2:
             return body
-        renamed: dict[Name, Name] = {}
-        larger: dict[Name, list[Stm]] = {}
-        for colour in Colouring(body, self.sizes, self.ctx).of(lives(body)):
-            for life in colour.members[1:]:
-                renamed[life.name] = colour.keeper.name
-            if colour.count != colour.keeper.alloc.count:
-                larger[colour.keeper.name] = colour.allocation()
-        if not renamed:
-            return body
-        stms: list[Stm] = []
-        for stm in body.stms:
-            name = stm.pat[0].name if isinstance(stm.exp, Alloc) else ""
-            if name in larger:
-                stms += larger[name]
-            elif name not in renamed:
-                stms.append(stm)
-        return subst(Body(tuple(stms), body.results), renamed)
+        colours = Colouring(plain, self.sizes, self.ctx, KERNELS, grows=False).of(found)
+        return _with_colours(body, colours)
+
+    def _large(self, life: Life) -> bool:
+        size = life.bytes.constant
+        return life.alloc.space == "shared" or size is None or size > self.least
+
+    def _stm(self, stm: Stm) -> Stm:
+        exp = stm.exp
+        match exp:
+            case If(cond, then, orelse):
+                first, second = self.body(then), self.body(orelse)
+                if first is then and second is orelse:
+                    return stm
+                return Stm(stm.pat, If(cond, first, second), stm.prov)
+            case Loop():
+                inner = self.body(exp.body)
+                if inner is exp.body:
+                    return stm
+                return Stm(stm.pat, replace(exp, body=inner), stm.prov)
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                kernel = self.body(exp.body)
+                if kernel is exp.body:
+                    return stm
+                return Stm(stm.pat, replace(exp, body=kernel), stm.prov)
+        return stm
 
 
 @dataclass(slots=True)
@@ -136,10 +197,19 @@ class Colour:
 class Colouring:
     """The colours of one body's blocks. With `ctx`, its options and fuel have their say."""
 
-    def __init__(self, body: Body, sizes: Sizes, ctx: Ctx | None) -> None:
+    def __init__(
+        self,
+        body: Body,
+        sizes: Sizes,
+        ctx: Ctx | None,
+        rule: str = RULE,
+        grows: bool = True,
+    ) -> None:
         self.body = body
         self.sizes = sizes
         self.ctx = ctx
+        self.rule = rule
+        self.grows = grows
         self._bound: dict[Name, int] | None = None
         """Which statement of the body binds a name."""
 
@@ -167,10 +237,10 @@ class Colouring:
             for colour in free:
                 if self.sizes.holds(colour.count, size):
                     return colour if self._settled(colour, life, "has enough room") else None
-            for colour in free:
+            for colour in free if self.grows else ():
                 if self._known_before(size, colour.keeper.made):
                     return self._grown(colour, life)
-        if self.ctx is not None:
+        if self.ctx is not None and self.grows:
             _refused(life, free, alike, self.sizes, self.ctx)
         return None
 
@@ -208,7 +278,7 @@ class Colouring:
             f"`{_array(life)}` is first written, and {why}: both are one block."
         )
         numbers = (("bytes saved", str(life.bytes)),)
-        return self.ctx.settle(RULE, life.prov, Applied(True, because, numbers)) is not None
+        return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None
 
 
 def _array(life: Life) -> str:
@@ -248,3 +318,34 @@ def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, 
             )
             ctx.settle(RULE, life.prov, Missed(because, "", numbers))
             return
+
+
+def _named(results: Iterable[KernelResult]) -> Iterator[Operand]:
+    """What a body returns, and what its writes mention."""
+    for result in results:
+        if isinstance(result, Write):
+            yield result.dest
+            yield from (value for _, value in result.writes)
+        else:
+            yield result
+
+
+def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
+    """The body with one allocation per colour."""
+    renamed: dict[Name, Name] = {}
+    larger: dict[Name, list[Stm]] = {}
+    for colour in colours:
+        for life in colour.members[1:]:
+            renamed[life.name] = colour.keeper.name
+        if colour.count != colour.keeper.alloc.count:
+            larger[colour.keeper.name] = colour.allocation()
+    if not renamed:
+        return body
+    stms: list[Stm] = []
+    for stm in body.stms:
+        name = stm.pat[0].name if isinstance(stm.exp, Alloc) else ""
+        if name in larger:
+            stms += larger[name]
+        elif name not in renamed:
+            stms.append(stm)
+    return subst(replace(body, stms=tuple(stms)), renamed)

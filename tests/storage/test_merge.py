@@ -276,3 +276,41 @@ def test_the_graph_says_what_a_colour_needs_and_saves() -> None:
     assert graph["where"] == "`main`"
     assert [len(colour["members"]) for colour in graph["colours"]] == [2, 2]
     assert "max(" in graph["colours"][0]["bytes"]
+
+
+# --- blocks of the points of kernels ---
+
+ROWS = """
+entry main [n][m] (xss: [n][m]i32) (k: i64): [n]i32 =
+  map (\\xs ->
+    let a = loop a = replicate m 0 for i < m do a with [i] = xs[m - 1 - i] + i32.i64 k
+    let b = loop b = replicate m 0 for i < m do b with [i] = a[m - 1 - i] * a[i / 2]
+    let c = loop c = replicate m 0 for i < m do c with [i] = b[m - 1 - i] + b[i / 2]
+    in c[k]) xss
+"""
+ROWS_USED_LATER = ROWS.replace("in c[k])", "in c[k] + a[k])")
+ROWS_IN_LOOP = """
+entry main [n][m] (xss: [n][m]i32) (k: i64): [n]i32 =
+  map (\\xs ->
+    loop s = 0 for j < k do
+      let a = loop a = replicate m s for i < m do a with [i] = xs[m - 1 - i] + i32.i64 j
+      let b = loop b = replicate m s for i < m do b with [i] = a[m - 1 - i] * a[i / 2]
+      let c = loop c = replicate m s for i < m do c with [i] = b[m - 1 - i] + b[i / 2]
+      in c[0] % 97) xss
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("source", "blocks"), [(ROWS, 2), (ROWS_USED_LATER, 3), (ROWS_IN_LOOP, 2)])
+def test_the_points_of_a_kernel_need_less(source: str, blocks: int, target: str) -> None:
+    """Thesis 5.2: before expansion, inside of kernels."""
+    off = Options(target=target, disabled=frozenset(("merge/in-kernels",)))
+    without = Compilation(source, off).result("expanded").prog
+    new = before(source, target)
+    verify(new, "expanded")
+    assert allocations(without) == 4
+    assert allocations(new) == 1 + blocks
+    xss = np.array([[3, 1, 4], [1, 5, 9]], dtype=np.int32)
+    for k in range(3):
+        args: list[Value] = [xss, np.int64(k)]
+        assert outcome(new, "main", args) == expected(without, "main", args)
