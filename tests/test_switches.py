@@ -68,9 +68,9 @@ def test_what_a_rule_would_do_is_not_done_when_it_is_refused() -> None:
 
 
 def applied(path: Path, disabled: frozenset[str]) -> set[str]:
-    """The rules that were applied to a program, on the way to C."""
+    """The rules that were applied to a program, up to merged blocks."""
     work = Compilation(path.read_text("utf-8"), Options(disabled=disabled))
-    work.result("c")
+    work.result("merged")
     return {remark.rule for remark in work.remarks() if remark.kind == "applied"}
 
 
