@@ -205,11 +205,12 @@ def cells(request: dict[str, Any]) -> dict[str, Any]:
     n, column = values["n"], "OVER" in request["lmads"][1]
     rows = [{"index": [k], "cell": n + k} for k in range(n)]
     far = 100 if "FAR" in request["lmads"][1] else 2
-    other = [{"index": [k], "cell": n * k if column else far * n + k} for k in range(n)]
+    wide = 1000 if "WIDE" in request["lmads"][1] else 1
+    other = [{"index": [k], "cell": n * k if column else far * n + wide * k} for k in range(n)]
     shared = sorted({at["cell"] for at in rows} & {at["cell"] for at in other})
     sets = [
         {"offset": rows[0]["cell"], "dims": [[n, 1]], "points": rows},
-        {"offset": other[0]["cell"], "dims": [[n, n if column else 1]], "points": other},
+        {"offset": other[0]["cell"], "dims": [[n, n if column else wide]], "points": other},
     ]
     return {
         "ok": True,

@@ -172,6 +172,27 @@ def test_far_sets_are_drawn_without_what_lies_between(page: Page) -> None:
     drawing = page.locator(".free-pair .drawing svg.sets")
     expect(drawing).to_contain_text("rows in neither")
     expect(drawing.locator(".in-b")).to_have_count(5)
+    page.get_by_label("Cells in a row").fill("400")
+    page.get_by_label("Cells in a row").press("Enter")
+    expect(drawing.locator(".columns-gap title").first).to_contain_text("columns in neither")
+    expect(drawing.locator(".set-cell .in-b")).to_have_count(5)
+
+
+def test_many_rows_and_columns_are_seen_through_a_window(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").click()
+    page.get_by_role("button", name="Two LMADs").click()
+    page.locator("#pair-b").fill("{(n : 1000)} + WIDE")
+    drawing = page.locator(".free-pair .drawing svg.sets")
+    seen = page.locator(".free-pair .rows-seen").first
+    expect(seen).to_have_text("rows 1 to 5 of 5")
+    page.locator(".free-pair").get_by_label("n", exact=True).fill("60")
+    expect(seen).to_have_text("rows 1 to 36 of 60")
+    slider = page.get_by_label("First of the rows that are drawn")
+    before = drawing.locator(".axis").nth(20).text_content()
+    slider.focus()
+    page.keyboard.press("End")
+    expect(seen).to_have_text("rows 25 to 60 of 60")
+    assert drawing.locator(".axis").nth(20).text_content() != before
 
 
 def test_wide_details_take_the_room_of_the_stages(page: Page) -> None:

@@ -206,7 +206,8 @@ function places(attempt: Attempt): HTMLElement[] {
     " of ", h("code", {}, at.block ?? ""),
   ];
   const row = (name: string, ...value: (Node | string)[]) => [h("dt", {}, name), h("dd", {}, ...value)];
-  const moved = attempt.moved.filter((one) => one.array !== attempt.creation);
+  const others = attempt.moved.filter((one) => one.array !== attempt.creation);
+  const moved = [...new Map(others.map((one) => [[baseOf(one.array), one.block, one.lmad].join(), one])).values()];
   const rows = [
     ...(attempt.place.lmad ? row(`In ${baseOf(attempt.destination)}`, ...shown(attempt.place)) : []),
     ...(attempt.projected.lmad ? row("So it is made at", ...shown(attempt.projected)) : []),

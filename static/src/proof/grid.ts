@@ -8,17 +8,24 @@ export interface Sets {
   shared: readonly number[];
 }
 
-/** Rows of a block, each by its first cell; long stretches that no set touches are left out. */
+/** A row by its first cell, or a column by its number; `skipped`: how many are left out in its place. */
+export interface Track {
+  at: number;
+  skipped: number;
+}
+
+/** What is drawn of a block with so many cells in a row: stretches that no set touches are left out. */
 export interface Layout {
   columns: number;
-  /** `skipped`: how many rows are left out in its place. */
-  rows: { first: number; skipped: number }[];
+  rows: Track[];
+  across: Track[];
 }
 
 const LABELS = 40;
 const TOP = 14;
-const GAP = 3; // rows in neither set, from which on they are left out
-export const WINDOW = 36; // rows that are drawn at once
+const GAP = 3; // rows or columns in neither set, from which on they are left out
+export const ALL_COLUMNS = 48; // so many are drawn whatever is in them
+export const WINDOW = 36; // rows, and columns, that are drawn at once
 let drawings = 0;
 
 /**
@@ -27,11 +34,13 @@ let drawings = 0;
  */
 export function columnsFor(sets: readonly CellSet[], sizes: readonly number[]): number {
   const strides = sets.flatMap((set) => set.dims.filter(([size]) => size > 1).map(([, stride]) => Math.abs(stride)));
-  const fitting = strides.filter((stride) => stride >= 4 && stride <= 48);
+  const fitting = strides.filter((stride) => stride >= 4 && stride <= ALL_COLUMNS);
   if (fitting.length) {
     const least = Math.min(...fitting);
     return [least, least + 1, least - 1].find((width) => sizes.includes(width)) ?? least;
   }
+  const larger = strides.filter((stride) => stride > ALL_COLUMNS);
+  if (larger.length) return Math.min(...larger);
   const [low, high] = reach(sets);
   return Math.max(12, Math.min(16, high - low + 1));
 }
@@ -48,18 +57,31 @@ function reach(sets: readonly CellSet[]): [number, number] {
 }
 
 /** All rows with cells of a set, and short stretches between them. */
-export function layOut(sets: readonly CellSet[], columns: number): Layout {
-  const touched = [...new Set(sets.flatMap(({ points }) => points.map(({ cell }) => Math.floor(cell / columns))))].sort((a, b) => a - b);
+export function rowsOf(sets: readonly CellSet[], columns: number): Track[] {
+  const cells = sets.flatMap(({ points }) => points.map(({ cell }) => cell));
+  return tracks(cells.map((cell) => Math.floor(cell / columns))).map(({ at, skipped }) => ({ at: at * columns, skipped }));
+}
+
+/** All columns; where they are many, those with cells in some rows, and short stretches between them. */
+export function acrossOf(sets: readonly CellSet[], columns: number, rows: readonly Track[]): Track[] {
+  if (columns <= ALL_COLUMNS) return Array.from({ length: columns }, (_, at) => ({ at, skipped: 0 }));
+  const seen = new Set(rows.filter(({ skipped }) => !skipped).map(({ at }) => at));
+  const inside = (cell: number): number => ((cell % columns) + columns) % columns;
+  return tracks(sets.flatMap(({ points }) => points.filter(({ cell }) => seen.has(cell - inside(cell))).map(({ cell }) => inside(cell))));
+}
+
+function tracks(numbers: readonly number[]): Track[] {
+  const touched = [...new Set(numbers)].sort((a, b) => a - b);
   const begin = touched[0] ?? 0;
-  const rows: Layout["rows"] = [];
+  const found: Track[] = [];
   let next = begin > 0 && begin <= GAP ? 0 : begin;
-  for (const row of touched) {
-    if (row - next >= GAP) rows.push({ first: next * columns, skipped: row - next });
-    else for (; next < row; next += 1) rows.push({ first: next * columns, skipped: 0 });
-    rows.push({ first: row * columns, skipped: 0 });
-    next = row + 1;
+  for (const number of touched) {
+    if (number - next >= GAP) found.push({ at: next, skipped: number - next });
+    else for (; next < number; next += 1) found.push({ at: next, skipped: 0 });
+    found.push({ at: number, skipped: 0 });
+    next = number + 1;
   }
-  return { columns, rows };
+  return found;
 }
 
 interface Owner {
@@ -107,31 +129,35 @@ function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: numb
   return [box, s("path", { class: "cross", d: `M${x + end},${y + end}L${x + side - end},${y + side - end}M${x + side - end},${y + end}L${x + end},${y + side - end}` })];
 }
 
-/** The drawing of some rows; `width` is what there is room for. */
-export function drawSets(given: Sets, { columns, rows }: Layout, width: number, witness: number | null): SVGElement {
+/** The drawing of some rows and columns; `width` is what there is room for. */
+export function drawSets(given: Sets, { columns, rows, across }: Layout, width: number, witness: number | null): SVGElement {
   const found = owners(given);
-  const pitch = Math.max(9, Math.min(24, Math.floor((width - LABELS) / columns)));
+  const pitch = Math.max(9, Math.min(24, Math.floor((width - LABELS) / across.length)));
   const side = pitch - (pitch > 12 ? 2 : 1);
   const id = `sets-${++drawings}`;
-  const step = Math.max(1, Math.ceil(26 / pitch));
+  const step = Math.max(1, Math.ceil((columns > ALL_COLUMNS ? 36 : 26) / pitch));
   const rowStep = Math.max(1, Math.ceil(12 / pitch));
-  const cells = rows.flatMap(({ first, skipped }, row) => skipped
-    ? [s("text", { x: LABELS, y: TOP + row * pitch + side / 2 + 3.5, class: "axis" }, `⋮ ${skipped} rows in neither`)]
-    : Array.from({ length: columns }, (_, k) => square(given, found.get(first + k), first + k, witness, id,
-      LABELS + k * pitch, TOP + row * pitch, side)));
-  const total = LABELS + columns * pitch;
+  const x = (k: number): number => LABELS + k * pitch;
+  const total = x(across.length);
   const height = TOP + rows.length * pitch;
+  const cells = rows.flatMap((row, at) => {
+    const y = TOP + at * pitch;
+    if (row.skipped) return [s("text", { x: LABELS, y: y + side / 2 + 3.5, class: "axis" }, `⋮ ${row.skipped} rows in neither`)];
+    return across.flatMap((column, k) => column.skipped ? [] : square(given, found.get(row.at + column.at), row.at + column.at, witness, id, x(k), y, side));
+  });
+  const gaps = across.flatMap((column, k) => column.skipped ? [s("g", { class: "columns-gap" },
+    s("title", {}, `${column.skipped} columns in neither`), s("line", { x1: x(k) + side / 2, x2: x(k) + side / 2, y1: TOP, y2: height }))] : []);
   const counts = given.sets.map((set, k) => `${given.names[k]} has ${set.count}`).join(", ");
-  const last = rows.at(-1)?.first ?? 0;
+  const drawn = rows.filter((row) => !row.skipped);
   return s("svg", {
     viewBox: `0 0 ${total} ${height}`, width: total, height, role: "img", class: "sets",
-    "aria-label": `Cells ${rows[0]?.first ?? 0} to ${last + columns - 1} of the block, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
+    "aria-label": `Cells of the block in ${drawn.length} rows from cell ${drawn[0]?.at ?? 0} on, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
   }, patterns(id),
-  ...Array.from({ length: columns }, (_, k) => k % step ? null
-    : s("text", { x: LABELS + k * pitch + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${k}`)),
-  ...rows.map(({ first, skipped }, k) => k % rowStep || skipped ? null
-    : s("text", { x: LABELS - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, first)),
-  ...cells);
+  ...across.map(({ at, skipped }, k) => k % step || skipped ? null
+    : s("text", { x: x(k) + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${at}`)),
+  ...rows.map(({ at, skipped }, k) => k % rowStep || skipped ? null
+    : s("text", { x: LABELS - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, at)),
+  ...gaps, ...cells);
 }
 
 function square(given: Sets, owner: Owner | undefined, cell: number, witness: number | null, id: string, x: number, y: number, side: number): SVGElement {

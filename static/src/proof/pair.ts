@@ -6,9 +6,10 @@ import { symbolField } from "../memory/symbols";
 import { messageElement } from "../problems";
 import type { Assumptions, CellSets, Proved } from "../types";
 import { FactBook } from "./facts";
-import { cellsOfTerm, columnsFor, drawSets, layOut, setsTable, WINDOW, type Layout, type Sets } from "./grid";
+import { acrossOf, ALL_COLUMNS, cellsOfTerm, columnsFor, drawSets, rowsOf, setsTable, WINDOW, type Sets } from "./grid";
 import { legend, verdict } from "./legend";
 import { countSteps, stepTree } from "./steps";
+import { WindowSlider } from "./window";
 import { inequality } from "./words";
 
 export interface Question {
@@ -32,7 +33,7 @@ export class PairView {
   private values: Record<string, number> = {};
   private found: CellSets | null = null;
   private columns = 0;
-  private from = 0;
+  private from = { rows: 0, across: 0 };
   private table = false;
   private wanted = 0;
 
@@ -49,20 +50,19 @@ export class PairView {
   clear(): void {
     this.wanted += 1;
     this.question = null;
-    replace(this.element);
+    for (const part of [this.element, this.picture, this.proof]) replace(part);
   }
 
   async show(question: Question): Promise<void> {
     this.question = question;
     this.facts = new FactBook(question.proved, this.link);
     this.columns = 0;
-    this.from = 0;
+    this.from = { rows: 0, across: 0 };
     this.found = null;
     this.fields.dataset["for"] = "";
     replace(this.element, verdict(question.proved, question.names), question.wayOut ?? null,
       h("div", { class: "pair-drawn" }, this.fields, this.picture), this.proof);
-    replace(this.picture);
-    replace(this.proof);
+    // The picture and the proof of the last question stay until these are there: nothing jumps.
     await this.load(question.proved.witness?.values ?? {});
   }
 
@@ -72,7 +72,10 @@ export class PairView {
     if (!question) return;
     const answer = await client.cellSets(question.assumptions, [...question.lmads], values);
     if (mine !== this.wanted) return;
-    if (!answer.ok) return replace(this.picture, messageElement(answer.error));
+    if (!answer.ok) {
+      replace(this.proof);
+      return replace(this.picture, messageElement(answer.error));
+    }
     this.found = answer;
     this.values = answer.values;
     this.valued?.(answer.values);
@@ -106,38 +109,42 @@ export class PairView {
       legend(question.lmads, question.names, found), this.tools(columns),
       ...(this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
         : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
-          : this.drawing(given, layOut(given.sets, columns), question)),
+          : this.drawing(given, columns, question)),
       a.complete && b.complete ? null : h("p", { class: "quiet" }, "Of the larger set only the first cells are shown."));
   }
 
-  /** The rows that are seen, and a slider to the others. */
-  private drawing(given: Sets, layout: Layout, { proved, block }: Question): HTMLElement[] {
+  /** The rows and columns that are seen, and sliders to the others. */
+  private drawing(given: Sets, columns: number, { proved, block }: Question): HTMLElement[] {
     const { witness } = proved;
     const here = witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value) ? witness.cell : null;
-    const most = Math.max(0, layout.rows.length - WINDOW);
-    this.from = Math.min(this.from, most);
+    const all = rowsOf(given.sets, columns);
     const view = h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": "Both sets in the block" });
-    const seen = h("span", { class: "quiet" });
     const paint = (): void => {
-      const rows = layout.rows.slice(this.from, this.from + WINDOW);
-      replace(view, drawSets(given, { ...layout, rows }, Math.max(260, this.picture.clientWidth), here));
-      seen.textContent = `rows ${this.from + 1} to ${this.from + rows.length} of ${layout.rows.length}`;
+      down.of(all.length);
+      const rows = all.slice(down.from, down.from + WINDOW);
+      const wide = acrossOf(given.sets, columns, rows);
+      sideways.of(columns > ALL_COLUMNS ? wide.length : 0);
+      const across = columns > ALL_COLUMNS ? wide.slice(sideways.from, sideways.from + WINDOW) : wide;
+      replace(view, drawSets(given, { columns, rows, across }, Math.max(260, this.picture.clientWidth), here));
     };
-    paint();
-    const slider = h("input", { type: "range", min: 0, max: most, value: this.from, "aria-label": "First row that is drawn" });
-    slider.addEventListener("input", () => {
-      this.from = slider.valueAsNumber;
+    const down = new WindowSlider("rows", this.from.rows, (from) => {
+      this.from.rows = from;
       paint();
     });
-    return [view, h("p", { class: "quiet" }, "A square is a cell of ", block ? h("code", {}, block) : "the block", "; the number at the left is a row's first cell."),
-    ...(most ? [h("p", { class: "rows-seen" }, slider, seen)] : [])];
+    const sideways = new WindowSlider("columns", this.from.across, (from) => {
+      this.from.across = from;
+      paint();
+    });
+    paint();
+    return [view, h("p", { class: "quiet" }, "A square is a cell of ", block ? h("code", {}, block) : "the block",
+      "; at the left is a row's first cell, above is how far on."), down.element, sideways.element];
   }
 
   private tools(columns: number): HTMLElement {
-    const width = h("input", { type: "number", min: 1, max: 200, value: columns, "aria-label": "Cells in a row" });
+    const width = h("input", { type: "number", min: 1, max: 1_000_000, value: columns, "aria-label": "Cells in a row" });
     width.addEventListener("change", () => {
       if (!(width.valueAsNumber >= 1)) return;
-      this.columns = Math.min(200, width.valueAsNumber);
+      this.columns = Math.min(1_000_000, width.valueAsNumber);
       this.draw();
     });
     const choice = (name: string, table: boolean) => h("button", {
