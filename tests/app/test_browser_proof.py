@@ -172,8 +172,8 @@ def test_far_sets_are_drawn_without_what_lies_between(page: Page) -> None:
     drawing = page.locator(".free-pair .drawing svg.sets")
     expect(drawing).to_contain_text("rows in neither")
     expect(drawing.locator(".in-b")).to_have_count(5)
-    page.get_by_label("Cells in a row").fill("400")
-    page.get_by_label("Cells in a row").press("Enter")
+    page.locator(".free-pair").get_by_label("Cells in a row").fill("400")
+    page.locator(".free-pair").get_by_label("Cells in a row").press("Enter")
     expect(drawing.locator(".columns-gap title").first).to_contain_text("columns in neither")
     expect(drawing.locator(".set-cell .in-b")).to_have_count(5)
 
