@@ -24,10 +24,11 @@ SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program by name, and its text."""
+    """A program by name, its text, and the entry point that is measured."""
 
     name: str
     source: str
+    entry: str = "main"
 
     def for_futhark(self) -> str:
         """The text with what only our prelude has."""
@@ -43,12 +44,13 @@ class Compiled:
 
     binary: Path | None
     problem: str = ""
+    entry: str = "main"
 
     def times(self, inputs: list[Any], runs: int) -> list[float]:
         """Milliseconds of each run but the first."""
         assert self.binary
         times = self.binary.with_suffix(".times")
-        command = [str(self.binary), "-t", str(times), "-r", str(runs), "-b", "-n"]
+        command = [str(self.binary), "-e", self.entry, "-t", str(times), "-r", str(runs), "-n"]
         given = to_binary(inputs)
         done = subprocess.run(command, input=given, capture_output=True, timeout=SECONDS)
         done.check_returncode()
@@ -59,7 +61,10 @@ class Compiled:
         if self.binary is None:
             return self
         done = subprocess.run(
-            [str(self.binary), "-b"], input=to_binary(inputs), capture_output=True, timeout=SECONDS
+            [str(self.binary), "-e", self.entry, "-b"],
+            input=to_binary(inputs),
+            capture_output=True,
+            timeout=SECONDS,
         )
         if done.returncode:
             _, _, said = done.stderr.decode(errors="replace").partition(": ")
@@ -74,16 +79,16 @@ def compiled(backend: str, program: Program, folder: Path) -> Compiled:
     futhark = shutil.which("futhark")
     if futhark is None:
         return Compiled(None, "there is no Futhark")
-    path = folder / f"{program.name}.fut"
+    path = folder / f"{program.name.replace(':', '_')}.fut"
     path.write_text(program.for_futhark())
-    binary = folder / f"{program.name}_{backend}"
+    binary = path.with_name(f"{path.stem}_{backend}")
     done = subprocess.run(
         [futhark, backend, str(path), "-o", str(binary)], capture_output=True, text=True
     )
     if done.returncode:
         _, _, error = done.stderr.rpartition("Error at ")
         return Compiled(None, " ".join(error.partition("If you find")[0].split())[:200])
-    return Compiled(binary)
+    return Compiled(binary, entry=program.entry)
 
 
 def compile_ms(backend: str, program: Program, folder: Path, repeats: int) -> float | None:

@@ -52,9 +52,9 @@ def build(name: str, disabled: frozenset[str]) -> Build:
     return Build(code, len(found), sum(r.kind == "applied" for r in found))
 
 
-def counted(code: str, inputs: list[Any]) -> dict[str, Any]:
+def counted(code: str, entry: str, inputs: list[Any]) -> dict[str, Any]:
     """Copies, allocations and memory of one run."""
-    done = run_c(None, code, "main", inputs, flags=(COUNTING,))
+    done = run_c(None, code, entry, inputs, flags=(COUNTING,))
     return {
         "copied_mb": round(done.copied_bytes / MB, 3),
         "allocations": done.allocations,
@@ -66,17 +66,18 @@ def counted(code: str, inputs: list[Any]) -> dict[str, Any]:
 def measure(name: str, folder: Path) -> dict[str, Any]:
     """The figures of one example."""
     words, inputs = examples.inputs_of(name)
+    entry = examples.entry_of(name)
     builds = {"without": build(name, WITHOUT), "with": build(name, frozenset())}
-    first = {key: run_c(None, b.code, "main", inputs, runs=2) for key, b in builds.items()}
+    first = {key: run_c(None, b.code, entry, inputs, runs=2) for key, b in builds.items()}
     if not same(first["with"].values, first["without"].values):
         raise SystemExit(f"{name}: the results differ")
     runs = {k: min(MOST_RUNS, max(2, int(BATCH_MS / r.ms))) + 1 for k, r in first.items()}
-    theirs = compiled("multicore", Program(name, examples.source_of(name)), folder)
+    theirs = compiled("multicore", Program(name, examples.source_of(name), entry), folder)
     theirs = theirs.checked(inputs, first["with"].values)
     times: dict[str, list[float]] = {"without": [], "with": [], "futhark": []}
     for _ in range(ROUNDS):
         for key, b in builds.items():
-            times[key] += run_c(None, b.code, "main", inputs, runs=runs[key]).times[1:]
+            times[key] += run_c(None, b.code, entry, inputs, runs=runs[key]).times[1:]
         if theirs.binary:
             times["futhark"] += theirs.times(inputs, runs["with"])
     figures: dict[str, Any] = {
@@ -84,8 +85,8 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
         "built_in_place": builds["with"].done,
         "without_ms": round(statistics.median(times["without"]), 3),
         "with_ms": round(statistics.median(times["with"]), 3),
-        "without": counted(builds["without"].code, inputs),
-        "with": counted(builds["with"].code, inputs),
+        "without": counted(builds["without"].code, entry, inputs),
+        "with": counted(builds["with"].code, entry, inputs),
     }
     figures["speedup"] = round(figures["without_ms"] / figures["with_ms"], 2)
     if times["futhark"]:
