@@ -199,34 +199,9 @@ def compiled(source: str, manner: Manner) -> Compilation:
 def check_batch(batch: int) -> Report:
     """The programs of one batch."""
     manner = Manner.of(batch)
-    seeds = range(batch * BATCH, (batch + 1) * BATCH)
-    made = [program(seed, f"p{seed}") for seed in seeds]
     report = Report()
-    try:
-        work = compiled("\n".join(g.source for g in made), manner)
-    except (CompileError, Difference):
-        accepted = []
-        for one in made:
-            try:
-                compiled(one.source, manner)
-                accepted.append(one)
-            except (TypeError_, Limitation) as error:
-                report.counts["refused"] += 1
-                report.counts[f"refused: {type(error).__name__}"] += 1
-            except Difference as found:
-                report.counts["programs"] += 1
-                report.differences.append((one.seed, found.where, found.what))
-        made = accepted
-        try:
-            work = compiled("\n".join(g.source for g in made), manner)
-        except (CompileError, Difference) as error:
-            report.differences.append((seeds[0], f"batch {batch}", str(error)))
-            return report
-    whole: Compilation | None = work
-    try:
-        compile_c(plain(work.result("c").text), manner.effort)
-    except CompileError:
-        whole = None
+    made = [program(seed, f"p{seed}") for seed in range(batch * BATCH, (batch + 1) * BATCH)]
+    made, whole = accepted(made, manner, report)
     for one in made:
         report.counts["programs"] += 1
         try:
@@ -237,9 +212,57 @@ def check_batch(batch: int) -> Report:
             report.counts["programs"] -= 1
             report.counts["failing"] += 1
             report.counts[f"failing: {error.message[:60]}"] += 1
-    if manner.counted:
-        count_attempts(work, report)
+        except CompileError as error:
+            report.differences.append((one.seed, "compile", f"alone: {error.message}"))
+    if manner.counted and whole is not None:
+        count_attempts(whole, report)
     return report
+
+
+def accepted(
+    made: list[Generated], manner: Manner, report: Report
+) -> tuple[list[Generated], Compilation | None]:
+    """The programs that are not refused, and all of them compiled, if that works out."""
+    while made:
+        try:
+            work = compiled("\n".join(g.source for g in made), manner)
+            compile_c(plain(work.result("c").text), (manner.effort,))
+            return made, work
+        except (TypeError_, Limitation) as error:
+            refused = at_line(made, error.span.line)
+            if refused is None:
+                break
+            report.counts["refused"] += 1
+            report.counts[f"refused: {type(error).__name__}"] += 1
+            made = [one for one in made if one is not refused]
+        except (CompileError, Difference):
+            break
+    return [one for one in made if not is_refused(one, manner, report)], None
+
+
+def at_line(made: list[Generated], line: int) -> Generated | None:
+    """The program that has that line when all are put together."""
+    for one in made:
+        count = one.source.count("\n") + 1
+        if 0 < line <= count:
+            return one
+        line -= count
+    return None
+
+
+def is_refused(made: Generated, manner: Manner, report: Report) -> bool:
+    """Whether a program is refused, or already reported as one that cannot be compiled."""
+    try:
+        compiled(made.source, manner)
+    except (TypeError_, Limitation) as error:
+        report.counts["refused"] += 1
+        report.counts[f"refused: {type(error).__name__}"] += 1
+        return True
+    except Difference as found:
+        report.counts["programs"] += 1
+        report.differences.append((made.seed, found.where, found.what))
+        return True
+    return False
 
 
 def count_attempts(work: Compilation, report: Report) -> None:
