@@ -151,6 +151,20 @@ entry main [n][m] (xss: *[n][m]i32) (i: i64): [n][m]i32 =
   in xss with [i / 2 + i % 3] = row
 """
 
+FILLED_LATER = """
+entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
+  let new = scan (+) 0 xs
+  in replicate n v with [0:n] = new
+"""
+
+COPIED_LATER = """
+entry main [n][m] (xss: [n][m]i32) (i: i64): [n][m]i32 =
+  let row = scan (+) 0 xss[i]
+  let col = scan (+) 1 (transpose xss)[0]
+  let yss = copy xss with [i / 2] = row
+  in yss with [:, i / 2] = col
+"""
+
 NEIGHBOUR_ROWS = """
 entry main [n][m] (xss: *[n][m]i32): [n][m]i32 =
   loop xss for i < n - 1 do
@@ -170,6 +184,8 @@ entry main [n][m] (xss: *[n][m]i32): [n][m]i32 =
         (CARRIED, [np.int64(3), ints(3), ints(4, 3)], "update", (0, 0)),
         (COMPUTED, [ints(3, 2), np.int64(3)], "update", (0, 0)),
         (NEIGHBOUR_ROWS, [ints(4, 3)], "update", (0, 0)),
+        (FILLED_LATER, [ints(3), np.int32(7)], "update", (0, 1)),
+        (COPIED_LATER, [ints(4, 3), np.int64(2)], "update", (2, 2)),
     ],
 )
 def test_built_in_place(source: str, args: list[Value], rule: str, left: tuple[int, int]) -> None:
@@ -196,6 +212,17 @@ def test_an_index_of_which_only_quotient_and_remainder_matter_is_two() -> None:
     work = check(QUOTIENTS, [np.int64(2), ints(5, 5)])
     assert [rule for rule, failed in outcomes(QUOTIENTS) if failed] == []
     assert copies(work) == (0, 0)
+
+
+def test_a_name_that_an_attempt_made_up_is_gone_when_it_has_failed() -> None:
+    source = """
+entry main [n] (xs: *[n]i32) (ys: *[n][n]i32) (zs: [n]i32) (i: i64): ([n]i32, [n][n]i32) =
+  let new = scan (+) 0 xs
+  let xs = xs with [i / 3 : i / 3 + 1] = new[1:2]
+  in (xs, loop ys for k < 2i32 do ys with [i / 3] = scan (+) k zs)
+"""
+    check(source, [ints(3), ints(3, 3), ints(3), np.int64(4)])
+    assert {condition for _, condition in outcomes(source)} >= {0, 2}
 
 
 def test_a_row_is_built_in_the_kernels_result() -> None:
@@ -248,7 +275,7 @@ entry main [n] (xs: [n]i64): ([n][3]i64, [n]i64) =
 LATER_WRITE = """
 entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
   let new = scan (+) 0 xs
-  let ys = replicate n v
+  let ys = scan (*) v xs
   in ys with [0:n] = new
 """
 
@@ -261,7 +288,8 @@ REASONS = {
     THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at later points of `new`, "
     "for i = 0, n = 3.",
     USED_AFTERWARDS: "`row` is used again after it has been put into its place.",
-    LATER_WRITE: "All of the destination is written after `new`, as `ys`.",
+    LATER_WRITE: "`new` would overwrite cell 2, where `ys` is written in the results of `ys`, "
+    "for i = 2, n = 3.",
 }
 
 

@@ -291,6 +291,7 @@ class Shortcut:
         safety: Safety | None = None
         try:
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
+            plan.make_room(point.scope, creation, point.destination, point.end)
             self._available(plan, point, target, creation)
             safety = Safety(
                 self.tree,
@@ -301,6 +302,7 @@ class Shortcut:
                 target.block,
                 self.terms.normal_lmad(self.tree.place[point.destination].lmad),
                 self.assumptions.checked(plan.lifted),
+                frozenset(plan.lifted),
             )
             safety.segment(point.scope, creation.at, point.end)
             rows = point.rule == "kernel-result"
@@ -362,6 +364,7 @@ class Shortcut:
             at = kept.index(creation)
             scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
             scope.renumber()
+            tree.renumber()
         self.blocks.changed()
         return True
 

@@ -19,16 +19,20 @@ from compiler.ir.nodes import (
     Array,
     Assert,
     Bin,
+    Copy,
     DimIndex,
     DimSlice,
     If,
+    Iota,
     Lit,
     Loop,
     Mem,
     MemBind,
     Param,
     Rearrange,
+    Replicate,
     Reshape,
+    Scratch,
     SegHist,
     SegMap,
     SegRed,
@@ -367,6 +371,30 @@ class Plan:
             wanted += item.names
             wanted += self._divisors(item, scope, before, end)
         self.lift(list(needed.values()))
+
+    def make_room(self, scope: Scope, before: Item, destination: Name, end: int) -> None:
+        """Lift what fills the destination with its first values, if that comes later.
+
+        It reads nothing that changes in between: arrays that are bound before keep their values.
+        """
+        tree = self.tree
+        block = tree.place[destination].block
+        made = tree.binder.get(block)
+        if made is None or made.scope is not scope or not isinstance(made.stm.exp, Alloc):
+            return
+        first = min(tree.members.get(block, ()), key=tree.serial)
+        item = tree.binder[first]
+        if item.scope is not scope or not before.at < item.at < end:
+            return
+        if not isinstance(item.stm.exp, (Copy, Iota, Replicate, Scratch)):
+            return
+        lifted = self.lifted
+        try:
+            self.make_available(scope, before, set(item.names) | {block}, end)
+        except Failed:
+            self.lifted = lifted
+            return
+        self.lift([item])
 
     def lift(self, items: Sequence[Item]) -> None:
         """Move statements in front of the creation."""

@@ -74,11 +74,13 @@ class Safety:
         block: Name,
         whole: Lmad[Poly] | None = None,
         checked: Context = NOTHING,
+        lifted: frozenset[Item] = frozenset(),
     ) -> None:
         """`whole` is an index function that the source's place is certainly a part of.
 
-        `checked`: what is checked before the source is created.
+        `checked`: what is checked before the source is created; `lifted`: what else is done before.
         """
+        self.lifted = lifted
         self.whole = whole
         self.checked = checked
         self.tree = tree
@@ -107,7 +109,7 @@ class Safety:
         self, scope: Scope, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
         for item in reversed(scope.items[first:end]):
-            if self._touches(item):
+            if item not in self.lifted and self._touches(item):
                 here = self.item(item)
                 self._compare(here.writes, total.uses, known, f"after {doing(item)}")
                 total.writes += here.writes

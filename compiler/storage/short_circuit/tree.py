@@ -155,6 +155,19 @@ class Tree:
                 return -1
         return None
 
+    def renumber(self) -> None:
+        """Number all statements in order of text again, after some have moved."""
+        self._serial = 0
+        self._number(self.root)
+
+    def _number(self, scope: Scope) -> None:
+        for item in scope.items:
+            item.serial = self._serial
+            self._serial += 1
+            for child in item.children:
+                self._number(child)
+            item.last = self._serial - 1
+
     def pending(self, param: Param, exp: Exp, before: Item) -> Item:
         """A statement that is in no body yet, but counts as right in front of another one."""
         stm = Stm((param,), exp, before.stm.prov)
@@ -172,7 +185,9 @@ class Tree:
                 return False
             item = item.scope.parent
         binder = self.binder.get(name)
-        return binder is None or binder.scope is not found or binder.at < item.at
+        if binder is None or binder.scope is not found:
+            return True
+        return binder.at < item.at and found.items[binder.at] is binder
 
     # --- building ---
 
