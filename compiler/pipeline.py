@@ -285,6 +285,7 @@ class Compilation:
             ctx = Ctx(options, fuel=shared.fuel.fork() if shared else Fuel(options.fuel))
             if shared:
                 ctx.names = shared.names.fork()
+                ctx.attributes = shared.attributes
             self._ctx[key] = ctx
         self._ctx[key].stage = stage.id
         return self._ctx[key]

@@ -111,6 +111,7 @@ PASSES: tuple[Pass, ...] = (
 )
 
 NECESSARY: dict[str, str] = {
+    "flatten/attribute": "does what an attribute asks for",
     "flatten/irregular": "tells of parallelism that stays inside of threads",
     "flatten/nest": "makes one kernel of nested maps, as there must be one",
     "flatten/operator": "tells of an operator that stays inside of threads",

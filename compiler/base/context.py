@@ -8,7 +8,7 @@ from typing import TypeVar
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.base.remarks import Applied, Missed, Outcome, Remark
-from compiler.base.spans import Prov
+from compiler.base.spans import Prov, Span
 
 T = TypeVar("T")
 
@@ -50,11 +50,19 @@ class Ctx:
     fuel: Fuel = field(default_factory=Fuel)
     remarks: list[Remark] = field(default_factory=list)
     stage: str = ""
+    attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
+    """What the author asked for with `#[..]`, by the place of the expression: single words."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
 
     def fresh(self, base: str) -> str:
         """A new unique name."""
         return self.names.fresh(base)
+
+    def asked(self, prov: Prov) -> frozenset[str]:
+        """The attributes of what a statement came from."""
+        if not self.attributes:
+            return frozenset()
+        return frozenset().union(*[self.attributes.get(span, ()) for span in prov])
 
     def remark(self, remark: Remark) -> None:
         """Record a remark once per (rule, place, text)."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compiler.base.context import Ctx
 from compiler.ir.nodes import Function, Prog
+from compiler.parallel.attributes import obey
 from compiler.parallel.distribute import host_body
 from compiler.parallel.nest import Scope
 
@@ -24,4 +25,5 @@ def flatten(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
     sc = Scope(ctx, numbers=numbers)
     sc.bind(fun.params)
-    return replace(fun, body=host_body(sc, fun.body))
+    body = replace(fun.body, stms=obey(fun.body.stms, ctx))
+    return replace(fun, body=host_body(sc, body))

@@ -11,6 +11,7 @@ and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.base.names import Name
@@ -65,7 +66,7 @@ def sequentialise(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
     for stm in stms:
         kind = type(stm.exp)
         if kind in SOACS:
-            out.extend(_one(stm, fresh))
+            out.extend(_one(stm, fresh, sequentialise))
             changed = True
         elif kind in NESTED:
             exp = map_stms(stm.exp, lambda inner: sequentialise(inner, fresh))
@@ -80,13 +81,26 @@ SOACS = frozenset((Map, Reduce, Scan, Scatter, Hist))
 """The parallel operators before flattening."""
 
 
-def _one(stm: Stm, fresh: Fresh) -> list[Stm]:
+Within = Callable[[tuple[Stm, ...], "Fresh"], tuple[Stm, ...]]
+"""What becomes of the statements inside of an operator that is a loop now."""
+
+
+def outer_loop(stm: Stm, fresh: Fresh) -> list[Stm]:
+    """A parallel operator as a loop; what is inside of it stays as it is."""
+    return _one(stm, fresh, _unchanged)
+
+
+def _unchanged(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
+    return stms
+
+
+def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
     match stm.exp:
         case Map(width, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh)
+            loop = _start(width, fn, arrays, stm.prov, fresh, within)
             loop.keep(stm.pat, fn.body.results)
         case Reduce(width, ops, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh)
+            loop = _start(width, fn, arrays, stm.prov, fresh, within)
             at = 0
             for op in ops:
                 count = len(op.neutral)
@@ -94,7 +108,7 @@ def _one(stm: Stm, fresh: Fresh) -> list[Stm]:
                 at += count
             loop.keep(stm.pat[at:], fn.body.results[at:])
         case Scan(width, ops, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh)
+            loop = _start(width, fn, arrays, stm.prov, fresh, within)
             at = 0
             for op in ops:
                 count = len(op.neutral)
@@ -103,7 +117,7 @@ def _one(stm: Stm, fresh: Fresh) -> list[Stm]:
                 at += count
             loop.keep(stm.pat[at:], fn.body.results[at:])
         case Scatter(width, dests, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh)
+            loop = _start(width, fn, arrays, stm.prov, fresh, within)
             at = 0
             for dest, result in zip(dests, stm.pat, strict=False):
                 place = fn.body.results[at : at + dest.rank]
@@ -111,7 +125,7 @@ def _one(stm: Stm, fresh: Fresh) -> list[Stm]:
                 at += dest.rank + 1
             loop.keep(stm.pat[len(dests) :], fn.body.results[at:])
         case Hist(width, hists, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh)
+            loop = _start(width, fn, arrays, stm.prov, fresh, within)
             at, done = 0, 0
             for hist in hists:
                 count = len(hist.dests)
@@ -132,6 +146,7 @@ class _LoopBuilder:
     prov: Prov
     fresh: Fresh
     stms: list[Stm]
+    within: Within
     before: list[Stm] = field(default_factory=list)
     params: list[Param] = field(default_factory=list)
     init: list[Operand] = field(default_factory=list)
@@ -194,7 +209,7 @@ class _LoopBuilder:
             else:
                 self.let(param, value)
         body = subst(body, names)
-        self.stms.extend(sequentialise(body.stms, self.fresh))
+        self.stms.extend(self.within(body.stms, self.fresh))
         return body
 
     def in_place(self, op: Operator, values: tuple[Operand, ...], binds: tuple[Param, ...]) -> bool:
@@ -204,13 +219,13 @@ class _LoopBuilder:
             return False
         count = len(op.neutral)
         index = self.fresh("k")
-        inner = _LoopBuilder(index, self.prov, self.fresh, [])
+        inner = _LoopBuilder(index, self.prov, self.fresh, [], self.within)
         outer = [Param(p.name, p.type, unique=True) for p in op.fn.params[:count]]
         holds = [Param(self.fresh(p.name), p.type, unique=True) for p in outer]
         rows = [*(p.name for p in holds), *(str(v) for v in values)]
         for element, row in zip(vector.fn.params, rows, strict=True):
             inner.let(element, row_at(row, (var(index),), element.type))
-        inner.stms.extend(sequentialise(vector.fn.body.stms, self.fresh))
+        inner.stms.extend(self.within(vector.fn.body.stms, self.fresh))
         for hold, total, result in zip(holds, outer, vector.fn.body.results, strict=True):
             after = Param(self.fresh(hold.name), hold.type)
             inner.let(
@@ -249,7 +264,7 @@ class _LoopBuilder:
         count = len(hist.dests)
         at = self.place(values[: hist.rank])
         holds = [Param(self.fresh(p.name), p.type, unique=True) for p in pattern]
-        branch = _LoopBuilder(self.index, self.prov, self.fresh, [])
+        branch = _LoopBuilder(self.index, self.prov, self.fresh, [], self.within)
         for old, hold in zip(hist.op.fn.params[:count], holds, strict=True):
             branch.let(old, row_at(hold.name, at, old.type))
         body = branch.applied(hist.op.fn.body, hist.op.fn.params[count:], values[hist.rank :])
@@ -276,10 +291,15 @@ class _LoopBuilder:
 
 
 def _start(
-    width: Poly, fn: Lambda, arrays: tuple[Name, ...], prov: Prov, fresh: Fresh
+    width: Poly,
+    fn: Lambda,
+    arrays: tuple[Name, ...],
+    prov: Prov,
+    fresh: Fresh,
+    within: Within,
 ) -> _LoopBuilder:
     """A loop whose body has read the rows and run `fn`."""
     index = fresh("i")
     stms = read_rows(fn, arrays, var(index), prov, fresh)
-    stms.extend(sequentialise(fn.body.stms, fresh))
-    return _LoopBuilder(index, prov, fresh, stms)
+    stms.extend(within(fn.body.stms, fresh))
+    return _LoopBuilder(index, prov, fresh, stms, within)

@@ -42,6 +42,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
+from compiler.parallel.attributes import wanted
 from compiler.parallel.build import bool_param, conjunction
 from compiler.parallel.nest import (
     Nest,
@@ -85,6 +86,12 @@ def choose(
     `dims` are the outer dimensions of the results, if not those of the nest.
     """
     outer, block, full = versions
+    asked = wanted(sc.ctx, prov)
+    if asked & {"no_intra", "only_inner"}:
+        block = None
+    if asked & {"no_outer", "only_inner", "only_intra"}:
+        kernels = nest, body, returns, widths(nest) if dims is None else dims
+        return _without_outer(sc, *kernels, wish, prov, block, full, "only_intra" in asked)
     amount = points(nest)
     default = OUTER_GPU if sc.ctx.options.target == "cuda" else OUTER_CPU
     if amount in sc.refused:
@@ -112,6 +119,32 @@ def choose(
         second = _under_intra(sc, number, inner, second, pat, prov)
     exp = If(Var(name, "bool"), _body(first, pat), _body(second, pat))
     return [threshold, emit(sc, pat, exp, prov)], [p.name for p in pat]
+
+
+def _without_outer(
+    sc: Scope,
+    nest: Nest,
+    body: Body,
+    returns: tuple[Type, ...],
+    dims: tuple[Poly, ...],
+    wish: Wish,
+    prov: Prov,
+    block: Callable[[Scope], list[Stm]] | None,
+    full: Version,
+    alone: bool,
+) -> Made:
+    """No version with a thread per element; with `alone` also none that uses all parallelism."""
+    if block is None:
+        return full(sc, wish)
+    pat = out_params(sc, dims, returns, wish)
+    inner = _intra(sc, nest, body, pat, returns, prov, block)
+    if inner is None:
+        return full(sc, wish)
+    if alone and not _fits(inner):
+        return [inner.stm], [p.name for p in inner.stm.pat]
+    number = None if alone else sc.numbers[0]
+    sc.numbers[0] += not alone
+    return _under_intra(sc, number, inner, full(sc, _names(sc, pat)), pat, prov)
 
 
 def _names(sc: Scope, pat: tuple[Param, ...]) -> list[Name]:
@@ -163,20 +196,29 @@ class _Block:
 
 
 def _under_intra(
-    sc: Scope, number: int, inner: _Block, full: Made, pat: tuple[Param, ...], prov: Prov
+    sc: Scope, number: int | None, inner: _Block, full: Made, pat: tuple[Param, ...], prov: Prov
 ) -> Made:
-    amount = _least(inner.sizes)
-    name, threshold = _threshold(sc, "intra", number, amount, INTRA_GPU, prov)
-    fits = [
+    """The version with blocks, where it can be launched; with a `number` under its threshold."""
+    stms: list[Stm] = []
+    conds = _fits(inner)
+    if number is not None:
+        amount = _least(inner.sizes)
+        name, threshold = _threshold(sc, "intra", number, amount, INTRA_GPU, prov)
+        stms.append(threshold)
+        conds.insert(0, Var(name, "bool"))
+    names = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
+    block = [inner.stm], [p.name for p in inner.stm.pat]
+    choice = emit(sc, names, If(conjunction(conds), _body(block, names), _body(full, names)), prov)
+    return [*stms, choice], [p.name for p in names]
+
+
+def _fits(inner: _Block) -> list[SE]:
+    """That a block has not more threads than CUDA can launch, where that is not known."""
+    return [
         Bin("<=", "i64", se_of(size), Lit(BLOCK_MOST, "i64"))
         for size in inner.sizes
         if size.constant is None
     ]
-    cond = conjunction([Var(name, "bool"), *fits])
-    names = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
-    block = [inner.stm], [p.name for p in inner.stm.pat]
-    choice = emit(sc, names, If(cond, _body(block, names), _body(full, names)), prov)
-    return [threshold, choice], [p.name for p in names]
 
 
 def _least(sizes: list[Poly]) -> SE:

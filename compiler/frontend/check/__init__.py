@@ -13,6 +13,7 @@ from __future__ import annotations
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
 from compiler.frontend import decs
+from compiler.frontend.check.attributes import attributes
 from compiler.frontend.check.expressions import TABLE
 from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked, check_decs
@@ -33,6 +34,7 @@ def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     check_decs(out, program.decs)
     if out.errors:
         raise first_error(out.errors)
+    ctx.attributes.update(attributes(out.defs))
     return TypedProg((*prelude.reachable(st.used), *out.defs), tuple(out.entries))
 
 

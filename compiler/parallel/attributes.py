@@ -1,0 +1,85 @@
+"""What authors ask for: parallelism that stays unused, versions that are not made.
+
+    #[sequential]         the operator and all inside of it become loops
+    #[sequential_outer]   the operator becomes a loop, what is inside stays parallel
+    #[sequential_inner]   what is inside of the operator becomes loops
+
+The first three are rewrites that go before flattening. The others choose versions, alone or inside
+`incremental_flattening(..)` or `flattening(..)`; `versions.py` asks for them by `wanted`:
+
+    no_outer     no version with one thread per element of the map
+    no_intra     no version with one block of threads per element (CUDA)
+    only_inner   only the version that uses all parallelism
+    only_intra   only the version with one block of threads per element, if there can be one
+"""
+
+from __future__ import annotations
+
+from compiler.base.context import Ctx
+from compiler.base.remarks import Remark
+from compiler.base.spans import Prov
+from compiler.ir.nodes import Exp, Stm
+from compiler.ir.walk import NESTED, map_stms
+from compiler.parallel.sequentialise import SOACS, outer_loop, sequentialise
+
+SEQUENTIAL = {
+    "sequential": "The author asked for it: this operator and what is inside of it are loops.",
+    "sequential_outer": "The author asked for it: this operator is a loop around what is inside.",
+    "sequential_inner": "The author asked for it: what is inside of this operator becomes loops.",
+}
+VERSIONS = {
+    "no_outer": "The author asked for it: no version leaves the inner parallelism unused.",
+    "no_intra": "The author asked for it: no version uses blocks of threads.",
+    "only_inner": "The author asked for it: the only version uses all parallelism.",
+    "only_intra": "The author asked for it: the only version uses blocks of threads.",
+}
+
+
+def obey(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
+    """The statements with loops where attributes ask for them; a block as it is without any."""
+    if not any(SEQUENTIAL.keys() & words for words in ctx.attributes.values()):
+        return stms
+    return _obey(stms, ctx)
+
+
+def _obey(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
+    out: list[Stm] = []
+    for stm in stms:
+        out.extend(_one(stm, ctx))
+    if len(out) == len(stms) and all(a is b for a, b in zip(out, stms, strict=True)):
+        return stms
+    return tuple(out)
+
+
+def _one(stm: Stm, ctx: Ctx) -> tuple[Stm, ...]:
+    if type(stm.exp) not in NESTED:
+        return (stm,)
+    asked = ctx.asked(stm.prov) if type(stm.exp) in SOACS else frozenset()
+    for word, because in SEQUENTIAL.items():
+        if word in asked:
+            _tell(ctx, because, stm.prov)
+            return _as_asked(word, stm, ctx)
+    exp = map_stms(stm.exp, lambda inner: _obey(inner, ctx))
+    return (stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov),)
+
+
+def _as_asked(word: str, stm: Stm, ctx: Ctx) -> tuple[Stm, ...]:
+    if word == "sequential":
+        return sequentialise((stm,), ctx.fresh)
+    if word == "sequential_inner":
+        exp: Exp = map_stms(stm.exp, lambda inner: sequentialise(inner, ctx.fresh))
+        return (Stm(stm.pat, exp, stm.prov),)
+    exp = map_stms(stm.exp, lambda inner: _obey(inner, ctx))
+    return tuple(outer_loop(Stm(stm.pat, exp, stm.prov), ctx.fresh))
+
+
+def wanted(ctx: Ctx, prov: Prov) -> frozenset[str]:
+    """What an author says about the versions of an operator, with a remark."""
+    asked = ctx.asked(prov) & VERSIONS.keys()
+    for word in sorted(asked):
+        _tell(ctx, VERSIONS[word], prov)
+    return asked
+
+
+def _tell(ctx: Ctx, because: str, prov: Prov) -> None:
+    ctx.remark(Remark("applied", "flatten/attribute", prov, because, stage=ctx.stage))
