@@ -118,3 +118,25 @@ def test_a_guard_that_stays_says_what_is_missing() -> None:
 def test_guards_can_be_left_to_the_run() -> None:
     work = Compilation(ROWS, Options(disabled=frozenset({"shortcircuit/guard"})))
     assert "distinct_2d" in plain(work.result("shortcircuit").text)
+
+
+PLAIN_NUMBERS = """
+entry main [n] (xs: *[n]i64): [n]i64 =
+  let new = map (* 2) (iota 2)
+  in xs with [8:10] = new
+"""
+PARTS_OF_PARTS = """
+entry main [n] (xs: *[n]i64): [n]i64 =
+  let new = map (* n) (iota 2)
+  let xs = assert (n * n > 3) xs
+  in lmad_update_2d xs 8 (1, 3) [new, new]
+"""
+
+
+@pytest.mark.parametrize("source", [PLAIN_NUMBERS, PARTS_OF_PARTS])
+def test_nothing_is_written_before_it_is_known_to_fit(source: str) -> None:
+    assert any(a["done"] for a in attempts(Compilation(source).result("funmem").prog))
+    prog = Compilation(source).result("merged").prog
+    run(source, [np.arange(20)])
+    with pytest.raises(RuntimeError_, match="out of bounds"):
+        heap.run(prog, "main", [np.arange(8)])

@@ -7,7 +7,7 @@ put into an array that is put into a third one ends up in the third.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
@@ -19,6 +19,7 @@ from compiler.ir.nodes import (
     Alloc,
     Array,
     ArrayLit,
+    Assert,
     Concat,
     Copy,
     Function,
@@ -78,6 +79,8 @@ class Shortcut:
         self.terms = Terms(self.tree)
         self.assumptions = Assumptions(self.tree, self.terms)
         self.attempts: list[Attempt] = []
+        self.inside: set[Name] = set()
+        """Arrays that are parts of others now: that they fit is checked where they are created."""
         self.blocks = Blocks(self.tree)
         self.aliases = self.blocks.roots
 
@@ -349,6 +352,10 @@ class Shortcut:
             attempt.because = "There is no fuel left."
             return False
         attempt.done, attempt.because = True, because
+        if point.rule == "update" or (
+            point.rule != "kernel-result" and point.destination in self.inside
+        ):
+            self.inside.update(plan.new)
         tree = self.tree
         for name, mem in plan.new.items():
             tree.place[name] = mem
@@ -382,7 +389,7 @@ class Shortcut:
                     raise Failed(
                         4, f"{called(self.tree, array)} cannot be said to lie in its new place."
                     )
-        if isinstance(point.item.stm.exp, Update) or plan.sizes:
+        if isinstance(point.item.stm.exp, Update) or plan.sizes or point.destination in self.inside:
             self._checked(plan, point, creation, names | plan.sizes)
 
     def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:
@@ -403,20 +410,34 @@ class Shortcut:
             for se in (dim.start, *dim.strides):
                 se_uses(se, mentioned.add)
         mentioned = {name for name in mentioned if name not in self.tree.place}
+        stuck = self._first(plan, point, creation, checks(between, mentioned))
+        if stuck is not None and (plan.sizes or not isinstance(exp, Update)):
+            raise stuck
+        left = [x for x in between if isinstance(x.stm.exp, Assert) and x not in plan.lifted]
+        if not left:
+            return
+        fits = not isinstance(exp, Update) or self._fits(plan, exp, point, creation)
+        if not fits or point.destination in self.inside:
+            # Any of them may be the one that says so.
+            stuck = self._first(plan, point, creation, left)
+            if stuck is not None:
+                raise stuck
+
+    def _first(
+        self, plan: Plan, point: Point, creation: Item, checks: Sequence[Item]
+    ) -> Failed | None:
+        """Lift checks in front of the creation; why one cannot be."""
         stuck: Failed | None = None
-        for check in checks(between, mentioned):
+        for check in checks:
             try:
                 plan.make_available(point.scope, creation, set(check.names), point.end)
                 plan.lift([check])
             except Failed as failed:
                 stuck = failed
-        if stuck is not None and (plan.sizes or not self._fits(plan, point, creation)):
-            raise stuck
+        return stuck
 
-    def _fits(self, plan: Plan, point: Point, creation: Item) -> bool:
+    def _fits(self, plan: Plan, exp: Update, point: Point, creation: Item) -> bool:
         """Whether what is checked before the creation shows that the slice is inside."""
-        exp = point.item.stm.exp
-        assert isinstance(exp, Update)
         known = self.assumptions.at(point.scope, creation.at)
         known = known.plus(self.assumptions.checked(plan.lifted))
         shape = self.tree.array(point.destination).shape
