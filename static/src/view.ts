@@ -10,6 +10,7 @@ const nonce = document.getElementById("app")?.dataset["nonce"] ?? "";
 export const shared: Extension = [
   EditorView.cspNonce.of(nonce),
   EditorView.theme({}),
+  EditorView.contentAttributes.of({ tabindex: "0" }),
   highlightSpecialChars(),
   drawSelection(),
   search({ top: true }),

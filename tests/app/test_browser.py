@@ -297,7 +297,10 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not installed: run `make setup`")
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    write(page, "-- Long\nentry main (xs: []i64) = map (+1) xs\n" + "-- more\n" * 60)
+    expect(pane(page)).to_contain_text("= map (+1) xs -- fused")
     expect(page.locator(".memory svg").first).to_be_visible()
+    page.keyboard.press("Control+Home")
     page.locator(".source .cm-line", has_text="map (+1)").click()
     page.evaluate(AXE.read_text())
     tabs = ("Memory", "Proof", "Selection", "Remarks", "Versions")
