@@ -15,7 +15,7 @@ from compiler.prove.certificate import Sum
 from compiler.prove.facts import Facts
 
 ELIMINATIONS = 60
-WORK = 4000
+WORK = 1500
 """Attempts at inequalities that all provers of one search share."""
 LARGEST = 40
 """Terms of a polynomial beyond which it is not worked on."""
