@@ -33,8 +33,9 @@ _WORD = re.compile(r"true(?!\w)|false(?!\w)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _EMPTY = re.compile(r"empty\s*\(\s*((?:\[\s*\d+\s*\]\s*)+)(\w+)\s*\)")
 _FIRST = re.compile(
-    r"[\s\[]*[+-]?(?:[\d.eE_+-]*?)((?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?[\s,\]]"
+    r"[\s\[]*[+-]?(?:0[xX][0-9a-fA-F_]+?|[\d.eE_+-]*?|0[bB][01_]+)((?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?[\s,\]]"
 )
+_HEX = re.compile(r"0[xX][0-9a-fA-F_]+")
 _SHORT = 64
 """Characters; a shorter array is not worth the fast way."""
 
@@ -202,7 +203,8 @@ class Reader:
         head = piece[:4096]
         if "true" in head or "false" in head:
             return "bool"
-        whole = "." not in piece and "e" not in piece
+        decimal = _HEX.sub("0", piece) if "x" in head or "X" in head else piece
+        whole = not any(c in decimal for c in ".eE")
         if (
             self.default is not None
             and self.default != "bool"

@@ -52,6 +52,8 @@ def test_numbers_without_type(array: Any) -> None:
         ("-- a comment\n1.5 -- another", "1.5f64"),
         ("-1u8 [-2u32, 1u32]", "255u8|[4294967294u32, 1u32]"),
         ("0x1F 0xffu8 0b101i8 0xfi16", "31i32|255u8|5i8|15i16"),
+        ("[0x1e, 2] [0xfeu8, 0x1d] [0x1e, 2.5]", "[30i32, 2i32]|[254u8, 29u8]|[30.0f64, 2.5f64]"),
+        ("[0b11i8, 0b1] [1E3, 2]", "[3i8, 1i8]|[1000.0f64, 2.0f64]"),
         ("1_000i64 1e3f32 2f32", "1000i64|1000.0f32|2.0f32"),
         ("f32.nan -f64.inf f16.inf", "f32.nan|-f64.inf|f16.inf"),
         ("true [false, true]", "true|[false, true]"),
