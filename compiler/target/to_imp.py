@@ -167,7 +167,7 @@ class _Maker:
         self, prim: Prim, dest: MemBind, lmad: Lmad[Poly], source: MemBind, prov: Prov
     ) -> Stms:
         """Elements of `source`'s block at `lmad` to `dest`, unless they are there already."""
-        if dest.block == source.block and dest.lmad == lmad:
+        if dest.block == source.block and dest.lmad.same_cells(lmad):
             return ()
         return (imp.Copy(prim, dest.block, dest.lmad, source.block, lmad, prov),)
 
