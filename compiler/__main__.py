@@ -1,4 +1,4 @@
-"""The command line: `stridescope check | show | run | prove | worker | serve`.
+"""The command line: `stridescope check | show | run | attempts | prove | worker | serve`.
 
 Exit status: 0 for success, 1 for an error in the program or its input, 2 for wrong usage, 3 for an
 internal error.
@@ -18,6 +18,7 @@ from typing import Any
 from compiler import __version__, api, switches, worker
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
+from compiler.base.names import untagged
 from compiler.ir import values
 
 Json = dict[str, Any]
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "prove": _prove,
+        "attempts": _attempts,
         "check": _check,
         "show": _show,
         "run": _run,
@@ -126,6 +128,25 @@ def _run(args: argparse.Namespace) -> int:
         print(outcome["note"], file=sys.stderr)
     if args.time:
         print(f"{outcome['ms']:.3f} ms ({outcome['backend']})", file=sys.stderr)
+    return OK
+
+
+def _attempts(args: argparse.Namespace) -> int:
+    answer = api.attempts(_source(args.file), _options(args))
+    if args.json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return OK
+    for attempt in answer["attempts"]:
+        place = ":".join(map(str, attempt["src"][0][:2])) if attempt["src"] else "-"
+        outcome = "done" if attempt["done"] else f"fails at condition {attempt['condition']}"
+        hint = f" {attempt['hint']}" if attempt["hint"] else ""
+        print(f"{place}: {attempt['rule']} {outcome}: {attempt['because']}{hint}")
+        for pair in attempt["obligations"]:
+            print(untagged(f"  {pair['write']}  and  {pair['use']}"))
+            reason = f": {pair['reason']}" if pair["reason"] else ""
+            print(untagged(f"    {pair['why']}: {pair['verdict']}{reason}"))
+            for line in pair["text"] if args.proofs else ():
+                print(untagged(f"      {line}"))
     return OK
 
 
@@ -239,6 +260,14 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--stage", action="append", metavar="ID", help="may be given several times")
     show.add_argument("--entry", default="", help="compile only this entry point")
     show.add_argument("--remarks", action="store_true", help="print what the compiler decided")
+
+    attempts = commands.add_parser(
+        "attempts",
+        help="print which arrays are built in their places, and why others are not",
+        **details,
+    )
+    attempts.add_argument("--entry", default="", help="compile only this entry point")
+    attempts.add_argument("--proofs", action="store_true", help="print the proofs as well")
 
     run = commands.add_parser("run", help="run an entry point", **details)
     run.add_argument("--entry", default="", help="default: main")

@@ -185,3 +185,25 @@ def test_the_worker_tells_wrong_fields(wrong: dict[str, object]) -> None:
     error = answer({**request, **wrong})["error"]
     assert error["kind"] == "runtime"
     assert next(iter(wrong)) in error["message"]
+
+
+IN_PLACE = """
+entry main [n] (xs: *[n]i32): *[n]i32 =
+  let new = map (+ 1) (iota 2)
+  in xs with [n - 2:n] = map i32.i64 new
+entry kept [n] (xs: *[n]i32): *[n]i32 = xs with [0:n] = map (\\i -> xs[n - 1 - i]) (iota n)
+"""
+
+
+def test_attempts_are_told_with_their_proofs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "places.fut"
+    path.write_text(IN_PLACE)
+    assert main(["attempts", str(path), "--proofs", "--entry", "main"]) == 0
+    (first, *_) = capsys.readouterr().out.splitlines()
+    assert first.startswith("4:6: shortcircuit/update done: ")
+    assert main(["attempts", str(path), "--entry", "kept"]) == 0
+    told = capsys.readouterr().out
+    assert "5:41: shortcircuit/update fails at condition 5: " in told
+    assert "overlap: Both hold cell 0 for i = 0, n = " in told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of, untagged
 from compiler.base.spans import user_spans
-from compiler.ir.nodes import Index, Slice
+from compiler.ir.nodes import Index, Slice, Update
 from compiler.prove.disjoint import Overlap, Unknown, Verdict
 from compiler.storage.short_circuit.tree import Item, Tree
 
@@ -33,6 +33,8 @@ def called(tree: Tree, name: Name) -> str:
         return f"an element of {called(tree, exp.array)}"
     if isinstance(exp, Slice) and base.endswith("_part"):
         return f"a part of {called(tree, exp.array)}"
+    if isinstance(exp, Update) and base in _MADE_UP:
+        return called(tree, exp.array)
     line = _line(item)
     if not line or (base not in _OPERATORS and base not in _MADE_UP):
         return f"`{base}`"
