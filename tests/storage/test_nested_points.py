@@ -15,6 +15,7 @@ from compiler.ir.nodes import Alloc, Loop
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
+from compiler.storage.short_circuit import attempts
 from tests.storage.test_short_circuit import check, copies, ints, outcomes
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
@@ -191,6 +192,38 @@ def test_rows_kept_beside_a_reduction_or_scan_are_built_in_place(name: str) -> N
     kinds = {type(stm.exp).__name__ for stm in found.funs[0].body.stms}
     assert kinds & {"SegRed", "SegScan"}
     assert ("kernel-result", 0) in outcomes(source)
+
+
+# --- rows that a kernel puts at computed indices ---
+
+SCATTERED = """
+entry main [n][m] (xss: *[n + n][m]i32) (yss: [n][m]i32) (is: [n]i64): *[n + n][m]i32 =
+  let grown ys = loop r = replicate m 0 for j < m do r with [j] = ys[m - 1 - j] * 2 + r[j / 2]
+  in scatter xss INDICES (map grown yss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("indices", "condition", "because"),
+    [
+        ("(map (* 2) (iota n))", 0, "nothing is copied"),
+        ("(map (\\i -> n + n - 1 - i) (iota n))", 0, "nothing is copied"),
+        ("(map (\\i -> 3 * i) (iota n))", 4, "not proved that the place is inside"),
+        ("(map (\\i -> i - 1) (iota n))", 4, "not proved that the place is inside"),
+        ("(map (\\_ -> 0) (iota n))", 5, "is written at later points"),
+        ("is", 4, "not proved that the place is inside"),
+        ("(map (\\i -> i64.max 0 (i64.min i (n - 1))) is)", 4, "An index is no polynomial"),
+    ],
+)
+def test_rows_at_computed_indices(indices: str, condition: int, because: str) -> None:
+    source = SCATTERED.replace("INDICES", indices)
+    (one,) = attempts(Compilation(source).result("funmem").prog)
+    assert (one["rule"], one["condition"]) == ("shortcircuit/kernel-result", condition)
+    assert because in one["because"]
+    if condition != 5:  # Rows in one place are allowed, but which one wins is not said.
+        places = np.array([4, 0, 7], dtype=np.int64)
+        work = check(source, [ints(6, 4), ints(3, 4), places])
+        assert work.result("shortcircuit").counts["alloc"] == (0 if condition == 0 else 1)
 
 
 # --- programs of the thesis ---

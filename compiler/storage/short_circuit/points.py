@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name
+from compiler.base.names import Name, untagged
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -33,6 +33,7 @@ from compiler.ir.nodes import (
     Stm,
     Update,
     Var,
+    Write,
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
@@ -68,6 +69,8 @@ class Point:
     destination: Name
     item: Item
     given: int | None = None
+    row: tuple[Poly, ...] = ()
+    """Computed indices of the place, which may be outside: then nothing is written."""
 
 
 class Shortcut:
@@ -224,6 +227,23 @@ class Shortcut:
                 end = len(scope.items)
                 at = Point("kernel-result", scope, end, result, param.name, item, k)
                 self._try(at, target)
+            elif isinstance(result, Write):
+                self._rows(scope, param.name, result, k, item)
+
+    def _rows(self, scope: Scope, name: Name, write: Write, given: int, item: Item) -> None:
+        """Arrays that a kernel puts at computed indices of an array."""
+        whole = self.tree.place[name]
+        for at, value in reversed(write.writes):
+            if isinstance(value, str) and len([v for _, v in write.writes if v == value]) == 1:
+                plain = [poly_of(index) for index in at]
+                row = tuple(
+                    self.terms.poly(index) if found is None else found
+                    for found, index in zip(plain, at, strict=True)
+                )
+                target = MemBind(whole.block, whole.lmad.fix(*row))
+                end = len(scope.items)
+                point = Point("kernel-result", scope, end, value, name, item, given, row)
+                self._try(point, target)
 
     def _item(self, item: Item) -> None:
         exp = item.stm.exp
@@ -308,7 +328,7 @@ class Shortcut:
                 frozenset(plan.lifted),
             )
             safety.segment(point.scope, creation.at, point.end)
-            rows = point.rule == "kernel-result"
+            rows = point.rule == "kernel-result" and not point.row
             safety.others(point.scope, target.lmad, point.source, rows)
         except Failed as failed:
             if safety is not None:
@@ -389,8 +409,26 @@ class Shortcut:
                     raise Failed(
                         4, f"{called(self.tree, array)} cannot be said to lie in its new place."
                     )
+        if point.row:
+            self._inside(plan, point, creation)
         if isinstance(point.item.stm.exp, Update) or plan.sizes or point.destination in self.inside:
             self._checked(plan, point, creation, names | plan.sizes)
+
+    def _inside(self, plan: Plan, point: Point, creation: Item) -> None:
+        """Computed indices are those of elements: else the row is written nowhere."""
+        shape = self.tree.array(point.destination).shape
+        known = self.assumptions.at(point.scope, creation.at)
+        known = known.plus(self.assumptions.checked(plan.lifted))
+        claims: list[Poly] = []
+        for at, size in zip(point.row, shape, strict=False):
+            index = self.terms.normal(at)
+            claims += [index, self.terms.normal(size) - 1 - index]
+        where = self.terms.normal_lmad(plan.new[point.source].lmad)
+        missing = self.assumptions.unproved(claims, known, where)
+        if missing is not None:
+            inside = f"inside of {called(self.tree, point.destination)}"
+            needs = f"that needs {untagged(str(missing))} >= 0"
+            raise Failed(4, f"It is not proved that the place is {inside}: {needs}.")
 
     def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:
         """Whether a name can be used where an array is bound."""

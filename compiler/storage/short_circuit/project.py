@@ -352,6 +352,8 @@ class Plan:
         while wanted:
             name = wanted.pop()
             at = self.tree.position(name, scope)
+            if name in self.terms.atoms:
+                raise Failed(4, "An index is no polynomial and has no name.")
             if at is None:
                 raise Failed(
                     4, f"{self._called(name)} is not in scope where the source is created."

@@ -53,7 +53,7 @@ from compiler.storage.short_circuit.access import (
 from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
 from compiler.storage.short_circuit.wording import both, called, doing, not_apart
 
 _PAIRS = 60
@@ -92,7 +92,6 @@ class Safety:
         self.roots = aliases(block)
         self.obligations: list[Obligation] = []
         self.pairs = 0
-        self.seen: set[object] = set()
 
     # --- statements, last first ---
 
@@ -354,7 +353,7 @@ class Safety:
     def _operators(self, item: Item, out: Summary) -> None:
         """What an operator's function touches, nobody says when."""
         for scope in item.children[:-1]:
-            for inner in _all_items(scope):
+            for inner in all_items(scope):
                 for name in inner.names:
                     if name in self.new:
                         raise Failed(5, f"An operator uses {called(self.tree, name)}.")
@@ -375,20 +374,25 @@ class Safety:
             if not isinstance(param.type, Array):
                 continue
             if isinstance(result, Write):
-                self._whole(out, param.name)
-                for _, value in result.writes:
+                for at, value in result.writes:
+                    row = self._place(out, param.name, [self.terms.poly(index) for index in at])
                     if isinstance(value, str):
-                        self._move(item, out, [value])
+                        self._row(item, out, value, row, known)
                 continue
-            at = point[:-1] if k < folded and isinstance(exp, SegRed) else point
-            lmad = self._lmad(param.name)
-            row = None if lmad is None else lmad.fix(*at)
-            if row is not None:
-                self._write(out, param.name, row)
+            fewer = k < folded and isinstance(exp, SegRed)
+            row = self._place(out, param.name, point[:-1] if fewer else point)
             if isinstance(result, str):
                 self._row(item, out, result, row, known)
         self._compare(out.writes, out.uses, known, f"in the results of {doing(item)}")
         return out
+
+    def _place(self, out: Summary, name: Name, at: Sequence[Poly]) -> Lmad[Poly] | None:
+        """A write to an array at indices of the first dimensions; the cells if they matter."""
+        lmad = self._lmad(name)
+        row = None if lmad is None else lmad.fix(*at)
+        if row is not None:
+            self._write(out, name, row)
+        return row
 
     def _row(
         self, item: Item, out: Summary, result: Name, row: Lmad[Poly] | None, known: Context
@@ -590,10 +594,3 @@ class _Quiet(Safety):
         self, scope: Scope, one: Summary, over: Sequence[Range], only_later: bool, where: str
     ) -> None:
         """Nothing to show."""
-
-
-def _all_items(scope: Scope) -> Iterable[Item]:
-    for item in scope.items:
-        yield item
-        for child in item.children:
-            yield from _all_items(child)

@@ -342,6 +342,14 @@ class Tree:
         return Param(param.name, Array(kind.prim, kind.shape, now), param.unique)
 
 
+def all_items(scope: Scope) -> Iterable[Item]:
+    """All statements of a body, also inner ones."""
+    for item in scope.items:
+        yield item
+        for child in item.children:
+            yield from all_items(child)
+
+
 def _with_operators(
     exp: SegRed | SegScan | SegHist, kernel: KernelBody, fns: list[Lambda]
 ) -> SegRed | SegScan | SegHist:
