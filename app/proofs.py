@@ -22,8 +22,8 @@ _VERDICTS = {
     "overlap": "They share a cell.",
     "unknown": "It is not decided whether they share a cell.",
 }
-_FIRST_OF_SAFETY = 5
-"""Conditions from this one on are about what is overwritten."""
+_FIRST_REFUSAL = 3
+"""Earlier conditions are about the program's form: the attempt does not apply."""
 _NARROWEST, _WIDEST, _USUAL = 4, 48, 16
 
 
@@ -74,10 +74,10 @@ def attempt_view(attempt: Data) -> AttemptView:
     done, condition = attempt["done"], attempt["condition"]
     rule = str(attempt["rule"]).rpartition("/")[2]
     open_pairs = any(one["verdict"] != "disjoint" for one in attempt["obligations"])
-    refused = not done and (open_pairs or condition >= _FIRST_OF_SAFETY)
+    refused = not done and (open_pairs or condition >= _FIRST_REFUSAL)
     outcome = ("✓", "built in place") if done else ("–", "does not apply")
     if refused:
-        outcome = "✗", "not shown to be safe"
+        outcome = "✗", "refused"
     if rule == "guard":
         outcome = ("✓", "proved") if done else ("!", "checked when it runs")
     amounts = [("to copy", attempt["copied"]), ("to allocate", attempt["allocated"])]

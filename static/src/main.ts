@@ -13,7 +13,7 @@ import { RemarksPane } from "./panes/remarks";
 import { RunPane, type RunSettings } from "./panes/run";
 import { SelectionPane } from "./panes/selection";
 import { TuningPane } from "./panes/tuning";
-import { Attempts } from "./proof/attempts";
+import { Attempts, sameAs } from "./proof/attempts";
 import { Rail } from "./rail";
 import { keyOf } from "./spans";
 import { splitter } from "./splitter";
@@ -45,6 +45,7 @@ class Page {
   private readonly story = new Story((look) => this.look(look));
   private readonly runPane = new RunPane(this.model, () => this.save());
   private readonly tabs: Tabs;
+  private readonly proof: ProofPane;
   private readonly editor: SourceEditor;
   private examples: Example[] = [];
   private example = "";
@@ -55,7 +56,7 @@ class Page {
     const memory = new MemoryPane(this.model, this.link);
     const tuning = new TuningPane(this.model, this.link);
     const attempts = new Attempts(this.model);
-    const proof = new ProofPane(this.model, this.link, attempts);
+    const proof = this.proof = new ProofPane(this.model, this.link, attempts);
     const showAttempt = (wanted: (attempt: Attempt) => boolean): void => {
       this.tabs.open("proof");
       void proof.open(wanted);
@@ -65,8 +66,7 @@ class Page {
     const selection = new SelectionPane(this.model, this.link, attempts, {
       open: (stage) => this.workbench.open(stage),
       goTo: (span) => this.editor.goTo(span),
-      attempt: ({ rule, source, destination }) =>
-        showAttempt((one) => one.rule === rule && one.source === source && one.destination === destination),
+      attempt: (attempt) => showAttempt(sameAs(attempt)),
       proof: showProof,
     });
     const remarks = new RemarksPane(this.model, this.link, showProof);
@@ -170,6 +170,7 @@ class Page {
     this.header.setTarget((this.model.options["target"] as string | undefined) ?? "c");
     const shown = this.examples.find((candidate) => candidate.name === example) ?? null;
     this.story.show(shown);
+    this.proof.restore(view.attempt ?? null);
     if (view.tab) this.tabs.open(view.tab, false);
     this.runPane.restore(view.run ?? {}, shown ?? undefined);
   }
@@ -238,8 +239,8 @@ class Page {
     if (!look.tab) this.tabs.open("selection");
   }
 
-  private view(): Pick<Work, "panes" | "tab" | "run"> {
-    return { panes: this.workbench.choices(), tab: this.tabs.current, run: this.runPane.settings };
+  private view(): Pick<Work, "panes" | "tab" | "run" | "attempt"> {
+    return { panes: this.workbench.choices(), tab: this.tabs.current, run: this.runPane.settings, attempt: this.proof.current };
   }
 
   private arranged(): void {

@@ -1,4 +1,5 @@
 // What this browser keeps: the work in progress, earlier texts, sizes of panes, the theme.
+import type { Key } from "./proof/attempts";
 import type { Options } from "./types";
 import type { RunSettings } from "./panes/run";
 
@@ -9,6 +10,8 @@ export interface Work {
   options: Options;
   panes: { stage: string; compare: string }[];
   tab: string;
+  /** The attempt that the proof pane shows. */
+  attempt?: Key | null;
   run: Partial<RunSettings>;
 }
 

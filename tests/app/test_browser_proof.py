@@ -111,7 +111,7 @@ def test_attempts_are_filtered_by_how_they_ended(page: Page) -> None:
     expect(rows).to_have_count(3)
     for name, text in (
         ("built in place", "update"),
-        ("not shown to be safe", "copy"),
+        ("refused", "copy"),
         ("does not apply", "concatenation"),
     ):
         filters.get_by_role("button", name=name).click()
@@ -128,7 +128,7 @@ def test_why_an_array_was_copied_is_answered_from_the_source(page: Page) -> None
     page.locator(".source .cm-line", has_text="ys[k]").click()
     page.get_by_role("tab", name="Selection").click()
     tried = page.locator(".selection .remark", has_text="see what was tried")
-    expect(tried).to_contain_text("row into ys: not shown to be safe.")
+    expect(tried).to_contain_text("row into ys: refused.")
     tried.get_by_role("button", name="see what was tried").click()
     expect(page.locator(".outcome")).to_contain_text("Not built in place")
     page.locator(".source .cm-line", has_text="loop k").click()  # here the source is made
@@ -187,12 +187,23 @@ def test_many_rows_and_columns_are_seen_through_a_window(page: Page) -> None:
     expect(seen).to_have_text("rows 1 to 5 of 5")
     page.locator(".free-pair").get_by_label("n", exact=True).fill("60")
     expect(seen).to_have_text("rows 1 to 36 of 60")
-    slider = page.get_by_label("First of the rows that are drawn")
+    slider = page.locator(".free-pair").get_by_label("First of the rows that are drawn")
     before = drawing.locator(".axis").nth(20).text_content()
     slider.focus()
     page.keyboard.press("End")
     expect(seen).to_have_text("rows 25 to 60 of 60")
     assert drawing.locator(".axis").nth(20).text_content() != before
+
+
+def test_a_link_opens_at_the_attempt_that_was_shown(page: Page) -> None:
+    open_proof(page)
+    page.locator(".attempt", has_text="copy").click()
+    expect(page.locator(".outcome")).to_contain_text("Not built in place")
+    page.get_by_role("button", name="Share").click()
+    page.goto(page.get_by_label("Link", exact=True).input_value())
+    expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".attempt[aria-pressed=true]")).to_contain_text("copy")
+    expect(page.locator(".outcome")).to_contain_text("row would overwrite cell 4")
 
 
 def test_wide_details_take_the_room_of_the_stages(page: Page) -> None:

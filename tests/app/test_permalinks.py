@@ -57,7 +57,7 @@ def test_proofs_and_memory_read_without_javascript(client: FlaskClient) -> None:
     text = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
     assert "1 of 3 arrays" in text
     assert "✓ row into ys : built in place update, line 4" in text
-    assert "✗ row into ys : not shown to be safe copy, line 4" in text
+    assert "✗ row into ys : refused copy, line 4" in text
     assert "– zs into ys : does not apply concatenation, line 2" in text
     assert "They never share a cell: proved, and accepted by an independent checker." in text
     assert "n - 2*b - 1 >= 0 k counts the turns of a loop, line 3" in text

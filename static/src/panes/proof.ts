@@ -4,7 +4,7 @@ import type { Link, Selection } from "../link";
 import { prettyLmad } from "../memory/formula";
 import type { Model } from "../model";
 import { messageElement } from "../problems";
-import { about, baseOf, isGuard, KINDS, kindOf, type Attempts } from "../proof/attempts";
+import { about, baseOf, isGuard, KINDS, kindOf, sameAs, type Attempts, type Key } from "../proof/attempts";
 import { FreePair } from "../proof/free";
 import { AttemptList } from "../proof/list";
 import { plainNames } from "../proof/names";
@@ -72,6 +72,17 @@ export class ProofPane {
     if (!found) return;
     this.wanted = null;
     this.choose(found, false);
+  }
+
+  /** The attempt that is shown, for links and for the next visit. */
+  get current(): Key | null {
+    const { chosen } = this;
+    return chosen && { rule: chosen.rule, source: chosen.source, destination: chosen.destination };
+  }
+
+  /** Show this one when there are attempts again. */
+  restore(key: Key | null): void {
+    this.wanted = key && sameAs(key);
   }
 
   private modes(): void {

@@ -9,7 +9,7 @@ export type Kind = "proved" | "refused" | "aside" | "guarded" | "checked";
 
 export const KINDS: Record<Kind, { sign: string; tone: string; words: string }> = {
   proved: { sign: "✓", tone: "good", words: "built in place" },
-  refused: { sign: "✗", tone: "bad", words: "not shown to be safe" },
+  refused: { sign: "✗", tone: "bad", words: "refused" },
   aside: { sign: "–", tone: "aside", words: "does not apply" },
   guarded: { sign: "✓", tone: "good", words: "slice proved in order" },
   checked: { sign: "!", tone: "open", words: "slice checked when it runs" },
@@ -18,14 +18,14 @@ export const KINDS: Record<Kind, { sign: string; tone: string; words: string }> 
 /** Guards of slices are proved or checked; nothing is built by them. */
 export const isGuard = ({ rule }: Attempt): boolean => rule.endsWith("/guard");
 
-/** Conditions from this one on are about what is overwritten; earlier ones about the program's form. */
-const FIRST_OF_SAFETY = 5;
+/** Earlier conditions are about the program's form; from this one on, the array could go there. */
+const FIRST_REFUSAL = 3;
 
 export function kindOf(attempt: Attempt): Kind {
   if (isGuard(attempt)) return attempt.done ? "guarded" : "checked";
   if (attempt.done) return "proved";
   const open = attempt.obligations.some((one) => one.verdict !== "disjoint");
-  return open || attempt.condition >= FIRST_OF_SAFETY ? "refused" : "aside";
+  return open || attempt.condition >= FIRST_REFUSAL ? "refused" : "aside";
 }
 
 const POINTS: Record<string, string> = {
@@ -52,6 +52,12 @@ export function about(attempts: readonly Attempt[], place: Span): Attempt[] {
     .map((span) => contains(place, span) ? 0 : contains(span, place) ? 1 + span[2] - span[0] : Infinity));
   return attempts.filter((attempt) => isAbout(attempt, place)).sort((a, b) => distance(a) - distance(b));
 }
+
+/** What an attempt is found by again, after another compilation or in a link. */
+export type Key = Pick<Attempt, "rule" | "source" | "destination">;
+
+export const sameAs = (key: Key) => ({ rule, source, destination }: Attempt): boolean =>
+  rule === key.rule && source === key.source && destination === key.destination;
 
 export class Attempts {
   private generation = -1;

@@ -10,7 +10,7 @@ function general({ condition: number, source, destination }: Attempt): string {
   const [from, to] = [baseOf(source), baseOf(destination)];
   return {
     1: `\`${from}\` comes in from outside, where it may still be needed. Make the array in the body that puts it into its place.`,
-    2: `Make \`${from}\` by one map, tabulate or update, and put that into its place.`,
+    2: "Make what goes into the place, and no more than that, by one map, tabulate or update.",
     3: `Let nothing read \`${from}\` once it is in its place: read \`${to}\` instead.`,
     4: `Compute the place's indices before \`${from}\` is made, and from nothing that depends on it.`,
     5: `Read the old values of \`${to}\` before they are overwritten, or let the two parts be further apart.`,
