@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.context import Ctx
-from compiler.base.errors import CompileError, TypeError_
+from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 
@@ -48,6 +48,15 @@ REFUSED = [
     ("module m : {type t} = {type^ t = i32 -> i32}", "is defined with `type^`"),
     ("module m : {type~ t} = {type^ t = i32}", "wants a `type~`"),
     ("module f (p: {val x: t}) = {def y = p.x}", "Unknown type `t`"),
+    # functors, also those that nothing applies
+    ("module f (p: {val x: i32}) = {def y = p.x + true}", "expected `i32`, found `bool`"),
+    ("module f (p: {val x: i32}) : {val y: i32} = {def z = p.x}", "has no value `y`"),
+    ("module f (p: {type t val x: t}) = {def y = p.x + 1i32}", "expected `t`, found `i32`"),
+    ("module f (p: {type t val x: t}) = {def y : i32 = p.x}", "expected `i32`, found `t`"),
+    ("module f (p: {type^ t}) = {def g (xs: []p.t) = xs}", "cannot be a function"),
+    ("module f (p: {type~ t}) = {type u = p.t}", "has a size of its own"),
+    ("module f (p: {type~ t}) = {type u = (p.t, i8)}", "has a size of its own"),
+    ("module f (p: {type t}) = {def g (x: p.t) (y: p.t) = x == y}", "abstract type `t`"),
     # other rules
     ("module m = {entry f (x: i32) = x}", "cannot be inside a module"),
     ("def f (x: []i32) = let [n] (n: [n]i32) = x in n", "is bound twice"),
@@ -85,6 +94,16 @@ ALLOWED = [
     "module f (p: {type~ t}) : {type t} with t = p.t = {type~ t = p.t} module m = f {type t = i8}",
     "module f (p: {type t val zero: t}) = {def get (i: i32) = (i, p.zero)}\n"
     "module m = f {type t = [2]i8 def zero : t = [0, 0]}",
+    "module f (p: {type t val x: t}) = {def y = [p.x, p.x] def z (_i: i64) = (copy y, p.x)}",
+    "module type s = {type t val x: t}\nmodule f (p: s with t = i32) = {def y = p.x + 1}",
+    "module f (p: {type v [n] val mk: (n: i64) -> v [n] val size [n]: v [n] -> i64}) =\n"
+    " {def g (n: i64) = p.size (p.mk n)}",
+    "module f (p: {type box 'a val get 'a: box a -> a}) = {def g (b: p.box i32) = p.get b + 1}",
+    "module f (p: numeric) = {def sum [n] (xs: [n]p.t) = reduce (p.+) (p.i32 0) xs}",
+    "module f (p: {module q: numeric val n: i64}) = {def x : [p.n]p.q.t = rep (p.q.i32 1)}",
+    "module f (g: (p: {type t}) -> {val x: p.t}) = {module m = g {type t = i32} def y = m.x}",
+    "module f (p: {type~ t val x: t}) (q: {val y: p.t}) = {def z (b: bool) = if b then p.x"
+    " else q.y}",
     "def c = [1, 2] def f (b: bool) = if b then copy c else []",
     "def c = [1, 2] def d = c def f (i: i64) = c[i] + d[i]",
     "type s = #point f32 f32 | #line f32 def origin : s = #point 0 0\n"
@@ -94,6 +113,22 @@ ALLOWED = [
     "def f (n: i64) (x: *[]i64) =\n"
     " let (a, b) = loop (a, b) = (x, iota 3) for i < n do (b, a) in (a[0], b[0])",
 ]
+
+
+def test_an_error_in_a_functor_is_told_once() -> None:
+    found = problem(
+        "module f (p: {val x: i32}) = {def y = p.x + true}\n"
+        "module a = f {def x = 1i32} module b = f {def x = 2i32} def z = a.y + b.y"
+    )
+    assert found is not None
+    assert found.span.line == 1
+    assert found.others == ()
+
+
+def test_what_is_not_built_counts_where_a_functor_is_applied() -> None:
+    functor = "module f (p: {val x: i32}) = {def y (n: i32) : i32 = y n}"
+    assert problem(functor) is None
+    assert isinstance(problem(f"{functor} module m = f {{def x = 1i32}}"), Limitation)
 
 
 @pytest.mark.parametrize("source", ALLOWED, ids=lambda x: str(x)[:60])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as t
-from compiler.frontend.types import Arrow, PrimT, Record, Sum, Type
+from compiler.frontend.types import Arrow, PrimT, Record, Sum, Type, TypeVar
 
 Names = frozenset[Name]
 NONE: Names = frozenset()
@@ -41,7 +41,7 @@ def of_constant(type_: Type, names: Names) -> Aliases:
     """The aliases of a constant of the program; its functions make what they return anew."""
     if isinstance(type_, Record):
         return {f: of_constant(u, names) for f, u in type_.fields}
-    return NONE if isinstance(type_, Arrow) or is_scalar(type_) else names
+    return NONE if isinstance(type_, Arrow | TypeVar) or is_scalar(type_) else names
 
 
 def flat(aliases: Aliases) -> Names:

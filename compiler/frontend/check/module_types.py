@@ -11,7 +11,10 @@ from compiler.frontend import ast, decs
 from compiler.frontend.check.functions import LIFTS, bind_type_params
 from compiler.frontend.check.metas import ANY_SIZE
 from compiler.frontend.check.scope import (
+    DATA,
     LIFT,
+    LIFTED,
+    SIZE_LIFTED,
     Abbreviation,
     Module,
     Scheme,
@@ -21,7 +24,7 @@ from compiler.frontend.check.scope import (
 )
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import resolve_type
-from compiler.frontend.types import Size, Type, TypeVar
+from compiler.frontend.types import Array, Record, Size, SizeVar, Type, TypeVar
 
 
 @dataclass(slots=True)
@@ -32,42 +35,59 @@ class ModuleType:
     scope: Scope
 
 
-def check_module_type(st: State, exp: decs.ModTypeExp) -> Module:
+Refined = dict[str, Abbreviation]
+"""What `with` says about types, by name; `m.t` is a type of an inner module."""
+
+
+def check_module_type(st: State, exp: decs.ModTypeExp, refined: Refined | None = None) -> Module:
     """Check a module type in the current scope; a module of that type about which no more is known.
 
     Errors: unknown types and module types; a parameter bound twice; a value whose parameter's size
     has no name; refinements of what is no abstract type, or has other parameters.
     """
     mark = st.scope.mark()
-    _check(st, exp)
+    _check(st, exp, refined or {})
     module = st.scope.since(mark)
     st.scope.leave(mark)
+    module.wrong = _is_functor(exp, st.scope)
     return module
 
 
-def _check(st: State, exp: decs.ModTypeExp) -> None:
+def _is_functor(exp: decs.ModTypeExp, scope: Scope) -> bool:
+    """Whether it is the type of a functor, about whose results nothing is known here."""
+    match exp:
+        case decs.MTArrow():
+            return True
+        case decs.MTName(name=(single,)):
+            known = scope.module_types.get(single)
+            return isinstance(known, ModuleType) and _is_functor(known.exp, known.scope)
+    return False
+
+
+def _check(st: State, exp: decs.ModTypeExp, refined: Refined) -> None:
     """As `check_module_type`, but all that is specified stays in scope."""
     match exp:
         case decs.MTName(name=name):
             found = named(st, name, exp.span)
             outer, st.scope = st.scope, found.scope.copy()
             try:
-                module = check_module_type(st, found.exp)
+                module = check_module_type(st, found.exp, refined)
             finally:
                 st.scope = outer
             st.scope.open(module)
         case decs.MTSig(specs=specs):
             for spec in specs:
-                _spec(st, spec)
-        case decs.MTWith():
-            _check(st, exp.base)
+                _spec(st, spec, refined)
+        case decs.MTWith(base=base, name=name, params=params, type=type_):
             _refinement(st, exp)
+            meaning = _abbreviation(st, name[-1], params, type_, None)
+            _check(st, base, {".".join(name): meaning, **refined})
         case decs.MTArrow(name=name, param=param, result=result):
             mark = st.scope.mark()
             module = check_module_type(st, param)
             if name is not None:
                 st.scope.bind_module(name, module)
-            _check(st, result)
+            _check(st, result, refined)
             st.scope.leave(mark)
 
 
@@ -109,38 +129,70 @@ def specs_of(st: State, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]:
     return []
 
 
-def _spec(st: State, spec: decs.Spec) -> None:
+def _spec(st: State, spec: decs.Spec, refined: Refined) -> None:
     match spec:
-        case decs.TypeSpec():
-            _abstract(st, spec)
+        case decs.TypeSpec(name=name):
+            st.scope.bind_type(name, refined.get(name) or _specified(st, spec))
         case decs.ValSpec():
             _value(st, spec)
         case decs.ModSpec(name=name, type=type_):
-            st.scope.bind_module(name, check_module_type(st, type_))
+            prefix = f"{name}."
+            inside = {k.removeprefix(prefix): v for k, v in refined.items() if k.startswith(prefix)}
+            st.scope.bind_module(name, check_module_type(st, type_, inside))
         case decs.IncludeSpec(type=type_):
-            _check(st, type_)
+            _check(st, type_, refined)
 
 
-def _abstract(st: State, spec: decs.TypeSpec) -> None:
-    """Bind a specified type, to itself where the module type does not say what it is."""
+def _specified(st: State, spec: decs.TypeSpec) -> Abbreviation:
+    """What a type is of which a module type says the name, or all."""
+    return _abbreviation(st, spec.name, spec.params, spec.type, LIFT[spec.kind])
+
+
+def _abbreviation(
+    st: State,
+    name: str,
+    params: tuple[ast.TypeParam, ...],
+    meaning: ast.TypeExp | None,
+    lift: int | None,
+) -> Abbreviation:
+    """`type name params = meaning`; what has sizes or functions in it is as good as unknown."""
     types: list[Name] = []
     sizes: list[Name] = []
     mark = st.scope.mark()
-    bind_type_params(st, spec.params, types, sizes)
-    meaning: Type = TypeVar(st.fresh(spec.name))
-    if spec.type is not None:
-        meaning = resolve_type(st, spec.type, _any_size).type
+    bind_type_params(st, params, types, sizes)
+    anonymous: list[Span] = []
+
+    def anon(span: Span) -> Size:
+        anonymous.append(span)
+        return ANY_SIZE
+
+    found = None if meaning is None else resolve_type(st, meaning, anon)
+    if lift is None:
+        lift = DATA if found is None else max(found.lift, SIZE_LIFTED if anonymous else DATA)
+    if found is None or anonymous or found.lift > DATA:
+        type_ = _opaque(st, name, types, sizes, lift)
+    else:
+        type_ = found.type
     st.scope.leave(mark)
     type_names, size_names = iter(types), iter(sizes)
-    params = tuple(
+    infos = tuple(
         TypeParamInfo(next(size_names if p.kind == "size" else type_names), p.kind == "size")
-        for p in spec.params
+        for p in params
     )
-    st.scope.bind_type(spec.name, Abbreviation(params, meaning, lift=LIFT[spec.kind]))
+    return Abbreviation(infos, type_, lift=lift)
 
 
-def _any_size(span: Span) -> Size:
-    return ANY_SIZE
+def _opaque(st: State, name: str, types: list[Name], sizes: list[Name], lift: int) -> Type:
+    """A type that equals no other; its parameters are part of it."""
+    own = st.fresh(name)
+    st.type_levels[own] = 0
+    if lift == LIFTED:
+        st.functional.add(own)
+    result: Type = TypeVar(own)
+    if types:
+        inner = [("abstract", result), *((f"of_{n}", TypeVar(n)) for n in types)]
+        result = Record(tuple(inner))
+    return Array(tuple(SizeVar(n) for n in sizes), result) if sizes else result
 
 
 def _value(st: State, spec: decs.ValSpec) -> None:

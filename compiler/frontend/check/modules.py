@@ -1,8 +1,8 @@
 """Modules: bodies, functors, module types and ascription.
 
 A module is a table of names; nothing of it is left in the typed program. A functor keeps its syntax
-and the scope where it was written, and its body is checked anew for every application, with the
-argument's types in place of the parameter's. Ascription drops the names that the module type does
+and the scope where it was written. Its body is checked once with a parameter of which nothing but
+its module type is known, and anew for every application, with the argument's types in their place. Ascription drops the names that the module type does
 not mention and checks the types of those that it does. Types stay transparent.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
@@ -36,8 +37,15 @@ from compiler.frontend.check.type_exps import opened, resolve_type
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import Size, Type
 
-CheckDecs = Callable[[tuple[decs.Dec, ...]], Module]
-"""Checks the declarations of a module's body in a scope of their own; the names they bind."""
+
+class CheckDecs(Protocol):
+    """Checks the declarations of a module's body in a scope of their own; the names they bind."""
+
+    def __call__(self, decs: tuple[decs.Dec, ...]) -> Module:
+        """Check declarations that are part of the program."""
+
+    def trial(self, body: Callable[[], Module]) -> Module:
+        """The module that `body` makes; what it defines is forgotten, its errors are kept."""
 
 
 @dataclass(slots=True)
@@ -68,8 +76,8 @@ def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
             functor = evaluate(st, fn, check_decs)
             return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
         case decs.MLambda(param=param, type=type_, body=body):
-            check_module_type(st, param.type)
-            return Functor(param=param, type=type_, body=body, scope=st.scope.copy())
+            functor = Functor(param=param, type=type_, body=body, scope=st.scope.copy())
+            return _checked(st, functor, check_decs)
         case decs.MImport(path=path):
             raise Limitation(f'`import "{path}"` is not built yet.', exp.span)
     raise TypeError_("This is not a module.", exp.span)
@@ -92,11 +100,11 @@ def find(st: State, name: ast.QualName, span: Span) -> Module:
 def declare(st: State, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     """`module name params: mty = m`."""
     if dec.params:
-        check_module_type(st, dec.params[0].type)
         first, *rest = dec.params
-        return Functor(
+        functor = Functor(
             param=first, rest=tuple(rest), type=dec.type, body=dec.body, scope=st.scope.copy()
         )
+        return _checked(st, functor, check_decs)
     module = evaluate(st, dec.body, check_decs)
     if dec.type is None:
         return module
@@ -131,6 +139,35 @@ def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: Check
         return module if functor.type is None else ascribe(st, module, functor.type)
     finally:
         st.scope = outer
+
+
+def _checked(st: State, functor: Functor, check_decs: CheckDecs) -> Functor:
+    """The functor, after its body was checked with parameters about which no more is known.
+
+    Errors: those of its body, which are then not reported for its applications.
+    """
+    assert functor.param is not None
+    assert functor.body is not None
+    outer, used, given = st.scope, set(st.used), set(st.given)
+    st.scope = st.scope.copy()
+    try:
+        for param in (functor.param, *functor.rest):
+            known = check_module_type(st, param.type)
+            st.scope.bind_module(param.name, known)
+            st.given |= _values(known)
+        functor.wrong = check_decs.trial(lambda: _result(st, functor, check_decs)).wrong
+    finally:
+        st.scope, st.used, st.given = outer, used, given
+    return functor
+
+
+def _result(st: State, functor: Functor, check_decs: CheckDecs) -> Module:
+    """The functor's result, its parameters being in scope."""
+    assert functor.body is not None
+    if functor.type is not None:
+        check_module_type(st, functor.type)
+    module = evaluate(st, functor.body, check_decs)
+    return module if functor.type is None or module.wrong else ascribe(st, module, functor.type)
 
 
 def _values(module: Module) -> set[Name]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from compiler.base.errors import CompileError, Limitation, TypeError_
@@ -126,6 +127,19 @@ class _Body:
             getattr(module, kind).pop(name, None)
         out.depth, out.st.own_types, out.own, out.local = saved
         scope.leave(mark)
+        module.wrong = len(out.errors) > before
+        return module
+
+    def trial(self, body: Callable[[], Module]) -> Module:
+        """As `body` says, without its definitions; what is not built is told when it is used."""
+        out = self.out
+        defs, entries, before = len(out.defs), len(out.entries), len(out.errors)
+        try:
+            module = body()
+        except Limitation:
+            module = Module()
+        del out.defs[defs:], out.entries[entries:]
+        out.errors[before:] = [e for e in out.errors[before:] if not isinstance(e, Limitation)]
         module.wrong = len(out.errors) > before
         return module
 

@@ -247,6 +247,8 @@ def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
         path = ".".join(name[:-1])
         raise TypeError_(f"Unknown module `{path}`.", span, unknown_module(st, path))
     found = module.types.get(name[-1])
+    if found is None and name[0] == "intrinsics":
+        raise Limitation(f"`{'.'.join(name)}` is no type that programs can use.", span)
     if found is None:
         hint = did_you_mean(name[-1], module.types)
         raise TypeError_(f"Unknown type `{'.'.join(name)}`.", span, hint)
