@@ -2,8 +2,9 @@
 
 A module is a table of names; nothing of it is left in the typed program. A functor keeps its syntax
 and the scope where it was written. Its body is checked once with a parameter of which nothing but
-its module type is known, and anew for every application, with the argument's types in their place. Ascription drops the names that the module type does
-not mention and checks the types of those that it does. Types stay transparent.
+its module type is known, and anew for every application, with the argument's types in their place.
+Ascription drops the names that the module type does not mention and checks the types of those that
+it does. Types stay transparent.
 """
 
 from __future__ import annotations
