@@ -178,10 +178,14 @@ class Assumptions:
 
     def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
         """The first claim that may be negative as far as is known, if some cells are not empty."""
+        prover = self.prover(claims, known, where)
+        return next((claim for claim in claims if prover.nonnegative(claim) is None), None)
+
+    def prover(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Prover:
+        """A prover for claims about the cells of `where`, of which there are some."""
         facts = self.facts(known, (where, *(Lmad(claim, ()) for claim in claims)))
         sizes = [dim.size - 1 for dim in where.dims]
-        prover = Prover(facts.with_bounds(*(facts.normal(size) for size in sizes)))
-        return next((claim for claim in claims if prover.nonnegative(claim) is None), None)
+        return Prover(facts.with_bounds(*(facts.normal(size) for size in sizes)))
 
     def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
         """Of what is known, what may matter for these LMADs, which are not empty."""

@@ -110,8 +110,20 @@ class Guards:
     # --- what a guard says ---
 
     def _inside(self, length: Poly, lmad: Lmad[Poly], known: Context) -> Poly | None:
-        claims = [claim for cell in lmad.corners() for claim in (cell, length - 1 - cell)]
-        return self.assumptions.unproved(claims, known, lmad)
+        """What is not proved of that all cells are below a length."""
+        prover = self.assumptions.prover((length,), known, lmad)
+        lows, highs = [lmad.offset], [lmad.offset]
+        for dim in lmad.dims:
+            extent = (dim.size - 1) * dim.stride
+            if prover.nonnegative(dim.stride) is not None:
+                highs = [cell + extent for cell in highs]
+            elif prover.nonnegative(-dim.stride) is not None:
+                lows = [cell + extent for cell in lows]
+            else:
+                lows += [cell + extent for cell in lows]
+                highs += [cell + extent for cell in highs]
+        claims = [*lows, *(length - 1 - cell for cell in highs)]
+        return next((claim for claim in claims if prover.nonnegative(claim) is None), None)
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
         """For each dimension: elements that differ there first are different cells."""
