@@ -390,20 +390,25 @@ class _Maker:
         out: list[Stm] = []
         for given, value in result.writes:
             stores: Stms
+            if self.is_there(mem, given, value):
+                continue
             at = self.named(given, out, prov)
             if isinstance(value, str):
                 fixed: list[ir.DimIndex] = [ir.DimFix(i) for i in at]
-                rest: list[ir.DimIndex] = [
-                    ir.DimSlice(Lit(0, "i64"), size, Lit(1, "i64"))
-                    for size in param.type.shape[len(at) :]
-                ]
-                lmad, early = self.named_slice(mem.lmad, fixed + rest, prov)
+                zero, one = Lit(0, "i64"), Lit(1, "i64")
+                rest = [ir.DimSlice(zero, n, one) for n in param.type.shape[len(at) :]]
+                lmad, early = self.named_slice(mem.lmad, [*fixed, *rest], prov)
                 stores = early + self.put(param.type.prim, MemBind(mem.block, lmad), value, prov)
             else:
                 place_ = cell(mem.lmad, at)
                 stores = (imp.Store(mem.block, param.type.prim, place_, value, prov),)
             out.append(imp.If(inside(at, shape[: len(at)]), stores, (), prov))
         return tuple(out)
+
+    def is_there(self, mem: MemBind, given: Sequence[SE], value: ir.Operand) -> bool:
+        """Whether an array was built in its row, at indices of the first dimensions."""
+        row = at_point(mem, [at for at in map(poly_of, given) if at is not None])
+        return isinstance(value, str) and row == self.memory(value)
 
     def named(self, ses: Sequence[SE], out: list[Stm], prov: Prov) -> tuple[SE, ...]:
         """The expressions, those that take computing as names that are defined in `out`."""

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler import api
+from compiler.base.text import plain
 from compiler.ir.nodes import Alloc, Loop
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
@@ -224,6 +226,17 @@ def test_rows_at_computed_indices(indices: str, condition: int, because: str) ->
         places = np.array([4, 0, 7], dtype=np.int64)
         work = check(source, [ints(6, 4), ints(3, 4), places])
         assert work.result("shortcircuit").counts["alloc"] == (0 if condition == 0 else 1)
+
+
+def test_a_row_that_is_in_its_place_is_not_copied_onto_itself() -> None:
+    source = SCATTERED.replace("INDICES", "(map (* 2) (iota n))")
+    assert " <- xss" not in plain(Compilation(source).result("imp").text)
+    args = [ints(6, 4), ints(3, 4), np.zeros(3, dtype=np.int64)]
+    one, other = (
+        api.run_values(source, "main", [a.copy() for a in args], *how, {}, 60)["values"]
+        for how in (("ref", "soa"), ("c", ""))
+    )
+    assert np.array_equal(one[0], other[0])
 
 
 # --- programs of the thesis ---
