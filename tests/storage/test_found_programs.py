@@ -46,10 +46,22 @@ entry main [n] (k: i64) (c: bool) (xs: [n]i32) (ys: *[n]i64) =
 """
 """Sizes that might change have names of their own in loops and behind them."""
 
+PART_IN_PLACE = """
+entry main [n] [m] (xs: [n]i64) (ys: *[m]i64) =
+  let new = ys with [0] = xs[0]
+  let part = map (* 3) new
+  in part ++ xs
+"""
+"""`part` is built in the result, which does not fit into the memory of `ys`."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
-    "sizes of loops": (SIZES_OF_LOOPS, [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)]),
+    "a part in place": (PART_IN_PLACE, [np.arange(4), np.arange(5, 9)]),
+    "sizes of loops": (
+        SIZES_OF_LOOPS,
+        [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],
+    ),
 }
 MANNERS = [Manner(verified=True, gpu=True), Manner(versions=True), Manner(frozenset({"merge"}))]
 

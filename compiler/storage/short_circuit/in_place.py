@@ -21,6 +21,7 @@ from compiler.ir.nodes import (
     SegMap,
     Var,
 )
+from compiler.ir.poly import Poly
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.project import mentions
 from compiler.storage.short_circuit.terms import Terms
@@ -96,8 +97,24 @@ def _alike(tree: Tree, terms: Terms, new: Name, old: Name) -> bool:
     first = tree.serial(new)
     if any(tree.serial(x) <= first for x in tree.members[mine.block] if x != new):
         return False  # Other arrays are built there as well.
+    if not _fits(tree, terms, new, binder.stm.exp, theirs.block):
+        return False
     normal = terms.normal_lmad
     return normal(mine.lmad).same_cells(normal(theirs.lmad))
+
+
+def _fits(tree: Tree, terms: Terms, new: Name, made: Alloc, block: Name) -> bool:
+    """Whether all of the memory made for `new` fits into a block that holds an array like it.
+
+    Memory may be larger than `new`, which is built in the place of a part of something then.
+    """
+    count = terms.normal(made.count)
+    if count == terms.normal(Poly.product(tree.array(new).shape)):
+        return True
+    other = tree.binder.get(block)
+    if other is None or not isinstance(other.stm.exp, Alloc):
+        return False
+    return terms.normal(other.stm.exp.count) == count
 
 
 def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
