@@ -24,6 +24,7 @@ _VERDICTS = {
 }
 _FIRST_REFUSAL = 3
 """Earlier conditions are about the program's form: the attempt does not apply."""
+_ROWS = 60
 _NARROWEST, _WIDEST, _USUAL = 4, 48, 16
 
 
@@ -125,7 +126,7 @@ def _values(values: Data) -> str:
 
 
 def grid(sets: list[list[int]], strides: list[int]) -> list[Row]:
-    """The rows of a block that hold cells of a set: their first cells, and a mark for each cell."""
+    """The first rows of a block that hold cells of a set: their first cells, a mark for each."""
     if not sets:
         return []
     width = next((s for s in strides if _NARROWEST <= s <= _WIDEST), _USUAL)

@@ -1,6 +1,8 @@
 """The proof pane in a browser: attempts, obligations, pictures, facts, ways out."""
 
+import json
 import re
+from pathlib import Path
 
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
@@ -33,6 +35,16 @@ def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
     expect(page.locator(".cells-table tbody tr").first).to_have_text("5[0]–")
     page.get_by_label("n", exact=True).last.fill("2")
     expect(page.locator(".broken")).to_contain_text("do not meet n ≥ 2·b + 1")
+
+
+def test_a_proof_can_be_taken_along(page: Page) -> None:
+    open_proof(page)
+    with page.expect_download() as got:
+        page.get_by_role("link", name="certificate").click()
+    taken = json.loads(Path(got.value.path()).read_text())
+    assert (taken["a"], taken["b"]) == ("n + {(n : 1)}", "2*n + {(n : 1)}")
+    assert taken["steps"][0]["needs"][0]["claim"] == "n - 2*b - 1 >= 0"
+    assert taken["facts"] == ["n - 2*b - 1 >= 0", "b >= 0"]
 
 
 def test_what_is_saved_is_told_in_bytes_for_the_values_of_the_picture(page: Page) -> None:

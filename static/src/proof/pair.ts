@@ -159,13 +159,15 @@ export class PairView {
       this.table ? null : h("label", { class: "symbol" }, "cells in a row ", width));
   }
 
-  private steps({ proved }: Question): void {
+  private steps(question: Question): void {
     const { facts } = this;
+    const { proved } = question;
     if (!facts) return;
     const size = countSteps(proved.steps);
     const before = [...this.proof.querySelectorAll("details")].map((part) => part.open);
     replace(this.proof,
-      size ? h("h2", {}, "Proof", h("span", { class: "quiet" }, `${size} ${size === 1 ? "step" : "steps"}, for all values`)) : null,
+      size ? h("h2", {}, "Proof", h("span", { class: "quiet" }, `${size} ${size === 1 ? "step" : "steps"}, for all values`),
+        certificate(question)) : null,
       size ? stepTree(proved.steps, this.values, facts) : null,
       facts.element(size > 0));
     // Other values leave the tree as its reader had it.
@@ -181,6 +183,14 @@ export class PairView {
       cell.classList.toggle("pointed", lit.has(Number(cell.dataset["cell"])));
     }
   }
+}
+
+/** The proof to take along: what is claimed, what is assumed, and every step with its sums of facts. */
+function certificate({ lmads: [a, b], proved }: Question): HTMLElement {
+  const text = JSON.stringify({ a, b, facts: proved.facts, verdict: proved.verdict, checked: proved.checked, steps: proved.steps }, null, 1);
+  return h("a", {
+    class: "certificate", download: "certificate.json", href: `data:application/json;charset=utf-8,${encodeURIComponent(text)}`,
+  }, "certificate");
 }
 
 const termOf = (target: EventTarget | null): HTMLElement | null => (target as Element).closest<HTMLElement>(".term");
