@@ -60,6 +60,14 @@ REFUSED = [
     # other rules
     ("module m = {entry f (x: i32) = x}", "cannot be inside a module"),
     ("def f (x: []i32) = let [n] (n: [n]i32) = x in n", "is bound twice"),
+    ("def f = let [n] (xs: [0][n]i32) = [] in n", "Nothing determines the size `n`"),
+    ("def f = let [n] (g: [n]i32 -> i32) = (\\(xs: [3]i32) -> xs[0]) in n",
+     "only part of a function"),
+    ("def f (ys: []i32) =\n"
+     " loop (xs: []i32, i) = (copy ys, 0) while i < 10 do (xs with [0] = 1, i + 1)",
+     "a parameter whose type has no `*`"),
+    ("def f [n] (ys: *[n]i32) = loop xs: [n]i32 = ys for i < 3i64 do xs with [i] = 1",
+     "a parameter whose type has no `*`"),
     # constants
     ("def c = [1, 2] def f (b: bool) = if b then c else []", "may alias `c`"),
     ("def c = [1, 2] def f (i: i64) = (i, c[i:])", "may alias `c`"),
@@ -94,6 +102,13 @@ ALLOWED = [
     "module f (p: {type~ t}) : {type t} with t = p.t = {type~ t = p.t} module m = f {type t = i8}",
     "module f (p: {type t val zero: t}) = {def get (i: i32) = (i, p.zero)}\n"
     "module m = f {type t = [2]i8 def zero : t = [0, 0]}",
+    "def f (ys: []i32) = let [n] (xs: [n]i32) = ys in n + length xs",
+    "def f (ys: []i32) = let [n] (xs: [n]i32) = filter (> 1) ys in n + length xs",
+    "def f ys = let [n] (xs: [n]i32) = ys in n + length xs",
+    "def f (ys: []i32) = let g ys = (let [n] (xs: [n]i32) = ys in n) in g ys",
+    "def f (ys: []i32) =\n"
+    " loop (xs: *[]i32, i) = (copy ys, 0) while i < 10 do (xs with [0] = 1, i + 1)",
+    "def f (ys: []i32) = let (xs: []i32) = copy ys in xs with [0] = 1",
     "module f (p: {type t val x: t}) = {def y = [p.x, p.x] def z (_i: i64) = (copy y, p.x)}",
     "module type s = {type t val x: t}\nmodule f (p: s with t = i32) = {def y = p.x + 1}",
     "module f (p: {type v [n] val mk: (n: i64) -> v [n] val size [n]: v [n] -> i64}) =\n"

@@ -46,13 +46,19 @@ from compiler.frontend.types import Arrow, PrimT, Type
 # --- definitions -------------------------------------------------------------------------------
 
 
-def check_definition(d: t.Def, annotated: bool, given: frozenset[Name] | set[Name] = NONE) -> bool:
+def check_definition(
+    d: t.Def,
+    annotated: bool,
+    given: frozenset[Name] | set[Name] = NONE,
+    kept: frozenset[Name] | set[Name] = NONE,
+) -> bool:
     """Check one definition; whether its result is fresh.
 
-    `given` are names from modules that are arguments, which count as no constants in rule 6.
+    `given` are names from modules that are arguments, which count as no constants in rule 6; `kept`
+    parameters of loops whose types are written without `*`, which count as parameters in rule 2.
     Errors: `TypeError_` where one of the rules is broken.
     """
-    return _function(Walk(_EXPS, given=given), d, annotated)
+    return _function(Walk(_EXPS, given=given, kept=kept), d, annotated)
 
 
 def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:

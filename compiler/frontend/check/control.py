@@ -9,7 +9,16 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.advice import unknown_module
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
-from compiler.frontend.check.metas import BOOL, I64, MetaS, names_in_type, resolve, sizes_of, subst
+from compiler.frontend.check.metas import (
+    BOOL,
+    I64,
+    MetaS,
+    names_in_data,
+    names_in_type,
+    resolve,
+    sizes_of,
+    subst,
+)
 from compiler.frontend.check.patterns import bind_pattern, pattern_names
 from compiler.frontend.check.scope import Builtin
 from compiler.frontend.check.show_exp import show_exp
@@ -37,6 +46,9 @@ def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
         wanted = subst(bound.pat.type, {}, holes)
         st.unify(wanted, rhs.type, exp.pat.span, "The value bound here")
         st.alias.update(holes)
+        st.let_sizes += [
+            (n, h, exp.pat.span) for n, h in zip(exp.sizes, holes.values(), strict=True)
+        ]
         _all_used(exp, sizes, bound.pat.type)
     else:
         bound = bind_pattern(st, exp.pat, rhs.type, st.size_meta)
@@ -58,9 +70,15 @@ def _distinct(exp: ast.Let) -> None:
 
 def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
     used = names_in_type(type_)
+    concrete = names_in_data(type_)
     for source, name in zip(exp.sizes, sizes, strict=True):
         if name not in used:
             raise TypeError_(f"The size `{source}` does not occur in the pattern.", exp.pat.span)
+        if name not in concrete:
+            raise TypeError_(
+                f"The size `{source}` is only part of a function's type, so it has no value.",
+                exp.pat.span,
+            )
 
 
 def infer_if(st: State, exp: ast.If, expected: Type | None) -> t.Exp:

@@ -14,6 +14,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.aliases import pattern_variables
 from compiler.frontend.check.arrays import as_array
 from compiler.frontend.check.existentials import map_sizes
 from compiler.frontend.check.metas import (
@@ -46,6 +47,7 @@ def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
     initial: Pairs = []
     type_ = _open(st, init.type, initial, initial=True)
     bound = bind_pattern(st, exp.pat, type_, st.size_meta)
+    st.kept |= _kept(exp.pat, bound.pat)
     form = _inner_form(st, exp.form, outer)
     body = st.infer(exp.body, type_)
     st.scope.leave(mark)
@@ -67,6 +69,17 @@ def _open(st: State, type_: Type, pairs: Pairs, initial: bool = False) -> Type:
         return meta
 
     return map_sizes(type_, fresh)
+
+
+def _kept(pat: ast.Pat, typed: t.Pat) -> set[Name]:
+    """The variables of a pattern whose types are written, without a `*`."""
+    match pat:
+        case ast.PTyped():
+            return {v.name for v in pattern_variables(typed) if not v.consumes}
+        case ast.PTuple(elems=elems) if isinstance(typed, t.PRecord):
+            pairs = zip(elems, [p for _, p in typed.fields], strict=False)
+            return set().union(*[_kept(p, q) for p, q in pairs])
+    return set()
 
 
 def _pattern_value(pat: ast.Pat) -> ast.Exp:

@@ -221,6 +221,22 @@ def names_in_type(t: Type) -> set[Name]:
     return found
 
 
+def names_in_data(t: Type) -> set[Name]:
+    """The variables that are sizes of arrays in `t`, those in the types of functions left out."""
+    t = resolve(t)
+    match t:
+        case Array(dims, elem):
+            found = names_in_data(elem)
+            for d in dims:
+                names_in_size(d, found)
+            return found
+        case Record(fields):
+            return set().union(*[names_in_data(u) for _, u in fields])
+        case Sum(variants):
+            return set().union(*[names_in_data(u) for _, us in variants for u in us])
+    return set()
+
+
 def _names_in_type(t: Type, found: set[Name]) -> None:
     t = resolve(t)
     match t:

@@ -50,6 +50,8 @@ class Walk:
     """Local functions, and whether their results are fresh."""
     given: frozenset[Name] | set[Name] = NONE
     """Constants that a function's result may be all the same."""
+    kept: frozenset[Name] | set[Name] = NONE
+    """Parameters of loops that are not consumed."""
     depth: int = 0
     barrier: str = ""
     """What one may not consume out of: "lambda", "loop", .."""
@@ -62,6 +64,8 @@ class Walk:
             case t.PVar(type=type_, name=name, consumes=consumes):
                 if not isinstance(type_, PrimT):
                     own = with_name(aliases, type_, name)
+                    if name in self.kept:
+                        consumable, what = False, "a parameter whose type has no `*`"
                     self.variables[name] = Variable(own, self.depth, consumable or consumes, what)
             case t.PRecord(fields=fields):
                 for f, p in fields:

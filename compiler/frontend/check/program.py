@@ -16,7 +16,7 @@ from compiler.frontend.check.causality import check_causality
 from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
-from compiler.frontend.check.metas import ANY_SIZE, names_in_type, resolve
+from compiler.frontend.check.metas import ANY_SIZE, MetaS, names_in_type, resolve, resolve_size
 from compiler.frontend.check.module_types import ModuleType, check_module_type
 from compiler.frontend.check.scope import (
     LIFT,
@@ -155,6 +155,7 @@ def _poison(st: State, dec: decs.Dec) -> None:
     st.deferred.clear()
     st.loose.clear()
     st.overloaded.clear()
+    st.let_sizes.clear()
     st.level = 0
     while isinstance(dec, decs.LocalDec):
         dec = dec.dec
@@ -194,13 +195,14 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
 
 def finish(st: State, made: Made, dec: decs.ValDec, top: bool) -> t.Def:
     """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
+    _sizes_are_known(st)
     zonk = Zonk(st.ctx)
     definition = expand(st, zonk.definition(made.definition))
     is_entry = top and (dec.kind == "entry" or dec.name == "main")
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used)
-    unique = check_definition(definition, dec.ret is not None, st.given)
+    unique = check_definition(definition, dec.ret is not None, st.given, st.kept)
     if not definition.params and definition.size_params and definition.ext:
         raise TypeError_(
             f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",
@@ -221,6 +223,18 @@ def finish(st: State, made: Made, dec: decs.ValDec, top: bool) -> t.Def:
         type=type_,
     )
     return definition
+
+
+def _sizes_are_known(st: State) -> None:
+    """Demand that something determines every size that a `let` has bound."""
+    for name, size, span in st.let_sizes:
+        if isinstance(resolve_size(size), MetaS):
+            raise TypeError_(
+                f"Nothing determines the size `{name}`.",
+                span,
+                "Write the type of the value, with the size that it has.",
+            )
+    st.let_sizes.clear()
 
 
 def with_unique_result(type_: Type) -> Type:

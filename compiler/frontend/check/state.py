@@ -62,6 +62,10 @@ class State:
     """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
+    let_sizes: list[tuple[str, Size, Span]] = field(default_factory=list)
+    """The sizes that `let [n] ..` has bound in this definition, and what they are."""
+    kept: set[Name] = field(default_factory=set)
+    """Parameters of loops whose types are written without `*`."""
     below: dict[tuple[str, str], int] = field(default_factory=dict)
     """Kinds (`value`, `type`, `module`) and names of declarations to come, with their lines."""
     given: set[Name] = field(default_factory=set)
