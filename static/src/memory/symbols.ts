@@ -22,7 +22,7 @@ export function symbolField(
   name: string, value: number, change: (value: number) => void, least = 0, label: string = name,
 ): HTMLElement {
   const number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": label });
-  const slider = h("input", { type: "range", min: 0, max: value > 24 ? 4 * value : 24, value, "aria-label": `${label}, slider`, tabindex: -1 });
+  const slider = h("input", { type: "range", min: 0, max: Math.max(24, 2 * value), value, "aria-label": `${label}, slider`, tabindex: -1 });
   const listen = (source: HTMLInputElement, other: HTMLInputElement): void => {
     source.addEventListener("input", () => {
       if (!Number.isSafeInteger(source.valueAsNumber)) return;
