@@ -12,6 +12,7 @@ from typing import Any
 
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
+from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.warning import Warning_
 
 ATTRIBUTES = frozenset(
@@ -209,9 +210,8 @@ def _exists(walk: _Walk, e: ast.TExists) -> None:
 def _attribute(walk: _Walk, e: ast.Attr) -> None:
     for word in e.text.replace("(", " ").replace(")", " ").replace(",", " ").split():
         if word not in ATTRIBUTES:
-            walk.found.append(
-                Warning_(f"Nothing knows the attribute `{word}`; it has no effect.", e.span)
-            )
+            message = f"Nothing knows the attribute `{word}`; it has no effect."
+            walk.found.append(Warning_(message, e.span, did_you_mean(word, ATTRIBUTES)))
         if word in ("trace", "warn", "param"):
             return
 

@@ -28,6 +28,8 @@ REFUSED = [
     ("type^ t = i32 type u = [3]t", "might be a function"),
     ("type^ t = i32 type u = (t, t)", "contains a function"),
     ("type~ t = (i32 -> i32, i32)", "contains a function"),
+    ("type^ t = []bool -> bool", "size has no name"),
+    ("type^ t = (i32, []bool -> bool)", "size has no name"),
     ("type t = " + " | ".join(f"#c{i}" for i in range(256)), "at most 255 constructors"),
     # module types
     ("module type s = {val x: t}", "Unknown type `t`"),
@@ -93,6 +95,7 @@ ALLOWED = [
     "type~ row = []f32 type~ two = (row, row) def f (x: two) = x.0",
     "type rows [n] = [n][4]f32 def f [n] (x: [2](rows [n])) = x",
     "type^ t = i32 def f (x: t) : [1]i32 = [x]",
+    "type^ t [n] = [n]bool -> []bool",
     "module type s = {type t 'a} module type r = s with t '^a = a",
     "module type s = {val n: i64 val f: [n]i32 -> i32 val g: [n / 2]i32 -> []i32}",
     "module type s = {module m: {type t} val x: m.t}",

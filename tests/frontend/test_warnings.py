@@ -112,6 +112,12 @@ def test_what_may_succeed(source: str) -> None:
     assert told(source) == []
 
 
+def test_unknown_attributes_have_near_misses() -> None:
+    program = parse("def f (xs: []i32) = #[sequental] map (+ 1) xs")
+    (found,) = warnings(program, check(program, Ctx()))
+    assert "`sequential`" in found.hint
+
+
 def test_unknown_attributes() -> None:
     assert told("def f (xs: []i32) = #[paralel] map (+ 1) xs") == [
         "1:21 Nothing knows the attribute `paralel`; it has no effect."

@@ -29,7 +29,7 @@ from compiler.frontend.check.scope import (
     TypeParamInfo,
 )
 from compiler.frontend.check.state import Silent, State
-from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.check.type_exps import has_any_size, resolve_type
 from compiler.frontend.check.zonk import Zonk
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 
@@ -281,6 +281,12 @@ def _type(st: State, dec: decs.TypeDec) -> None:
         raise TypeError_(
             f"The type `{dec.name}` contains a function.", dec.span, "Define it with `type^`."
         )
+    if anonymous and _takes_any_size(found.type):
+        raise TypeError_(
+            f"The type `{dec.name}` is that of a function whose argument's size has no name.",
+            anonymous[0],
+            f"Name the size: `{dec.kind} {dec.name} [n] = [n]i32 -> i32`.",
+        )
     if lift < SIZE_LIFTED and (found.lift == SIZE_LIFTED or anonymous):
         raise TypeError_(
             f"The type `{dec.name}` has a size of its own, which may differ from value to value.",
@@ -289,6 +295,18 @@ def _type(st: State, dec: decs.TypeDec) -> None:
         )
     st.own_types.add(dec.name)
     st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique, found.ext, lift))
+
+
+def _takes_any_size(type_: Type) -> bool:
+    """Whether a function in it has a parameter with a size that is not named."""
+    match resolve(type_):
+        case Arrow(param, result):
+            return has_any_size(param) or _takes_any_size(result)
+        case Record(fields):
+            return any(_takes_any_size(u) for _, u in fields)
+        case Sum(variants):
+            return any(_takes_any_size(u) for _, us in variants for u in us)
+    return False
 
 
 def _is_functional(type_: Type) -> bool:

@@ -270,7 +270,7 @@ def _apply(
         )
     ctx.unique = ctx.unique or abbreviation.unique
     ctx.lift = max(ctx.lift, abbreviation.lift)
-    if not params and not abbreviation.ext and not _has_any_size(abbreviation.type):
+    if not params and not abbreviation.ext and not has_any_size(abbreviation.type):
         return abbreviation.type
     types: dict[Name, Type] = {}
     sizes: dict[Name, Size] = {}
@@ -317,16 +317,17 @@ def _size_argument(ctx: _Context, arg: ast.TypeExp) -> Size:
     raise TypeError_("A size in brackets is needed here, such as `[n]`.", arg.span)
 
 
-def _has_any_size(t: Type) -> bool:
+def has_any_size(t: Type) -> bool:
+    """Whether an abbreviation's type leaves a size open."""
     match resolve(t):
         case Array(dims, elem):
-            return ANY_SIZE in dims or _has_any_size(elem)
+            return ANY_SIZE in dims or has_any_size(elem)
         case Record(fields):
-            return any(_has_any_size(u) for _, u in fields)
+            return any(has_any_size(u) for _, u in fields)
         case Sum(variants):
-            return any(_has_any_size(u) for _, us in variants for u in us)
+            return any(has_any_size(u) for _, us in variants for u in us)
         case Arrow(param, result):
-            return _has_any_size(param) or _has_any_size(result)
+            return has_any_size(param) or has_any_size(result)
     return False
 
 
