@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import examples, short_circuit, table, whole
+from bench import campaign, examples, prove, short_circuit, table, whole
 from bench.futhark import Program
 from compiler.target import runner
 
@@ -71,3 +71,19 @@ def test_futhark_gets_the_slices_that_our_prelude_has() -> None:
     assert text.endswith(source)
     assert "def lmad_slice_2d" in text
     assert Program("p", "entry main = 1").for_futhark() == "entry main = 1"
+
+
+def test_the_page_has_random_pairs_and_programs() -> None:
+    proved = {
+        "known": prove.known_pairs(),
+        "constant": {"pairs": 3, "wrong": 0, "mean_us": 1.0},
+        "matrix": prove.family("matrix", 40),
+    }
+    text = table.prove_part(data(proved))
+    assert f"| matrix | 40 | {proved['matrix']['disjoint']} |" in text
+    assert "0 are accepted" in text
+    report = campaign.Report()
+    report.counts.update({"programs": 7, "refused": 2, "update: done": 3, "update: condition 5": 1})
+    text = table.campaign_part(data(campaign.figures(40, report, 60.0)))
+    assert "7 programs from seed 40 on: 0 differences" in text
+    assert "| update | 1 | 3 |" in text
