@@ -196,6 +196,9 @@ def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> N
     expect(drawing).to_have_attribute("aria-label", re.compile("at most 160 B at once"))
     drawing.locator(".bar").first.hover()
     expect(page.locator(".source .lit-place")).to_have_count(1)
+    drawing.locator(".bar").first.click()
+    page.mouse.move(5, 5)
+    expect(page.locator(".source .lit-place")).to_have_count(1)  # It stays.
     page.locator(".lanes-view").get_by_label("n", exact=True).fill("100")
     expect(drawing).to_have_attribute("aria-label", re.compile("at most 1.60 kB at once"))
     page.locator(".lanes-view").get_by_role("button", name="Table").click()

@@ -26,6 +26,7 @@ def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
     expect(cells.locator(".in-a")).to_have_count(5)
     expect(cells.locator(".in-b")).to_have_count(5)
     expect(page.locator(".terms").first).to_have_text("n + (n : 1)")
+    expect(page.locator(".legend li").first).to_contain_text("here from cell 5: 5 steps of 1")
     expect(page.locator(".proof-tree")).to_contain_text("The smallest value of the sum is n·m")
     expect(page.locator(".proof-tree .needs")).to_contain_text("n ≥ 2·b + 1")
     page.locator(".term").first.focus()

@@ -2,7 +2,7 @@
 import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import { bytes, debounce, h, onWidth, replace } from "../dom";
-import type { Link } from "../link";
+import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
 import { symbolField } from "../memory/symbols";
 import type { Model } from "../model";
@@ -32,6 +32,10 @@ export class Lanes {
   constructor(private readonly model: Model, private readonly link: Link) {
     this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
     this.body.addEventListener("mouseleave", () => link.hover(null));
+    this.body.addEventListener("click", (event) => {
+      const place = this.placeOf(event.target as Element);
+      if (place && (event.target as Element).closest("svg")) link.choose(place);
+    });
     onWidth(this.element, () => this.shown.length && this.draw());
   }
 
@@ -148,11 +152,16 @@ export class Lanes {
   }
 
   private point(target: Element): void {
+    this.link.hover(this.placeOf(target));
+  }
+
+  /** Where the array, or the statement, under the mouse comes from. */
+  private placeOf(target: Element): Selection | null {
     const of = this.shown[Number(target.closest<HTMLElement>("[data-stage]")?.dataset["stage"] ?? -1)];
     const array = target.closest<SVGElement>("[data-array]")?.dataset["array"];
     const at = target.closest<SVGElement>("[data-point]")?.dataset["point"];
     const src = array ? of?.fun.arrays.find((one) => one.name === array)?.src : at ? of?.fun.points[Number(at)]?.src : undefined;
-    this.link.hover(src?.length ? { spans: src, origin: "memory", line: -1 } : null);
+    return src?.length ? { spans: src, origin: "memory", line: -1 } : null;
   }
 
   private choose(of: Of, at: number): void {

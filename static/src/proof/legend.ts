@@ -1,7 +1,7 @@
 // What a question's answer is, in words; and its two sets by their terms.
 import { h, quoted } from "../dom";
 import { pretty, readLmad } from "../memory/formula";
-import type { CellSets, Proved } from "../types";
+import type { CellSet, CellSets, Proved } from "../types";
 import { swatch } from "./grid";
 import { inequality, inWords } from "./words";
 
@@ -55,9 +55,17 @@ export function legend(lmads: Pair<string>, names: Pair<string>, found: CellSets
         h("p", { class: "terms" },
           term(-1, pretty(offset), `begins at cell ${set.offset}`),
           ...dims.flatMap(({ size, stride }, k) => [" + ",
-            term(k, `(${pretty(size)} : ${pretty(stride)})`, `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`)]))));
+            term(k, `(${pretty(size)} : ${pretty(stride)})`, `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`)])),
+        h("p", { class: "quiet" }, inNumbers(set))));
   };
   return h("ul", { class: "legend" }, row(0), row(1),
     found.shared.length ? h("li", {}, swatch("both"), h("div", {}, h("strong", {}, "In both"),
       h("span", { class: "quiet" }, ` ${counted(found.shared.length)} here`))) : null);
+}
+
+/** `here from cell 10: 9 steps of 44, 2 of 24, 2 of 1`. */
+function inNumbers({ offset, dims, count }: CellSet): string {
+  if (!count) return "here no cell: a size is not positive";
+  const steps = dims.map(([size, stride], k) => `${size} ${k ? "" : "steps "}of ${stride}`).join(", ");
+  return `here from cell ${offset}${steps ? `: ${steps}` : ""}`;
 }
