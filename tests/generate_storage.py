@@ -16,9 +16,9 @@ import numpy as np
 from compiler.base.prim import DTYPE
 from compiler.ir.poly import Poly
 from compiler.ir.values import Value
-from tests.generate_places import ONE, Arr, Column, Places, Scope, text
+from tests.generate_arrays import Arrays, Shape, shown_dims
+from tests.generate_places import ONE, Arr, Column, Scope, text
 
-Shape = tuple[Poly, ...]
 N, M = Poly.var("n"), Poly.var("m")
 
 
@@ -38,16 +38,10 @@ def program(seed: int, name: str = "main", statements: int = 0) -> Generated:
     return _Writer(rng).program(seed, name, statements or rng.randint(2, 6))
 
 
-class _Writer(Places):
+class _Writer(Arrays):
     def __init__(self, rng: random.Random) -> None:
         super().__init__(rng)
         self.lines: list[str] = []
-        self.count = 0
-
-    def fresh(self, base: str) -> str:
-        """A new name."""
-        self.count += 1
-        return f"{base}{self.count}"
 
     def write(self, indent: str, line: str) -> None:
         """Add a line."""
@@ -76,7 +70,7 @@ class _Writer(Places):
             star = "*" if rng.random() < 0.6 else ""
             if star:
                 scope.own.add(array.name)
-            params.append(f"({array.name}: {star}{_dims(shape)}{elem})")
+            params.append(f"({array.name}: {star}{shown_dims(shape)}{elem})")
             given.append(array)
         for _ in range(statements):
             self.statement(scope, "  ", 0)
@@ -116,135 +110,6 @@ class _Writer(Places):
         scope.arrays[name] = found
         return found
 
-    # --- numbers -----------------------------------------------------------------------------
-
-    def number(self, scope: Scope, elem: str, depth: int = 2) -> str:
-        """An element's value."""
-        rng = self.rng
-        kind = rng.random() if depth else rng.random() * 0.6
-        if kind < 0.12:
-            return str(rng.randint(0, 9))
-        if kind < 0.2:
-            return self.convert(rng.choice(list(scope.columns)), "i64", elem)
-        if kind < 0.4:
-            known = [(x, t) for x, t in scope.numbers.items() if t != "bool"]
-            if known:
-                return self.convert(*rng.choice(known[-3:]), elem)
-        if kind < 0.6:
-            return self.element(scope, elem) or str(rng.randint(0, 9))
-        first, second = (self.number(scope, elem, depth - 1) for _ in range(2))
-        if kind < 0.9:
-            return f"({first} {rng.choice('++-*')} {second})"
-        if kind < 0.95:
-            low = rng.choice(["min", "max"])
-            return f"({elem}.{low} {self.closed(first)} {self.closed(second)})"
-        return f"(if {self.condition(scope)} then {first} else {second})"
-
-    def convert(self, shown: str, held: str, elem: str) -> str:
-        return shown if held == elem else f"{elem}.{held} {shown}" if shown.isalnum() else shown
-
-    def element(self, scope: Scope, elem: str) -> str | None:
-        """An element of an array in scope."""
-        arrays = [a for a in scope.arrays.values() if scope.always(*(s - 1 for s in a.shape))]
-        if not arrays:
-            return None
-        array = self.rng.choice(arrays[-5:] if self.rng.random() < 0.7 else arrays)
-        at = ", ".join(self.index(scope, size) for size in array.shape)
-        read = f"{array.name}[{at}]"
-        return read if array.elem == elem else f"({elem}.{array.elem} {read})"
-
-    def condition(self, scope: Scope) -> str:
-        """Something that is true or false."""
-        numbers = f"{self.number(scope, 'i64', 1)} {self.rng.choice(['<', '>=', '=='])} "
-        return self.rng.choice(["c", f"({numbers}{self.number(scope, 'i64', 0)})"])
-
-    # --- new arrays --------------------------------------------------------------------------
-
-    def new(self, scope: Scope, elem: str, shape: Shape) -> str:
-        """The text of an array of that shape that shares memory with none."""
-        if not shape:
-            return self.number(scope, elem)
-        same = scope.of_shape(shape)
-        kind = self.rng.random()
-        if same and kind < 0.45:
-            return self.mapped(scope, elem, shape, self.rng.choice(same))
-        if len(shape) == 1:
-            return self.new_row(scope, elem, shape[0], kind)
-        if len(shape) == 2 and kind < 0.6:
-            turned = scope.of_shape(shape[::-1], elem)
-            if turned:
-                return f"(copy (transpose {self.rng.choice(turned).name}))"
-        return self.tabulated(scope, elem, shape)
-
-    def mapped(self, scope: Scope, elem: str, shape: Shape, array: Arr) -> str:
-        """A map over one or two arrays, or a copy, or a scan."""
-        kind = self.rng.random()
-        if array.elem == elem and kind < 0.15:
-            return f"(copy {array.name})"
-        if array.elem == elem and kind < 0.25 and len(shape) == 1:
-            return f"(scan (+) 0 {array.name})"
-        arrays = [array]
-        if kind > 0.6:
-            arrays.append(self.rng.choice(scope.of_shape(shape)))
-        return self.map_over(scope, elem, len(shape), [(a.name, a.elem) for a in arrays])
-
-    def map_over(self, scope: Scope, elem: str, rank: int, arrays: list[tuple[str, str]]) -> str:
-        """A map of numbers over arrays of the same shape."""
-        xs = [self.fresh("x") for _ in arrays]
-        inner = scope.child()
-        inner.numbers |= {x: held for x, (_, held) in zip(xs, arrays, strict=True)}
-        body = self.number(inner, elem)
-        name = "map" if len(arrays) == 1 else f"map{len(arrays)}"
-        fun = f"(\\{' '.join(xs)} -> {body})"
-        for _ in range(rank - 1):
-            fun = f"({name} {fun})"
-        return f"({name} {fun} {' '.join(shown for shown, _ in arrays)})"
-
-    def new_row(self, scope: Scope, elem: str, size: Poly, kind: float) -> str:
-        """A new array of one dimension."""
-        if kind < 0.65:
-            part = self.part(scope, (size,))
-            if part is not None:
-                shown = f"({part[0]} :> {_dims((size,))}{part[1].elem})"
-                if self.rng.random() < 0.2 and part[1].elem == elem:
-                    return f"(copy {shown})"
-                return self.map_over(scope, elem, 1, [(shown, part[1].elem)])
-        if kind < 0.72 and elem == "i64":
-            return f"(iota {text(size)})"
-        if kind < 0.8:
-            return f"(replicate {text(size)} {self.closed(self.number(scope, elem, 1))})"
-        return self.tabulated(scope, elem, (size,))
-
-    def closed(self, shown: str) -> str:
-        return f"({shown})" if " " in shown and shown[0] != "(" else shown
-
-    def part(self, scope: Scope, shape: Shape) -> tuple[str, Arr] | None:
-        """A slice of an array in scope that has that shape."""
-        arrays = [a for a in scope.arrays.values() if len(a.shape) >= len(shape)]
-        for _ in range(3 if arrays else 0):
-            array = self.rng.choice(arrays)
-            where = self.selecting(scope, array, shape)
-            if where is not None:
-                return f"{array.name}{where}", array
-        return None
-
-    def tabulated(self, scope: Scope, elem: str, shape: Shape) -> str:
-        """An array computed from its index; sometimes by rows, with statements in each."""
-        js = [self.fresh("j") for _ in shape]
-        inner: Scope | None = scope
-        for j, size in zip(js, shape, strict=True):
-            inner = inner.ranging(j, size) if inner is not None else None
-        if inner is None or len(shape) > 3:
-            value = self.closed(self.number(scope, elem, 1))
-            for size in reversed(shape):
-                value = f"(replicate {text(size)} {value})"
-            return value
-        if len(shape) == 2 and self.rng.random() < 0.5:
-            return self.rows(scope, elem, shape)
-        name = "tabulate" if len(shape) == 1 else f"tabulate_{len(shape)}d"
-        sizes = " ".join(map(text, shape))
-        return f"({name} {sizes} (\\{' '.join(js)} -> {self.number(inner, elem)}))"
-
     def rows(self, scope: Scope, elem: str, shape: Shape) -> str:
         """A matrix whose rows are made by statements, which may update and loop."""
         j = self.fresh("j")
@@ -282,6 +147,8 @@ class _Writer(Places):
         """Write one `let` or a few that belong together."""
         forms = [self.let_new] * 2 + [self.let_view] * 2 + [self.let_updated] * 5
         forms += [self.let_index, self.let_rewritten, self.let_joined]
+        if self.rng.random() < 0.3:
+            forms.append(self.let_scattered)
         if depth < 2:
             forms += [self.let_joined, self.let_loop, self.let_loop, self.let_branch]
         self.rng.choice(forms)(scope, indent, depth)
@@ -355,7 +222,7 @@ class _Writer(Places):
                 return
             shown = f"{array.name}{where} :> "
         if shown.endswith(":> "):
-            shown += f"{_dims(shape)}{array.elem}"
+            shown += f"{shown_dims(shape)}{array.elem}"
         view = self.array(scope, "w", array.elem, shape, array.roots)
         self.write(indent, f"let {view.name} = {shown}")
 
@@ -369,7 +236,7 @@ class _Writer(Places):
         pairs = " ".join(f"{text(c)} {text(s)}" for c, s in zip(counts, strides, strict=True))
         shape = (*counts, *array.shape[1:])
         shown = f"intrinsics.flat_index_{rank}d {array.name} {text(offset)} {pairs}"
-        return f"{shown} :> {_dims(shape)}{array.elem}", shape
+        return f"{shown} :> {shown_dims(shape)}{array.elem}", shape
 
     def target(self, scope: Scope, indent: str) -> Arr:
         """An array that may be overwritten; a copy if there is none."""
@@ -445,8 +312,26 @@ class _Writer(Places):
         where = self.selecting(scope, array, shape)
         if where is None:
             return None
-        part = f"({array.name}{where} :> {_dims(shape)}{array.elem})"
+        part = f"({array.name}{where} :> {shown_dims(shape)}{array.elem})"
         return self.map_over(scope, array.elem, len(shape), [(part, array.elem)])
+
+    def let_scattered(self, scope: Scope, indent: str, depth: int) -> None:
+        """Elements or rows put at computed places, each at another; some may lie outside."""
+        rng = self.rng
+        array = self.target(scope, indent)
+        size = self.size(scope)
+        start = rng.choice([Poly.const(0), self.small(scope), array.shape[0] - size])
+        i = self.fresh("i")
+        at = rng.choice([f"{i}", f"{i}", f"2 * {i}", f"0 - {i}"])
+        places = f"(map (\\{i} -> {text(start)} + {at}) (iota {text(size)}))"
+        shape = (size, *array.shape[1:])
+        values = self.new(scope, array.elem, shape)
+        if rng.random() < 0.5:
+            values = self.bind(scope, indent, array.elem, shape, values).name
+            scope.arrays.pop(values)
+        scope.consume(array)
+        after = self.array(scope, "v", array.elem, array.shape, array.roots)
+        self.write(indent, f"let {after.name} = scatter {array.name} {places} {values}")
 
     def let_rewritten(self, scope: Scope, indent: str, depth: int) -> None:
         """A map over an array that is used no more."""
@@ -482,7 +367,9 @@ class _Writer(Places):
             self.bind(scope, indent, elem, (total, *row), f"[{', '.join(parts)}]")
         else:
             whole = (total, *row)
-            self.bind(scope, indent, elem, whole, f"{' ++ '.join(parts)} :> {_dims(whole)}{elem}")
+            self.bind(
+                scope, indent, elem, whole, f"{' ++ '.join(parts)} :> {shown_dims(whole)}{elem}"
+            )
 
     # --- control -----------------------------------------------------------------------------
 
@@ -562,10 +449,6 @@ class _Writer(Places):
 
 
 _SHAPES: list[Shape] = [(M,), (N * M,), (N, N), (M, N), (N + M,), (N,), (N, M)]
-
-
-def _dims(shape: Shape) -> str:
-    return "".join(f"[{text(size).strip('()')}]" for size in shape)
 
 
 def _tuple(parts: list[str]) -> str:
