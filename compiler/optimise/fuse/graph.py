@@ -90,7 +90,7 @@ class Node:
 class Graph:
     """All statements of a body; `results` are the names that the body's results use."""
 
-    __slots__ = ("classes", "definer", "nodes", "overwrites", "results")
+    __slots__ = ("_last", "classes", "definer", "nodes", "overwrites", "results")
 
     def __init__(self, stms: tuple[Stm, ...], results: Iterable[Operand], classes: Classes) -> None:
         self.classes = classes
@@ -98,6 +98,8 @@ class Graph:
         self.definer: dict[Name, Node] = {}
         self.overwrites: dict[Node, set[Name]] = {}
         self.results: set[Name] = walk.free(tuple(results))
+        self._last: tuple[Node, dict[Node, Node]] | None = None
+        """The latest answer of `_above`."""
         self._connect()
 
     def _connect(self) -> None:
@@ -111,7 +113,7 @@ class Graph:
             if taken:
                 self.overwrites[node] = taken
                 for group in taken:
-                    for reader in readers.get(group, ()):
+                    for reader in readers.pop(group, ()):
                         _edge(reader, node)
             for name in node.reads:
                 readers.setdefault(self.classes.find(name), []).append(node)
@@ -132,11 +134,7 @@ class Graph:
         """A statement between the two, directly before `target`, if one depends on `source`."""
         if source.rank >= target.rank:
             return None
-        below = self._below(source, target.rank)
-        for node in target.before:
-            if node is not source and node in below:
-                return node
-        return None
+        return self._above(target).get(source)
 
     def overwritten_between(self, source: Node, target: Node) -> bool:
         """Whether what `source` reads is overwritten before `target` can run."""
@@ -146,6 +144,24 @@ class Graph:
             and (node in target.before or self.path(node, target) is not None)
             for node in self._below(source, target.rank)
         )
+
+    def _above(self, target: Node) -> dict[Node, Node]:
+        """What a statement depends on through others, with the last of those each.
+
+        Found out once for one target in a row.
+        """
+        if self._last is not None and self._last[0] is target:
+            return self._last[1]
+        found: dict[Node, Node] = {}
+        for before in sorted(target.before, key=_rank):
+            todo = list(before.before)
+            while todo:
+                node = todo.pop()
+                if node not in found:
+                    found[node] = before
+                    todo.extend(node.before)
+        self._last = (target, found)
+        return found
 
     def _below(self, source: Node, rank: float) -> set[Node]:
         """What depends on `source`, among the nodes up to that rank."""
@@ -161,6 +177,7 @@ class Graph:
     def merge(self, first: Node, second: Node, stm: Stm) -> Node:
         """Replace two statements by one that stands where the second stood."""
         merged = first.merged(second, stm)
+        self._last = None
         merged.before = (first.before | second.before) - {first, second}
         merged.after = (first.after | second.after) - {first, second}
         for node in merged.before:
@@ -196,6 +213,10 @@ def _push_down(moved: Node) -> None:
             if user.rank <= node.rank:
                 user.rank = node.rank + _STEP
                 todo.append(user)
+
+
+def _rank(node: Node) -> float:
+    return node.rank
 
 
 def _edge(before: Node, after: Node) -> None:
