@@ -132,8 +132,9 @@ class Un:
 class Conv:
     """Conversion between primitive types.
 
-    A float becomes an integer by rounding towards zero, then modulo the width, as an integer would;
-    NaN and infinities give 0.
+    A float becomes an i32 by rounding towards zero (an i64, if the result has 64 bits), and that
+    the result: narrow and unsigned types take its bits. u32 and u64 also hold what only they can.
+    What does not fit gives the lowest i32 or i64; NaN and infinities give 0.
     """
 
     src: Prim

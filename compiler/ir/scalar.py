@@ -133,13 +133,13 @@ def convert(src: Prim, dst: Prim, a: Val) -> Val:
 
 
 def _float_to_int(a: Val, dst: Prim) -> Val:
-    """Rounded towards zero, then modulo the width; all steps are exact."""
-    wide = np.asarray(a, np.float64)
-    size = 2.0 ** (BYTES[dst] * 8)
-    rest = np.fmod(np.trunc(wide), size)
-    rest = np.where(rest >= size / 2, rest - size, rest)
-    rest = np.where(rest < -size / 2, rest + size, rest)
-    return np.where(np.isfinite(wide), rest, 0.0).astype(np.int64).astype(DTYPE[dst])[()]
+    """Through an integer of 32 bits, or of 64; all steps are exact."""
+    wide = np.trunc(np.asarray(a, np.float64))
+    half = 2.0 ** (63 if BYTES[dst] == 8 else 31)
+    if dst in ("u32", "u64"):
+        wide = np.where((wide >= half) & (wide < 2 * half), wide - 2 * half, wide)
+    fitting = np.where((wide >= -half) & (wide < half), wide, -half)
+    return np.where(np.isfinite(wide), fitting, 0.0).astype(np.int64).astype(DTYPE[dst])[()]
 
 
 # --- functions -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Small functions that C lacks, by name and type; a program holds those that it uses.
 
 They agree bit for bit on integers with `compiler/ir/scalar.py`: division rounds towards minus
-infinity, shifts by the width or more give 0 or the sign, floats become integers modulo the width.
+infinity, shifts by the width or more give 0 or the sign, floats become integers of 32 or 64 bits.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
 
 
 def _to_int(src: Prim, dst: Prim) -> str:
-    """Float to int: towards zero, then modulo the width; NaN and infinities are 0.
+    """Float to int: through a signed one of 32 bits, or of 64; see `nodes.Conv`.
 
-    Narrow integers are taken from 32 bits. Without branches, so that loops become vector code, but
-    for 64 bits, where the usual case is one instruction.
+    For 32 bits without branches, so that loops become vector code; for 64 bits the usual case is
+    one instruction.
     """
     bits = 64 if BYTES[dst] == 8 else 32
     t, d = C_TYPE[src], C_TYPE[dst]
     wide, f = ("double", "") if src == "f64" else ("float", "f")
-    size, half, part = (f"{2.0**power!r}{f}" for power in (bits, bits - 1, -bits))
+    size, half = (f"{2.0**power!r}{f}" for power in (bits, bits - 1))
     fits = f"if (x < {half} && x >= -{half}) return ({d})(int64_t)x; " if bits == 64 else ""
+    upper = f"r = r >= {half} && r < {size} ? r - {size} : r; " if dst in ("u32", "u64") else ""
     return (
-        f"{d} to_{dst}_from_{src}({t} x) {{ {fits}{wide} r = trunc{f}(x); "
-        f"r -= trunc{f}(r * {part}) * {size}; r = r >= {half} ? r - {size} : r; "
-        f"r = r < -{half} ? r + {size} : r; return ({d})(int{bits}_t)(x - x == 0 ? r : 0); }}"
+        f"{d} to_{dst}_from_{src}({t} x) {{ {fits}{wide} r = trunc{f}(x); {upper}"
+        f"r = r >= -{half} && r < {half} ? r : -{half}; "
+        f"return ({d})(int{bits}_t)(x - x == 0 ? r : 0); }}"
     )
 
 

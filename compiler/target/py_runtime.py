@@ -102,8 +102,13 @@ def ipow(a: int, b: int, bits: int) -> int:
 
 
 def to_int(value: float, prim: Prim) -> int:
-    """Towards zero, then modulo the width; 0 for NaN and infinities."""
-    return _WRAP[prim](int(value)) if math.isfinite(value) else 0
+    """Towards zero, through a signed integer of 32 bits, or of 64; see `nodes.Conv`."""
+    if not math.isfinite(value):
+        return 0
+    whole = int(value)
+    half = 1 << (63 if BYTES[prim] == 8 else 31)
+    most = 2 * half if prim in ("u32", "u64") else half
+    return _WRAP[prim](whole if -half <= whole < most else -half)
 
 
 def fun(name: str, prim: Prim, *args: Any) -> Any:

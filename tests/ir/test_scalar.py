@@ -142,10 +142,36 @@ def test_conversions_between_integers_wrap(src: Prim, dst: Prim, data: st.DataOb
 @example(1e19, "i64")
 @example(-1e19, "u64")
 @example(1e300, "u64")
-def test_floats_become_integers_modulo_the_width(x: float, dst: Prim) -> None:
-    expected = wrap(math.trunc(x), dst) if math.isfinite(x) else 0
+@example(3e9, "u32")
+@example(3e9, "i32")
+@example(-3e9, "u32")
+@example(3e9, "u8")
+@example(1e19, "u64")
+def test_floats_become_integers_through_signed_ones(x: float, dst: Prim) -> None:
+    via: Prim = "i64" if dst in ("i64", "u64") else "i32"
+    (low, high), own = int_range(via), int_range(dst)
+    whole = math.trunc(x) if math.isfinite(x) else 0
+    fits = low <= whole <= high or (dst in ("u32", "u64") and 0 <= whole <= own[1])
+    expected = wrap(whole if fits else low, dst)
     assert int(convert("f64", dst, np.float64(x))) == expected
     assert int(convert("f64", dst, np.array([x, x]))[1]) == expected
+
+
+@pytest.mark.parametrize(
+    ("dst", "expected"),
+    [
+        ("u8", [255, 156, 212, 0, 0, 0, 44, 0]),
+        ("u16", [65535, 65436, 65236, 0, 0, 0, 300, 0]),
+        ("i8", [-1, -100, -44, 0, 0, 0, 44, 0]),
+        ("u32", [2**32 - 1, 2**32 - 100, 2**32 - 300, 2**31, 0, 0, 300, 2**31]),
+        ("i32", [-1, -100, -300, -(2**31), 0, 0, 300, -(2**31)]),
+        ("u64", [2**64 - 1, 2**64 - 100, 2**64 - 300, 2**64 - 3 * 10**9, 0, 0, 300, 2**63]),
+        ("i64", [-1, -100, -300, -3 * 10**9, 0, 0, 300, -(2**63)]),
+    ],
+)
+def test_floats_become_what_they_become_elsewhere(dst: Prim, expected: list[int]) -> None:
+    floats = [-1.5, -100.0, -300.0, -3e9, math.nan, -math.inf, 300.0, 1e30]
+    assert convert("f64", dst, np.array(floats)).tolist() == expected
 
 
 @pytest.mark.parametrize("prim", FLOATS)
