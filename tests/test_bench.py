@@ -84,6 +84,6 @@ def test_the_page_has_random_pairs_and_programs() -> None:
     assert "0 are accepted" in text
     report = campaign.Report()
     report.counts.update({"programs": 7, "refused": 2, "update: done": 3, "update: condition 5": 1})
-    text = table.campaign_part(data(campaign.figures(40, report, 60.0)))
+    text = table.campaign_part(data(campaign.figures(40, report)))
     assert "7 programs from seed 40 on: 0 differences" in text
     assert "| update | 1 | 3 |" in text
