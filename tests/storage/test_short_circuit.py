@@ -286,7 +286,7 @@ REASONS = {
     INDEX_FROM_SOURCE: "The place depends on an element of `row`, which is computed only after the "
     "array has been made.",
     THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at later points of `new`, "
-    "for i = 0, n = 3.",
+    "for i = 0, n = 2.",
     USED_AFTERWARDS: "`row` is used again after it has been put into its place.",
     LATER_WRITE: "`new` would overwrite cell 2, where `ys` is written in the results of `ys`, "
     "for i = 2, n = 3.",

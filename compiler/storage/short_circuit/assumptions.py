@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
@@ -29,12 +30,18 @@ from compiler.prove.disjoint import Verdict, disjoint
 from compiler.prove.facts import Facts
 from compiler.prove.inequality import Prover
 from compiler.storage.short_circuit.access import Range
-from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.terms import ZERO, Terms, divided
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
 _ROUNDS = 3
+_REMEMBERED = 512
+"""Questions and their answers that a process keeps: code for the GPU asks those of C again."""
 _MOST = 24
 """Facts for one question: those that share names with it, nearest first."""
+
+
+Known = tuple[tuple[Poly, ...], tuple[tuple[Name, Poly], ...], tuple[Name, ...]]
+"""Bounds, equalities and names: what a question is asked under."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +76,7 @@ class Assumptions:
         self.tree = tree
         self.terms = terms
         self._outer: dict[Scope, Context] = {}
-        self._facts: dict[tuple[object, ...], Facts] = {}
-        self._verdicts: dict[tuple[object, ...], Verdict] = {}
+        self._quotients: dict[tuple[object, ...], list[Poly]] = {}
         self._ranges: dict[Scope, tuple[Range, ...]] = {}
 
     def at(self, scope: Scope, before: int | None = None) -> Context:
@@ -150,7 +156,7 @@ class Assumptions:
                 if (op == "&&") == holds:
                     return left.plus(right)
                 if left is not NOTHING and right is not NOTHING:
-                    return Context(either=((left, right),))
+                    return Context(_in_common(left, right), either=((left, right),))
             case Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, "i64", a, b):
                 return _compared(op if holds else _CONTRARY[op], a, b, self.terms)
             case Fun(fun, _, args) if holds and fun.startswith("inside_"):
@@ -168,13 +174,8 @@ class Assumptions:
         return found
 
     def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
-        """Whether two sets of cells meet; equal questions are asked once."""
-        facts = self.facts(known, (write, use))
-        key = (write, use, facts.bounds, tuple(facts.equalities.items()))
-        found = self._verdicts.get(key)
-        if found is None:
-            found = self._verdicts[key] = disjoint(write, use, facts)
-        return found
+        """Whether two sets of cells meet."""
+        return _verdict(write, use, self._matter(known, (write, use)))
 
     def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
         """The first claim that may be negative as far as is known, if some cells are not empty."""
@@ -189,6 +190,9 @@ class Assumptions:
 
     def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
         """Of what is known, what may matter for these LMADs, which are not empty."""
+        return _facts(self._matter(known, lmads))
+
+    def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Known:
         sizes = {dim.size - 1 for lmad in lmads for dim in lmad.dims}
         bounds, equal = _settled(known, sizes)
         names: set[Name] = set()
@@ -207,14 +211,48 @@ class Assumptions:
                 if fact not in chosen and len(chosen) < _MOST and fact.names() & wanted:
                     chosen[fact] = None
                     new |= fact.names()
+            for _, a, b in self.terms.quotients(wanted):
+                new |= a.names() | b.names()
             if new == wanted:
                 break
             wanted = new
-        key = (tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted)))
-        found = self._facts.get(key)
+        self._divided(chosen, equalities, wanted, sizes)
+        return tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _facts(known: Known) -> Facts:
+    bounds, equalities, names = known
+    return Facts.of(bounds, dict(equalities), names)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Known) -> Verdict:
+    return disjoint(write, use, _facts(known))
+
+    def _divided(
+        self,
+        chosen: dict[Poly, None],
+        equalities: dict[Name, Poly],
+        wanted: set[Name],
+        sizes: set[Poly],
+    ) -> None:
+        """Add what is known of quotients by a positive divisor, and of what is not negative."""
+        quotients = self.terms.quotients(wanted)
+        if not quotients:
+            return
+        key = (*chosen, *equalities.items(), *sorted(sizes, key=str), *quotients)
+        found = self._quotients.get(key)
         if found is None:
-            found = self._facts[key] = Facts.of(chosen, equalities, wanted)
-        return found
+            found = self._quotients[key] = []
+            facts = Facts.of((*chosen, *sizes), equalities, wanted)
+            for name, a, b in quotients:
+                prover = Prover(facts.with_bounds(*found))
+                if prover.nonnegative(b - 1) is not None:
+                    found += divided(name, a, b)
+                    if prover.nonnegative(a) is not None:
+                        found.append(Poly.var(name))
+        chosen.update(dict.fromkeys(found))
 
 
 def _settled(known: Context, sizes: set[Poly]) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
@@ -237,6 +275,17 @@ def _settled(known: Context, sizes: set[Poly]) -> tuple[list[Poly], list[tuple[N
                 equal += other.equal
                 waiting += other.either
     return bounds, equal
+
+
+def _in_common(left: Context, right: Context) -> tuple[Poly, ...]:
+    """What both sides of an alternative state: the weaker of two facts that differ by a number."""
+    found: dict[Poly, None] = {}
+    for one in left.bounds:
+        for other in right.bounds:
+            more = (one - other).constant
+            if more is not None:
+                found[one if more > 0 else other] = None
+    return tuple(found)
 
 
 def _impossible(one: Context, bounds: set[Poly]) -> bool:

@@ -14,7 +14,7 @@ from compiler.ir.nodes import Array, Assert, If, Loop
 from compiler.ir.poly import Poly
 from compiler.prove.facts import Facts
 from compiler.storage.short_circuit.assumptions import Assumptions, Context
-from compiler.storage.short_circuit.terms import Terms
+from compiler.storage.short_circuit.terms import Terms, divided
 from compiler.storage.short_circuit.tree import Item, Scope
 
 Json = dict[str, Any]
@@ -35,8 +35,11 @@ class Origins:
         self._found: dict[Poly, tuple[str, Prov]] = {}
         self._sizes()
         self._scope(assumptions.tree.root)
-        for fact in (f for terms in (assumptions.terms, more) for f in terms.facts(terms.atoms)):
-            self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
+        for terms in (assumptions.terms, more):
+            quotients = terms.quotients(terms.atoms)
+            facts = [*terms.facts(terms.atoms), *(f for q in quotients for f in divided(*q))]
+            for fact in (*facts, *(Poly.var(name) for name, _, _ in quotients)):
+                self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
 
     def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
         """For each of the facts, in order: `why` in a few words, `src` the places it is from."""

@@ -310,7 +310,7 @@ class Shortcut:
         if mine.block == target.block and normal(mine.lmad).same_cells(normal(target.lmad)):
             return False
         attempt = self._attempt(point, target)
-        plan = Plan(self.tree, self.terms)
+        plan = Plan(self.tree, self.terms, self.assumptions)
         safety: Safety | None = None
         try:
             creation = plan.build(point.scope, point.end, point.source, target, point.given)

@@ -44,8 +44,9 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.walk import free, se_parts
+from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
@@ -58,9 +59,10 @@ _DIVIDING = ("/", "%", "//", "%%", "**")
 class Plan:
     """What changes if an attempt succeeds."""
 
-    def __init__(self, tree: Tree, terms: Terms) -> None:
+    def __init__(self, tree: Tree, terms: Terms, assumptions: Assumptions) -> None:
         self.tree = tree
         self.terms = terms
+        self.assumptions = assumptions
         self.new: dict[Name, MemBind] = {}
         """The new places of the source and of all arrays in its block."""
         self.blocks: list[Name] = []
@@ -414,13 +416,24 @@ class Plan:
                 return a == orelse and self._never_zero(then)
         return False
 
+    def _is_positive(self, divisor: SE, before: Item) -> bool:
+        """Whether what is known at a statement says that a divisor is positive.
+
+        A product might be 0 as a 64-bit number though its factors are not.
+        """
+        value = self.terms.poly(divisor) if prim_of(divisor) == "i64" else Poly.const(0)
+        if value.as_name is None:
+            return False
+        known = self.assumptions.at(before.scope, before.at)
+        return self.assumptions.unproved([value - 1], known, Lmad(Poly.const(0), ())) is None
+
     def _divisors(self, item: Item, scope: Scope, before: Item, end: int) -> list[Name]:
         """Lift checks that what a statement divides by is not zero; the names that they need."""
         names: list[Name] = []
         if isinstance(item.stm.exp, Alloc):
             return names
         for divisor in _divisors(item.stm.exp):
-            if self._never_zero(divisor):
+            if self._never_zero(divisor) or self._is_positive(divisor, before):
                 continue
             check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
             if check is None:

@@ -465,8 +465,8 @@ class Safety:
             for use in one.uses:
                 if self._apart(write, use, scope, over, outside, where):
                     continue
-                for other, which in self._other(use, scope, over, only_later):
-                    self._compare([write], [other], inside, where.format(which))
+                for other, which, some in self._other(use, scope, over, only_later):
+                    self._compare([write], [other], inside.plus(some), where.format(which))
 
     def _apart(
         self,
@@ -491,10 +491,13 @@ class Safety:
 
     def _other(
         self, use: Access, scope: Scope, over: Sequence[Range], only_later: bool
-    ) -> Iterable[tuple[Access, str]]:
-        """What other iterations touch: those that agree on the first indices, for each of them."""
+    ) -> Iterable[tuple[Access, str, Context]]:
+        """What other iterations touch: those that agree on the first indices, for each of them.
+
+        With it which they are, and that there are any.
+        """
         if not over:
-            yield self._leave(use, scope, ()), "other"
+            yield self._leave(use, scope, ()), "other", NOTHING
             return
         for k, index in enumerate(over):
             inner = over[k + 1 :]
@@ -504,7 +507,8 @@ class Safety:
             for side, text in ((later, "later"), (earlier, "earlier")):
                 if only_later and side is earlier:
                     continue
-                yield self._shifted(use, scope, over[: k + 1], index, side, inner), text
+                some = Context((side.count - 1,))
+                yield self._shifted(use, scope, over[: k + 1], index, side, inner), text, some
 
     def _shifted(
         self,

@@ -2,7 +2,7 @@
 
 Definitions of scalars are unfolded, so that equal things look equal. A quotient, a minimum, a
 conversion becomes a name of its own, the same for equal ones, and `facts` says what is known of it:
-`b*q <= a <= b*q + b - 1` for `q = a / b`. Remainders are expressed by quotients.
+`b*q <= a <= b*q + b - 1` for `q = a / b` and a positive `b`. Remainders are told by quotients.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
 from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_se
-from compiler.ir.slices import sliced, whole
+from compiler.ir.slices import sliced
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
@@ -179,7 +179,7 @@ class Terms:
 
     def sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly]:
         """The part of an index function that a slice selects, for proofs."""
-        return sliced(lmad, dims, self.poly, whole)
+        return sliced(lmad, dims, self.poly, self.normal)
 
     # --- facts ---
 
@@ -198,5 +198,21 @@ class Terms:
                 case "max":
                     found += [x - a, x - b]
                 case "/" if (b.constant or 0) > 0:
-                    found += [a - b * x, b * x + b - 1 - a]
+                    found += divided(name, a, b)
         return found
+
+    def quotients(self, names: Iterable[Name]) -> list[tuple[Name, Poly, Poly]]:
+        """Of the names those that are quotients, with what is divided and by what."""
+        found: list[tuple[Name, Poly, Poly]] = []
+        for name in sorted(names):
+            atom = self.atoms.get(name)
+            if atom is not None and atom.op == "/":
+                a, b = atom.args
+                found.append((name, a, b))
+        return found
+
+
+def divided(quotient: Name, a: Poly, b: Poly) -> tuple[Poly, Poly]:
+    """What is known of `a / b` if `b` is positive: polynomials that are not negative."""
+    x = Poly.var(quotient)
+    return a - b * x, b * x + b - 1 - a

@@ -1,0 +1,68 @@
+"""Programs that are built in place for what is known of their sizes: halves, quotients, checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.ir.values import Value
+from tests.storage.test_short_circuit import check, copies, outcomes
+
+HALVES = """
+entry main [n] (xs: *[n]i64): [n]i64 =
+  let h = n / 2
+  let (lo, hi) = unzip (map2 (\\x y -> (i64.min x y, i64.max x y)) xs[:h] (xs[h:2 * h] :> [h]i64))
+  let xs[:h] = lo
+  let xs[h:2 * h] = hi
+  in xs
+"""
+"""What is put into a part is as long as `n / 2`, under whatever name."""
+
+FOURIER = """
+entry main (k: i64) (xs: *[]i64) =
+  loop xs for s < k do
+    let h = 1 << s
+    let g = length xs / (2 * h)
+    let low = lmad_slice_2d xs 0 (2 * h, 1) g h
+    let high = lmad_slice_2d xs h (2 * h, 1) g h
+    let sums = map2 (map2 (+)) low high
+    let differences = map2 (map2 (-)) low high
+    let xs = lmad_update_2d xs 0 (2 * h, 1) sums
+    in lmad_update_2d xs h (2 * h, 1) differences
+"""
+"""`2*h*g <= n` as `g = n / (2*h)`, and `h` is positive: else nothing is written."""
+
+RING = """
+entry main [t] [m] (k: i64) (xss: [t][m]i64) =
+  let k = assert (k > 0) k
+  in loop buffer = replicate k (replicate m 0) for i < t do
+    let new = map (* 2) xss[i]
+    in buffer with [i % k] = new
+"""
+"""The divisor was checked before the loop."""
+
+EDGES = """
+entry main [n] (xs: *[n]i64) =
+  loop xs for _i < 3i32 do
+    let first = map (+ 1) xs[:1]
+    let inner = map2 (+) xs[:n - 2] xs[2:]
+    let last = map (+ 2) xs[n - 1:]
+    in first ++ inner ++ last :> [n]i64
+"""
+"""That `n - 2` is 0 or not negative is not negative."""
+
+ROWS = np.arange(12).reshape(4, 3)
+PROGRAMS: dict[str, tuple[str, list[list[Value]]]] = {
+    "halves": (HALVES, [[np.array([5, 1, 4, 2, 3, 0, 7])], [np.arange(1)], [np.arange(0)]]),
+    "fourier": (FOURIER, [[np.int64(3), np.arange(8)], [np.int64(2), np.arange(7)]]),
+    "ring": (RING, [[np.int64(3), ROWS], [np.int64(1), ROWS], [np.int64(5), ROWS]]),
+    "edges": (EDGES, [[np.arange(2)], [np.arange(5)]]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_copied(name: str) -> None:
+    source, inputs = PROGRAMS[name]
+    assert {condition for _, condition in outcomes(source)} == {0}
+    for args in inputs:
+        assert copies(check(source, args))[0] == 0
