@@ -219,17 +219,6 @@ class Assumptions:
         self._divided(chosen, equalities, wanted, sizes)
         return tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted))
 
-
-@lru_cache(maxsize=_REMEMBERED)
-def _facts(known: Known) -> Facts:
-    bounds, equalities, names = known
-    return Facts.of(bounds, dict(equalities), names)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Known) -> Verdict:
-    return disjoint(write, use, _facts(known))
-
     def _divided(
         self,
         chosen: dict[Poly, None],
@@ -253,6 +242,17 @@ def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Known) -> Verdict:
                     if prover.nonnegative(a) is not None:
                         found.append(Poly.var(name))
         chosen.update(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _facts(known: Known) -> Facts:
+    bounds, equalities, names = known
+    return Facts.of(bounds, dict(equalities), names)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Known) -> Verdict:
+    return disjoint(write, use, _facts(known))
 
 
 def _settled(known: Context, sizes: set[Poly]) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
