@@ -302,7 +302,7 @@ def test_the_reason_is_a_plain_sentence(source: str) -> None:
 
 def test_what_could_not_be_proved_is_told() -> None:
     missing = Poly.var("n_3") - Poly.var("i_7") * 2
-    text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing))
+    text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing), False)
     assert text == (
         "It is not proved that `new` keeps away from `xs`, which is read after `new`: "
         "that needs -2*i + n >= 0."
@@ -409,3 +409,17 @@ def test_the_author_is_told() -> None:
 def test_random_programs_keep_their_meaning(seed: int) -> None:
     made = program(seed, 8)
     check(made.source, made.inputs)
+
+
+SOMETIMES = """
+entry main [n] (xs: *[n]i32) (c: bool): ([n]i32, i32) =
+  let new = scan (+) 0 (map i32.i64 (iota n))
+  let old = if n > 5 && c then xs[0] else 0
+  in (xs with [0:n] = new, old)
+"""
+
+
+def test_a_witness_in_a_branch_is_no_more_than_possible() -> None:
+    check(SOMETIMES, [ints(7), np.True_])
+    (said,) = [a["because"] for a in attempts(Compilation(SOMETIMES).result("funmem").prog)]
+    assert said == "`new` might overwrite cell 0, where `xs` may be read after `new`, for n = 2."

@@ -68,12 +68,16 @@ def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
     return one, other
 
 
-def not_apart(write: str, use: str, does: str, where: str, verdict: Verdict) -> str:
-    """Why something may not be written early: what it would overwrite, or what is not proved."""
+def not_apart(write: str, use: str, does: str, where: str, verdict: Verdict, certain: bool) -> str:
+    """Why something may not be written early: what it would overwrite, or what is not proved.
+
+    `certain`: the cells of the verdict are touched for certain, and not only as far as is known.
+    """
     if isinstance(verdict, Overlap):
         known = sorted(verdict.point.items())
         values = untagged(", ".join(f"{name} = {v}" for name, v in known if "(" not in name))
-        place = f"{write} would overwrite cell {verdict.cell}, where {use} is {does} {where}"
+        would, is_ = ("would", "is") if certain else ("might", "may be")
+        place = f"{write} {would} overwrite cell {verdict.cell}, where {use} {is_} {does} {where}"
         return f"{place}, for {values}." if values else f"{place}."
     missing = verdict.missing if isinstance(verdict, Unknown) else None
     needs = f": that needs {untagged(str(missing))} >= 0" if missing is not None else ""
