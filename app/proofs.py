@@ -24,7 +24,6 @@ _VERDICTS = {
 }
 _FIRST_REFUSAL = 3
 """Earlier conditions are about the program's form: the attempt does not apply."""
-_ROWS = 60
 _NARROWEST, _WIDEST, _USUAL = 4, 48, 16
 
 

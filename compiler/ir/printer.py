@@ -97,13 +97,6 @@ def show_text(prog: Prog) -> str:
     return plain(show(prog))
 
 
-def show_body(body: Body) -> str:
-    """A body as lines."""
-    out = _Out()
-    _body(out, 0, body)
-    return plain(tuple(out.lines))
-
-
 def show_stm(stm: Stm) -> str:
     """A statement, without a newline at the end."""
     out = _Out()

@@ -8,7 +8,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied
 from compiler.frontend import typed as ty
-from compiler.frontend.types import Array, PrimT, Type, row_of
+from compiler.frontend.types import Array, PrimT, row_of
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Select, Un, Var
 from compiler.ir.poly import Poly
@@ -421,9 +421,3 @@ class Arrays(Loops):
         if self.base.get(leaf.name, leaf.name) != base:
             return leaf
         return self.copied(leaf)
-
-    def rows_of(self, t: Type) -> Type:
-        """The type of an array's rows."""
-        if not isinstance(t, Array):
-            raise CompilerBug("rows of no array")
-        return row_of(t)

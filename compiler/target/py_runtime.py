@@ -124,8 +124,3 @@ def fbin(op: str, prim: Prim, a: float, b: float) -> float:
     with np.errstate(all="ignore"):
         # Arrays, as the reference interpreter has them: NumPy's scalars differ in corners.
         return float(scalar.apply_bin(op, prim, np.array([a], kind), np.array([b], kind))[0])
-
-
-def bits_of(prim: Prim) -> int:
-    """The width of an integer type."""
-    return BYTES[prim] * 8

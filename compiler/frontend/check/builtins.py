@@ -56,7 +56,6 @@ class ConstMember:
 Member = OpMember | FunMember | ConvertMember | ConstMember
 
 BITS_OF: dict[str, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
-_UNSIGNED_SHIFT = ">>>"
 _EPSILON = {"f16": 2.0**-10, "f32": 2.0**-23, "f64": 2.0**-52}
 _NUMBER_OPS = "+ - * / % ** min max".split()
 _INT_OPS = "// %% & | ^ << >>".split()

@@ -18,7 +18,6 @@ from compiler.frontend.types import (
     PrimT,
     Record,
     Size,
-    SizeConst,
     SizeExp,
     SizeOp,
     SizeVar,
@@ -304,9 +303,3 @@ def metas_in_size(s: Size, found: list[MetaS]) -> None:
             from compiler.frontend.check.size_exps import holes_in
 
             holes_in(s, found)
-
-
-def constant_size(s: Size) -> int | None:
-    """The value of a literal size."""
-    s = resolve_size(s)
-    return s.value if isinstance(s, SizeConst) else None

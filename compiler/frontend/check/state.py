@@ -16,7 +16,7 @@ from compiler.base.prim import FLOATS, INTS, NUMBERS
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.metas import MetaS, MetaT, names_in_type
+from compiler.frontend.check.metas import MetaS, MetaT
 from compiler.frontend.check.scope import Local, Scope
 from compiler.frontend.check.unify import Mismatch, final_type, require_data, unify
 from compiler.frontend.show_type import show_type
@@ -101,12 +101,6 @@ class State:
         name = self.fresh(source)
         self.scope.bind(source, Local(name, type_, span))
         return name
-
-    def ext_of(self, type_: Type, mark: int) -> list[Name]:
-        """The names in the sizes of `type_` that were bound after `mark`, in order."""
-        born = self.born
-        inside = [n for n in names_in_type(type_) if born.get(n, -1) >= mark]
-        return sorted(inside, key=born.__getitem__)
 
     def param_size(self, span: Span = NOWHERE) -> MetaS:
         """The unknown size of a parameter."""

@@ -15,7 +15,6 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.ir.nodes import (
     SE,
-    Array,
     ArrayLit,
     Bin,
     Concat,
@@ -339,9 +338,3 @@ def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
         and s.facts.within(dim.start, size, limit)
         and s.facts.within(last, size, limit)
     )
-
-
-def element_type(kind: Array, dims: int) -> Array | None:
-    """The type of a row after `dims` indices; None for a scalar."""
-    rest = kind.shape[dims:]
-    return Array(kind.prim, rest) if rest else None

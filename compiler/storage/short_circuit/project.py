@@ -16,7 +16,6 @@ from compiler.ir.nodes import (
     SE,
     SE_NODES,
     Alloc,
-    Array,
     Assert,
     Bin,
     Copy,
@@ -28,7 +27,6 @@ from compiler.ir.nodes import (
     Loop,
     Mem,
     MemBind,
-    Param,
     Rearrange,
     Replicate,
     Reshape,
@@ -541,8 +539,3 @@ def checks(items: Sequence[Item], names: set[Name]) -> list[Item]:
                 left.remove(item)
                 growing = True
     return found
-
-
-def array_params(pat: Sequence[Param]) -> list[Param]:
-    """Those of a pattern that are arrays."""
-    return [param for param in pat if isinstance(param.type, Array)]
