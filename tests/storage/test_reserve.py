@@ -116,7 +116,11 @@ KEEPS = {
     "negative": (NEGATIVE, 1),
 }
 """Programs, and the blocks that are left, none of them in a loop."""
-ALL = {**{name: source for name, (source, _) in KEEPS.items()}, "growing": GROWING}
+ALL = {
+    **{name: source for name, (source, _) in KEEPS.items()},
+    "growing": GROWING,
+    "computed size": COMPUTED_SIZE,
+}
 
 
 def allocations(stms: tuple[Stm, ...], inside: bool = False) -> tuple[int, int]:
