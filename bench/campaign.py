@@ -31,7 +31,7 @@ import numpy as np
 
 from bench.machine import save
 from compiler.base.context import Options
-from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_, TypeError_
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.base.text import plain
 from compiler.ir import interp
 from compiler.ir.values import Value, show
@@ -181,7 +181,7 @@ def _tried(run: Callable[[], list[Any]], where: str) -> list[Any]:
 
 
 def compiled(source: str, manner: Manner) -> Compilation:
-    """All stages up to C. Raises Difference for anything but a refusal."""
+    """All stages up to C. Raises Difference for a defect, CompileError for a refusal."""
     work = Compilation(source, Options(disabled=manner.disabled, verify=manner.verified))
     try:
         for stage in (*IR, "imp", "c"):
@@ -189,10 +189,8 @@ def compiled(source: str, manner: Manner) -> Compilation:
         if manner.gpu:
             work.result("merged", "cuda")
             work.result("cuda")
-    except (TypeError_, Limitation):
-        raise
-    except CompileError as error:
-        raise Difference("compile", f"{type(error).__name__}: {error.message}") from error
+    except CompilerBug as error:
+        raise Difference("compile", error.message) from error
     return work
 
 
@@ -228,15 +226,15 @@ def accepted(
             work = compiled("\n".join(g.source for g in made), manner)
             compile_c(plain(work.result("c").text), (manner.effort,))
             return made, work
-        except (TypeError_, Limitation) as error:
+        except (CompilerBug, Difference):
+            break
+        except CompileError as error:
             refused = at_line(made, error.span.line)
             if refused is None:
                 break
             report.counts["refused"] += 1
             report.counts[f"refused: {type(error).__name__}"] += 1
             made = [one for one in made if one is not refused]
-        except (CompileError, Difference):
-            break
     return [one for one in made if not is_refused(one, manner, report)], None
 
 
@@ -254,7 +252,7 @@ def is_refused(made: Generated, manner: Manner, report: Report) -> bool:
     """Whether a program is refused, or already reported as one that cannot be compiled."""
     try:
         compiled(made.source, manner)
-    except (TypeError_, Limitation) as error:
+    except CompileError as error:
         report.counts["refused"] += 1
         report.counts[f"refused: {type(error).__name__}"] += 1
         return True

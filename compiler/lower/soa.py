@@ -21,7 +21,7 @@ needs once, at its start; other functions take what they need of them as leading
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -30,12 +30,11 @@ from compiler.base.names import Name
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
-from compiler.ir.effects import aliases, consumed
+from compiler.ir.effects import aliases
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
-from compiler.ir.walk import all_stms
 from compiler.lower.build import (
     TRUE,
     Arr,
@@ -224,22 +223,10 @@ def _settled(
             again, separate = bool(more), separate | more
             found = replace(found, twice=may_be(found.fun, last.funs, last.twice))
         if last.lent and not careful:
-            lent = last.lent & all_consumed(found.fun.body.stms, last.funs)
-            careful = bool(lent) and not is_valid(found.fun, last.funs, "soa")
+            careful = not is_valid(found.fun, last.funs, "soa")
             again = again or careful
         if not again:
             return last, found
-
-
-def all_consumed(stms: Iterable[Stm], funs: dict[str, Function]) -> set[Name]:
-    """Every array that statements consume, at any depth, and what those are views of."""
-    sources: dict[Name, set[Name]] = {}
-    taken: set[Name] = set()
-    for stm in all_stms(stms):
-        for param, names in zip(stm.pat, aliases(stm, funs), strict=True):
-            sources[param.name] = {y for x in names for y in (x, *sources.get(x, ()))}
-        taken.update(consumed(stm.exp, funs))
-    return taken.union(*(sources.get(name, ()) for name in taken))
 
 
 LOWER: dict[type, Callable[[Soa, Any, Name], Value]] = {
