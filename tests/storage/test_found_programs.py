@@ -55,11 +55,17 @@ entry main [n] [m] (xs: [n]i64) (ys: *[m]i64) =
 """`part` is built in the result, which does not fit into the memory of `ys`."""
 
 LENT_TO_A_LOOP = """
-entry main [n] [m] (xs: *[n]i64) (ys: *[n + m]i64) =
-  loop xs for i < n do
-    let new = map (\\x -> x + ys[i]) xs
-    let used = xs with [:] = new
-    in map (\\y -> y) (ys[m:n + m] :> [n]i64)
+entry main [n] [m] (k: i64) (ys: *[n + m]i64) (xs: *[n]i64) =
+  let zs =
+    loop part = xs for i < n do
+      let some =
+        let rows = tabulate n (\\_ -> iota m with [k] = k)
+        let new = map (\\x -> x - (ys[2 * i] + x)) part
+        let one = rows[(2 * i) % n, m - 1]
+        let used = part with [:] = new
+        in replicate (n + 1) one
+      in map (\\y -> y) (ys[m:n + m] :> [n]i64)
+  in zs
 """
 """What the loop overwrites in its next turn must not be a part of `ys`."""
 
@@ -67,7 +73,7 @@ PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
     "a part in place": (PART_IN_PLACE, [np.arange(4), np.arange(5, 9)]),
-    "lent to a loop": (LENT_TO_A_LOOP, [np.arange(4), np.arange(9)]),
+    "lent to a loop": (LENT_TO_A_LOOP, [np.int64(1), np.arange(9), np.arange(4)]),
     "sizes of loops": (
         SIZES_OF_LOOPS,
         [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],

@@ -21,7 +21,7 @@ needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C comp
 
 
 @needs_cc
-@pytest.mark.parametrize("batch", [10_001, 10_002, 10_003, 10_004])
+@pytest.mark.parametrize("batch", [150, 10_001, 10_002, 10_003, 10_004])
 def test_all_stages_and_c_agree(batch: int) -> None:
     report = check_batch(batch)
     assert report.differences == []
