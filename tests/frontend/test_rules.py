@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
+from compiler.ir import interp
+from compiler.pipeline import Compilation
 
 
 def problem(source: str) -> CompileError | None:
@@ -152,3 +155,20 @@ def test_what_is_not_built_counts_where_a_functor_is_applied() -> None:
 @pytest.mark.parametrize("source", ALLOWED, ids=lambda x: str(x)[:60])
 def test_allowed(source: str) -> None:
     assert problem(source) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if c then xs :> []i32 else []",
+        "if c then [] else xs :> []i32",
+        "if c then (xs :> []i32) else ([] : []i32)",
+        "match c case true -> xs :> []i32 case false -> []",
+    ],
+)
+def test_a_branch_does_not_decide_the_size_of_a_coercion(body: str) -> None:
+    source = f"entry main [n] (c: bool) (xs: [n]i32) = {body}"
+    prog = Compilation(source).result("simplified").prog
+    xs = np.array([4, 5], np.int32)
+    results = {interp.run(prog, "main", [np.bool_(c), xs])[0].tobytes() for c in (True, False)}
+    assert results == {b"", xs.tobytes()}

@@ -192,7 +192,7 @@ def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
 
 
 def _join_size(j: _Join, a: Size, b: Size) -> Size:
-    a, b = resolve_size(a), resolve_size(b)
+    a, b = _settled(j.st, a), _settled(j.st, b)
     seen: set[Name] = set()
     names_in_size(a, seen)
     a_seen = all(j.visible(n) for n in seen)
@@ -210,6 +210,16 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
         base = a.name if isinstance(a, SizeVar) else "d"
         name = j.names[key] = j.st.fresh(base)
     return SizeVar(name)
+
+
+def _settled(st: State, s: Size) -> Size:
+    """A size that a coercion leaves open is what it was: the other branch has no say in it."""
+    s = resolve_size(s)
+    if isinstance(s, MetaS):
+        given = next((given for size, given in st.loose if resolve_size(size) is s), None)
+        if given is not None:
+            unify_size(s, given, st.alias)
+    return resolve_size(s)
 
 
 def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:

@@ -94,15 +94,33 @@ def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
             if want.name and isinstance(bound.pat, t.PVar):
                 renamed[want.name] = SizeVar(bound.pat.name)
             want = resolve(want.result)
-    ret = None if exp.ret is None else resolve_result(st, exp.ret)
+    pats = [b.pat for b in bounds]
+    ret = None if exp.ret is None else _written_result(st, exp.ret, simple_names(pats), born)
     hint = ret.type if ret is not None else want
     body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
     st.scope.leave(mark)
-    pats = [b.pat for b in bounds]
     check_parameters(st, bounds, set(), born)
     result = finish_result(st, ret, body, born, simple_names(pats), "The lambda's body")
     type_ = function_type(bounds, result)
     return t.Lambda(type_, exp.span, tuple(pats), body)
+
+
+def _written_result(st: State, exp: ast.TypeExp, visible: set[Name], born: int) -> Resolved:
+    """The result type that a function is given.
+
+    Errors: a size is a name from inside of a tuple or record, which no caller knows.
+    """
+    ret = resolve_result(st, exp)
+    for name in names_in_type(ret.type):
+        if name not in visible and name not in ret.ext and st.born.get(name, -1) >= born:
+            base = base_of(name)
+            raise TypeError_(
+                f"The result's size `{base}` is a part of a tuple or record, so callers have no"
+                " name for it.",
+                exp.span,
+                f"Make it a parameter of its own, `({base}: i64)`, or leave the size open, `[]`.",
+            )
+    return ret
 
 
 def finish_result(
@@ -205,10 +223,10 @@ def define(st: State, source: Source, top: bool) -> Made:
     )
     _distinct(source)
     bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
-    ret = None if source.ret is None else resolve_result(st, source.ret)
+    visible = simple_names([b.pat for b in bounds]) | set(params.sizes)
+    ret = None if source.ret is None else _written_result(st, source.ret, visible, born)
     body = st.infer(source.body, None if ret is None else ret.type)
     st.scope.leave(mark)
-    visible = simple_names([b.pat for b in bounds]) | set(params.sizes)
     what = f"The body of `{source.name}`"
     result = finish_result(st, ret, body, born, visible, what)
     st.level -= 1

@@ -224,6 +224,9 @@ def _arrow(ctx: _Context, exp: ast.TArrow) -> Type:
 # --- abbreviations -----------------------------------------------------------------------------
 
 
+_NO_ACCUMULATORS = "`reduce_by_index` and `scatter` also put values at computed places."
+
+
 def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
     """The meaning of a type name.
 
@@ -237,6 +240,8 @@ def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
                 return _PRIMS[name[0]]
             if name[0] in st.wrong_types:
                 raise Silent("", span)
+            if name[0] == "acc":
+                raise Limitation("Accumulators are not built yet.", span, _NO_ACCUMULATORS)
             known = [*scope.types, *PRIM_T]
             raise TypeError_(f"Unknown type `{name[0]}`.", span, unknown_type(st, name[0], known))
         return found
@@ -247,6 +252,8 @@ def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
         path = ".".join(name[:-1])
         raise TypeError_(f"Unknown module `{path}`.", span, unknown_module(st, path))
     found = module.types.get(name[-1])
+    if found is None and name == ("intrinsics", "acc"):
+        raise Limitation("Accumulators are not built yet.", span, _NO_ACCUMULATORS)
     if found is None and name[0] == "intrinsics":
         raise Limitation(f"`{'.'.join(name)}` is no type that programs can use.", span)
     if found is None:
