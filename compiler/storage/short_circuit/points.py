@@ -162,7 +162,7 @@ class Shortcut:
                 self._not_reused(attempt, failed)
                 continue
             attempt.obligations = safety.obligations
-            if self._reuse(attempt, item):
+            if self._reuse(attempt):
                 done |= {name, target.block}
 
     def _renamed(self, name: Name, block: Name) -> dict[Name, MemBind]:
@@ -184,8 +184,8 @@ class Shortcut:
         missed = Missed(because, failed.hint, (("allocated", attempt.allocated),))
         self.ctx.settle("shortcircuit/in-place-map", attempt.prov, missed)
 
-    def _reuse(self, attempt: Attempt, item: Item) -> bool:
-        """Give the result the block of what it overwrites."""
+    def _reuse(self, attempt: Attempt) -> bool:
+        """Give the result the block of what it overwrites; whether there was fuel for it."""
         name, array = attempt.source, attempt.destination
         source, destination = both(self.tree, name, array)
         because = sentence(f"{source} takes the place of {destination}, which is used no more.")
@@ -205,8 +205,7 @@ class Shortcut:
         return True
 
     def _off(self, rule: str) -> bool:
-        disabled = self.ctx.options.disabled
-        return "shortcircuit" in disabled or f"shortcircuit/{rule}" in disabled
+        return self.ctx.options.is_off(f"shortcircuit/{rule}")
 
     # --- points ---
 

@@ -22,6 +22,7 @@ from compiler.ir.nodes import (
     DimIndex,
     DimSlice,
     If,
+    Index,
     Iota,
     Lit,
     Loop,
@@ -108,7 +109,7 @@ class Plan:
             raise Failed(2, f"Several arrays are built in the memory of {what}.")
         self.new[first[0]] = MemBind(target.block, lmad)
         if isinstance(exp, If):
-            self._branches(binder, exp, block, first[0])
+            self._branches(binder, block, first[0])
         self._forwards(members, block, target.block)
         if not self._same(self.new[source], target):
             raise Failed(2, f"The views that lead to {what} cannot be undone.")
@@ -262,7 +263,7 @@ class Plan:
             p.name for p in creation.stm.pat if p.name in place and place[p.name].block == block
         ]
 
-    def _branches(self, item: Item, exp: If, block: Name, name: Name) -> None:
+    def _branches(self, item: Item, block: Name, name: Name) -> None:
         """Both branches build the array, each in its own way; the block is returned no more."""
         names = [param.name for param in item.stm.pat]
         at, array = names.index(block), names.index(name)
@@ -278,11 +279,11 @@ class Plan:
         """The new place of every array in the block."""
         for name in members:
             if name not in self.new:
-                self.new[name] = MemBind(target, self._derived(name, block))
+                self.new[name] = MemBind(target, self._derived(name))
         for name in members:
             self._check_loop(name)
 
-    def _derived(self, name: Name, block: Name) -> Lmad[Poly]:
+    def _derived(self, name: Name) -> Lmad[Poly]:
         """The new index function of an array, by what it is made from."""
         tree, new = self.tree, self.new
         item = tree.binder.get(name)
@@ -363,7 +364,7 @@ class Plan:
             item = self.tree.binder[name]
             if item.serial in needed:
                 continue
-            if item is before or not _liftable(item):
+            if item is before or not (_liftable(item) or self._is_read(item, before)):
                 raise Failed(
                     4,
                     f"The place depends on {self._called(name)}, which is computed only after the "
@@ -373,6 +374,22 @@ class Plan:
             wanted += item.names
             wanted += self._divisors(item, scope, before, end)
         self.lift(list(needed.values()))
+
+    def _is_read(self, item: Item, before: Item) -> bool:
+        """Whether an element is read that is certainly there already, and known to be one.
+
+        An array that is bound before keeps its values: whether that is so comes out when the
+        array's name is looked for.
+        """
+        exp = item.stm.exp
+        if not isinstance(exp, Index):
+            return False
+        claims: list[Poly] = []
+        for at, size in zip(exp.at, self.tree.array(exp.array).shape, strict=True):
+            index = self.terms.poly(at)
+            claims += [index, self.terms.normal(size) - 1 - index]
+        known = self.assumptions.at(before.scope, before.at)
+        return self.assumptions.unproved(claims, known, Lmad(Poly.const(0), ())) is None
 
     def make_room(self, scope: Scope, before: Item, destination: Name, end: int) -> None:
         """Lift what fills the destination with its first values, if that comes later.
@@ -430,7 +447,9 @@ class Plan:
         names: list[Name] = []
         if isinstance(item.stm.exp, Alloc):
             return names
-        for divisor in _divisors(item.stm.exp):
+        exp = item.stm.exp
+        parts = exp.at if isinstance(exp, Index) else (exp,)
+        for divisor in (divisor for part in parts for divisor in _divisors(part)):
             if self._never_zero(divisor) or self._is_positive(divisor, before):
                 continue
             check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)

@@ -119,21 +119,10 @@ class Safety:
 
     def _touches(self, item: Item) -> bool:
         """Whether a statement has to do with the source or the destination at all."""
-        place, new, roots = self.tree.place, self.new, self.roots
-        for name in item.names:
-            if name in new or (
-                name in place and not roots.isdisjoint(self.aliases(place[name].block))
-            ):
-                return True
-        for param in item.stm.pat:
-            name = param.name
-            if name in new or (
-                name in place and not roots.isdisjoint(self.aliases(place[name].block))
-            ):
-                return True
-        return bool(item.children) and any(
-            self._touches(inner) for scope in item.children for inner in scope.items
-        )
+        bound = (param.name for param in item.stm.pat)
+        if any(name in self.new or self._is_used(name) for name in (*item.names, *bound)):
+            return True
+        return any(self._touches(inner) for scope in item.children for inner in scope.items)
 
     def item(self, item: Item) -> Summary:
         """One statement."""
@@ -202,6 +191,7 @@ class Safety:
         return self.terms.normal_lmad(mem.lmad)
 
     def _is_used(self, name: Name) -> bool:
+        """Whether an array may share memory with the destination."""
         mem = self.tree.place.get(name)
         return mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
 
@@ -327,10 +317,12 @@ class Safety:
 
     def _inside(self, lmad: Lmad[Poly], scope: Scope) -> bool:
         """Whether an index function mentions what is bound in a scope."""
-        return any(
-            found is not None and found.depth >= scope.depth
-            for found in map(self.terms.scope, lmad.names())
-        )
+        return any(self._bound_in(name, scope) for name in lmad.names())
+
+    def _bound_in(self, name: Name, scope: Scope) -> bool:
+        """Whether a name is bound in a scope or further inside."""
+        found = self.terms.scope(name)
+        return found is not None and found.depth >= scope.depth
 
     def _loop(self, item: Item, out: Summary) -> None:
         """Thesis 6.6.1: what an iteration writes, later ones must not touch."""
@@ -545,10 +537,6 @@ class Safety:
             ):
                 return with_lmad(use, found)
         return with_lmad(use, None)
-
-    def _bound_in(self, name: Name, scope: Scope) -> bool:
-        found = self.terms.scope(name)
-        return found is not None and found.depth >= scope.depth
 
     def _all(self, scope: Scope, one: Summary, over: Sequence[Range], where: str) -> None:
         """All writes of all iterations against all uses."""

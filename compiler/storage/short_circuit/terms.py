@@ -23,6 +23,8 @@ ONE = Poly.const(1)
 ZERO = Poly.const(0)
 _LARGEST = 24
 """Terms up to which a definition is unfolded."""
+_OPAQUE = "?"
+"""The operation of an atom of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +155,7 @@ class Terms:
         if name not in self.atoms:
             names: set[Name] = set()
             se_uses(se, names.add)
-            args = ()
-            op = "?"
-            if isinstance(se, Conv) and isinstance(inside, Var):
-                op = "index"
-            self.atoms[name] = Atom(op, args, self.deepest(names))
+            self.atoms[name] = Atom(_OPAQUE, (), self.deepest(names))
             self._values[name] = Poly.var(name)
         return Poly.var(name)
 
