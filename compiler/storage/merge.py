@@ -8,12 +8,12 @@ the other allocations go away. What loops of the host allocate moves in front of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -40,7 +40,7 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
 from compiler.storage.interference import Life, Sizes, lives
-from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
+from compiler.storage.reserve import DOUBLE, HOIST, Around, array_in, joined, reserve
 
 RULE = "merge/blocks"
 KERNELS = "merge/in-kernels"
@@ -81,27 +81,13 @@ class _Merging:
         stms: list[Stm] = []
         changed = False
         for stm in body.stms:
-            new = self._inside(stm)
+            new = _in_bodies(stm, self.body)
             changed = changed or new is not stm
             stms.append(new)
         stms, moved = self._reserved(stms, body)
         if changed or moved:
             body = Body(tuple(stms), body.results)
         return body if self.ctx.options.is_off(RULE) else self._shared(body)
-
-    def _inside(self, stm: Stm) -> Stm:
-        match stm.exp:
-            case If(cond, then, orelse):
-                first, second = self.body(then), self.body(orelse)
-                if first is then and second is orelse:
-                    return stm
-                return Stm(stm.pat, If(cond, first, second), stm.prov)
-            case Loop():
-                inner = self.body(stm.exp.body)
-                if inner is stm.exp.body:
-                    return stm
-                return Stm(stm.pat, replace(stm.exp, body=inner), stm.prov)
-        return stm
 
     def _reserved(self, stms: list[Stm], body: Body) -> tuple[list[Stm], bool]:
         """What loops and branches allocate, in front of them where that is possible."""
@@ -150,23 +136,24 @@ class _Inside:
 
     def _stm(self, stm: Stm) -> Stm:
         exp = stm.exp
-        match exp:
-            case If(cond, then, orelse):
-                first, second = self.body(then), self.body(orelse)
-                if first is then and second is orelse:
-                    return stm
+        if not isinstance(exp, SegMap | SegRed | SegScan | SegHist):
+            return _in_bodies(stm, self.body)
+        kernel = self.body(exp.body)
+        return stm if kernel is exp.body else Stm(stm.pat, replace(exp, body=kernel), stm.prov)
+
+
+def _in_bodies(stm: Stm, change: Callable[[Body], Body]) -> Stm:
+    """A branch or loop with its bodies changed; the same object if they stay as they are."""
+    match stm.exp:
+        case If(cond, then, orelse):
+            first, second = change(then), change(orelse)
+            if first is not then or second is not orelse:
                 return Stm(stm.pat, If(cond, first, second), stm.prov)
-            case Loop():
-                inner = self.body(exp.body)
-                if inner is exp.body:
-                    return stm
-                return Stm(stm.pat, replace(exp, body=inner), stm.prov)
-            case SegMap() | SegRed() | SegScan() | SegHist():
-                kernel = self.body(exp.body)
-                if kernel is exp.body:
-                    return stm
-                return Stm(stm.pat, replace(exp, body=kernel), stm.prov)
-        return stm
+        case Loop(body=body):
+            inner = change(body)
+            if inner is not body:
+                return Stm(stm.pat, replace(stm.exp, body=inner), stm.prov)
+    return stm
 
 
 @dataclass(slots=True)
@@ -274,16 +261,11 @@ class Colouring:
         if self.ctx is None:
             return True
         because = (
-            f"The earlier block of `{_array(colour.keeper)}` is not used any more when "
-            f"`{_array(life)}` is first written, and {why}: both are one block."
+            f"The earlier block of `{array_in(colour.keeper.name)}` is not used any more when "
+            f"`{array_in(life.name)}` is first written, and {why}: both are one block."
         )
         numbers = (("bytes saved", str(life.bytes)),)
         return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None
-
-
-def _array(life: Life) -> str:
-    """What the array in the block is called in the program."""
-    return base_of(life.name).removesuffix("_mem")
 
 
 def _alike(a: Life, b: Life) -> bool:
@@ -292,7 +274,7 @@ def _alike(a: Life, b: Life) -> bool:
 
 def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, ctx: Ctx) -> None:
     """Say why a block that came close got memory of its own."""
-    name = _array(life)
+    name = array_in(life.name)
     numbers = (("bytes", str(life.bytes)),)
     if free:
         other = free[-1].keeper
@@ -300,8 +282,8 @@ def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, 
             because = f"`{name}` outlives its body, and no free block has exactly its size."
         else:
             because = (
-                f"The earlier block of `{_array(other)}` is free when `{name}` is written, but "
-                f"{life.alloc.count}, the size of `{name}`, is not known yet when it is made."
+                f"The earlier block of `{array_in(other.name)}` is free when `{name}` is written, "
+                f"but {life.alloc.count}, the size of `{name}`, is not known yet when it is made."
             )
         ctx.settle(RULE, life.prov, Missed(because, "", numbers))
         return
@@ -313,7 +295,7 @@ def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, 
             and sizes.equal(colour.count, life.alloc.count)
         ):
             because = (
-                f"The earlier block of `{_array(last)}` has the size of `{name}`, "
+                f"The earlier block of `{array_in(last.name)}` has the size of `{name}`, "
                 "but it is a result of the body."
             )
             ctx.settle(RULE, life.prov, Missed(because, "", numbers))

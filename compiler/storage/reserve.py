@@ -126,15 +126,17 @@ class _Reserving:
     def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
         other = min(exp.count.names() & inside)
         because = (
-            f"`{_array(name)}` gets new memory in every turn of the loop, because its size depends "
-            f"on `{base_of(other)}`."
+            f"`{array_in(name)}` gets new memory in every turn of the loop, because its size "
+            f"depends on `{base_of(other)}`."
         )
         numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
         self.ctx.settle(HOIST, stm.prov, Missed(because, "", numbers))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no turn hands on before the loop."""
-        because = f"The memory of `{_array(name)}` is made once, and not in every turn of the loop."
+        because = (
+            f"The memory of `{array_in(name)}` is made once, and not in every turn of the loop."
+        )
         numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
         if self.ctx.settle(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
@@ -158,7 +160,7 @@ class _Reserving:
         self, at: int, name: Name, stm: Stm, exp: Alloc, blocks: list[tuple[int, Name]]
     ) -> None:
         """Let blocks take turns in being the one that is written."""
-        array = _array(self.loop.params[at].name)
+        array = array_in(self.loop.params[at].name)
         chain = self._chain(at, blocks)
         if chain is None:
             because = (
@@ -265,7 +267,7 @@ def joined(stm: Stm, sizes: Sizes, ctx: Ctx) -> list[Stm]:
         count = _outside(exp, first.count, second.count, sizes)
         if count is None:
             continue
-        because = f"Both branches make memory for `{_array(param.name)}`: it is made before them."
+        because = f"Both branches make memory for `{array_in(param.name)}`: it is made before them."
         if ctx.settle(HOIST, stm.prov, Applied(True, because)) is None:
             continue
         before.append(Stm((param,), replace(first, count=count), stm.prov))
@@ -303,6 +305,6 @@ def _outside(exp: If, first: Poly, second: Poly, sizes: Sizes) -> Poly | None:
     return None
 
 
-def _array(block: Name) -> str:
-    """What the array in the block is called in the program."""
+def array_in(block: Name) -> str:
+    """What the array in a block is called in the program."""
     return base_of(block).removesuffix("_mem")
