@@ -11,7 +11,7 @@ from compiler.frontend.show_type import show_size
 from compiler.frontend.types import Array, Size, SizeConst
 from compiler.frontend.warning import Warning_
 
-NEGATIVE = "Indexes count from 0; the last element of `xs` is `last xs`."
+_FROM_0 = "Indexes count from 0; the last element of `xs` is `last xs`."
 
 
 def certain(prog: t.TypedProg) -> list[Warning_]:
@@ -42,14 +42,15 @@ def _look(e: t.Exp, found: list[Warning_]) -> None:
 
 
 def _position(dim: t.DimIndex, size: Size, found: list[Warning_]) -> None:
+    """An index, or the start of a slice, that is outside of every array of that size."""
     if isinstance(dim, t.IndexSlice):
         if isinstance(dim.start, t.Const) and dim.start.value < 0 and dim.stop is dim.step is None:
-            found.append(Warning_("This slice is always out of bounds.", dim.start.span, NEGATIVE))
+            found.append(Warning_("This slice is always out of bounds.", dim.start.span, _FROM_0))
         return
     at = dim.at
     if isinstance(at, t.Const):
         if at.value < 0:
-            found.append(Warning_("This index is always out of bounds.", at.span, NEGATIVE))
+            found.append(Warning_("This index is always out of bounds.", at.span, _FROM_0))
         elif isinstance(size, SizeConst) and at.value >= size.value:
             found.append(_beyond(at.span, size))
     elif symbolic(at) == size:
@@ -65,7 +66,10 @@ def _beyond(span: Span, size: Size) -> Warning_:
 
 
 def _cases(e: t.Match, found: list[Warning_]) -> None:
-    """Equality of sums has been spelt out as matches in the place of the whole comparison."""
+    """Cases that no value reaches; not those of comparisons of sums, which are matches by now.
+
+    All patterns of these have the place of the comparison.
+    """
     pats = tuple(case.pat for case in e.cases)
     for i, pat in enumerate(pats):
         if i and pat.span != e.span and is_covered(e.exp.type, pats[:i], pat):

@@ -6,7 +6,7 @@ begin with an underscore, nor what a program defines at its top.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,6 +16,7 @@ from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.warning import Warning_
 
 ATTRIBUTES = frozenset(
+    # Futhark's, whether they change anything here or not.
     "unsafe sequential sequential_outer sequential_inner unroll noinline inline opaque trace break"
     " blank scratch incremental_flattening flattening no_outer no_inner no_intra only_outer"
     " only_inner only_intra sequentialise_nonuniform warn param".split()
@@ -59,8 +60,8 @@ class _Walk:
 
     def within(self, pats: tuple[ast.Pat, ...], *parts: Any, quiet: tuple[str, ...] = ()) -> None:
         """Walk parts in which patterns bind their names; `quiet` are names without a warning."""
-        bindings = [_Binding(name, ast_span) for p in pats for name, ast_span in _bound(p)]
-        self.bind([*bindings, *(_Binding(name, _NO_SPAN, used=True) for name in quiet)], *parts)
+        bindings = [_Binding(*pair) for pat in pats for pair in _bound(pat)]
+        self.bind([*bindings, *_quiet(quiet)], *parts)
 
     def bind(self, bindings: list[_Binding], *parts: Any) -> None:
         """Walk parts in which these names are in scope; tell which of them are not used."""
@@ -78,18 +79,29 @@ class _Walk:
                 scope[name] = old
         for binding in bindings:
             if not binding.used and not binding.name.startswith("_"):
-                self.found.append(
-                    Warning_(
-                        f"`{binding.name}` is not used.",
-                        binding.span,
-                        f"If that is on purpose, call it `_{binding.name}` or `_`."
-                        if binding.name[0].isalpha()
-                        else "",
-                    )
-                )
+                self.found.append(_not_used(binding))
+
+
+def _not_used(binding: _Binding) -> Warning_:
+    """Operators cannot be given a name that begins with an underscore."""
+    name = binding.name
+    hint = f"If that is on purpose, call it `_{name}` or `_`." if name[0].isalpha() else ""
+    return Warning_(f"`{name}` is not used.", binding.span, hint)
 
 
 _NO_SPAN = Span(0, 0, 0, 0)
+"""Where names are bound that get no warning."""
+
+
+def _quiet(names: Iterable[str]) -> list[_Binding]:
+    """Names without a warning."""
+    return [_Binding(name, _NO_SPAN, used=True) for name in names]
+
+
+def _named(name: str, node: Span, skip: int) -> _Binding:
+    """A name that stands behind the first `skip` characters of a node."""
+    start = node.col + skip
+    return _Binding(name, Span(node.line, start, node.line, start + len(name), node.file))
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
@@ -156,9 +168,7 @@ def _let(walk: _Walk, e: ast.Let) -> None:
 
 def _let_fun(walk: _Walk, e: ast.LetFun) -> None:
     walk.within(e.params, *e.params, e.ret, e.rhs, quiet=_sizes(e.type_params))
-    end = e.span.col + len("let ") + len(e.name)
-    name = Span(e.span.line, e.span.col + len("let "), e.span.line, end, e.span.file)
-    walk.bind([_Binding(e.name, name)], e.body)
+    walk.bind([_named(e.name, e.span, len("let "))], e.body)
 
 
 def _let_with(walk: _Walk, e: ast.LetWith) -> None:
@@ -184,11 +194,9 @@ def _loop(walk: _Walk, e: ast.Loop) -> None:
         return
     walk.node(form.bound if isinstance(form, ast.For) else form.array)
     bindings = [_Binding(*pair) for pair in _bound(e.pat)]
-    bindings += [_Binding(name, _NO_SPAN, used=True) for name in e.sizes]
+    bindings += _quiet(e.sizes)
     if isinstance(form, ast.For):
-        start = form.span.col + len("for ")
-        place = Span(form.span.line, start, form.span.line, start + len(form.name), form.span.file)
-        bindings.append(_Binding(form.name, place))
+        bindings.append(_named(form.name, form.span, len("for ")))
     else:
         bindings += [_Binding(*pair) for pair in _bound(form.pat)]
     walk.bind(bindings, e.pat, e.body)
@@ -200,7 +208,7 @@ def _case(walk: _Walk, e: ast.Case) -> None:
 
 def _arrow(walk: _Walk, e: ast.TArrow) -> None:
     walk.node(e.param)
-    walk.bind([] if e.name is None else [_Binding(e.name, _NO_SPAN, used=True)], e.result)
+    walk.bind(_quiet(() if e.name is None else (e.name,)), e.result)
 
 
 def _exists(walk: _Walk, e: ast.TExists) -> None:
@@ -243,17 +251,14 @@ def _functor(
     bindings: list[_Binding] = []
     for param in params:
         walk.node(param.type)
-        start = param.span.col + 1
-        end = start + len(param.name)
-        place = Span(param.span.line, start, param.span.line, end, param.span.file)
-        bindings.append(_Binding(param.name, place))
+        bindings.append(_named(param.name, param.span, len("(")))
     walk.bind(bindings, type_, body)
 
 
 def _body(walk: _Walk, exp: decs.MBody) -> None:
     """A module's own names hide those around it."""
     names = [dec.name for dec in exp.decs if isinstance(dec, decs.ValDec)]
-    walk.bind([_Binding(name, _NO_SPAN, used=True) for name in names], *exp.decs)
+    walk.bind(_quiet(names), *exp.decs)
 
 
 _SPECIAL: dict[type, Any] = {

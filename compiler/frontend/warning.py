@@ -1,4 +1,4 @@
-"""Warnings: what a program may do and its author probably did not mean."""
+"""What a warning is: a program may do that, and its author probably did not mean it."""
 
 from __future__ import annotations
 
