@@ -10,6 +10,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend.typed import (
     Apply,
+    ArrayLit,
     Coerce,
     Const,
     Def,
@@ -275,6 +276,8 @@ def called(e: Exp) -> Name:
             return called(inner)
         case Index(array=array):
             return _part(called(array))
+        case ArrayLit():
+            return "lit"
         case Update(array=array):
             return called(array)
         case Apply(fn=Var(name=name), args=args) if name.startswith("intrinsics."):

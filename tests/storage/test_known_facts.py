@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.base.names import base_of
 from compiler.ir.values import Value
+from compiler.pipeline import Compilation
+from compiler.storage.short_circuit import attempts
 from tests.storage.test_short_circuit import check, copies, outcomes
 
 HALVES = """
@@ -51,11 +54,20 @@ entry main [n] (xs: *[n]i64) =
 """
 """That `n - 2` is 0 or not negative is not negative."""
 
+PERMUTED = """
+entry main [n] [m] (xss: [n][m]i64) (places: [n]i64) =
+  loop out = replicate n (replicate m 0) for j < n do
+    let row = map (+ 1) xss[j]
+    in out with [places[j]] = row
+"""
+"""Where a row goes is read before it is made."""
+
 ROWS = np.arange(12).reshape(4, 3)
 PROGRAMS: dict[str, tuple[str, list[list[Value]]]] = {
     "halves": (HALVES, [[np.array([5, 1, 4, 2, 3, 0, 7])], [np.arange(1)], [np.arange(0)]]),
     "fourier": (FOURIER, [[np.int64(3), np.arange(8)], [np.int64(2), np.arange(7)]]),
     "ring": (RING, [[np.int64(3), ROWS], [np.int64(1), ROWS], [np.int64(5), ROWS]]),
+    "permuted": (PERMUTED, [[ROWS, np.array([2, 0, 3, 1])], [ROWS, np.array([1, 1, 1, 1])]]),
     "edges": (EDGES, [[np.arange(2)], [np.arange(5)]]),
 }
 
@@ -66,3 +78,36 @@ def test_nothing_is_copied(name: str) -> None:
     assert {condition for _, condition in outcomes(source)} == {0}
     for args in inputs:
         assert copies(check(source, args))[0] == 0
+
+
+CHECKED_LATER = """
+entry main [n] [m] (xs: [m]i64) (places: [n]i64) (k: i64): [n][m]i64 =
+  let out = replicate n (replicate m 0)
+  let row = map (+ 1) xs
+  in out with [places[k]] = row
+"""
+
+
+def test_nothing_is_read_before_it_is_checked_to_be_there() -> None:
+    found = outcomes(CHECKED_LATER)
+    assert ("update", 4) in found
+    check(CHECKED_LATER, [np.arange(3), np.array([2, 0, 1]), np.int64(1)])
+
+
+def test_another_point_is_one_that_there_is() -> None:
+    source = """
+entry main [n] (d: *[n][n]i64) =
+  loop d for k < n do tabulate_2d n n (\\i j -> i64.min d[i, j] (d[i, k] + d[k, j]))
+"""
+    (found,) = attempts(Compilation(source).result("funmem").prog)
+    (met,) = (one["witness"]["values"] for one in found["obligations"] if "witness" in one)
+    values = {base_of(name): value for name, value in met.items()}
+    assert found["condition"] == 5
+    assert values["i"] + 1 < values["n"]
+
+
+def test_a_literal_is_not_called_after_a_parameter_of_the_prelude() -> None:
+    source = "entry main [n] (xs: [n][1]i64) = map (\\row -> [0] ++ map (+ 1) row) xs"
+    found = attempts(Compilation(source).result("funmem").prog)
+    told = [one["because"] for one in found if one["rule"] == "shortcircuit/concat"]
+    assert "The memory of the array literal in line 1 is not made in the same body." in told

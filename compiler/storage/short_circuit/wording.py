@@ -15,8 +15,9 @@ _OPERATORS = {
     "hist": "the histogram",
     "rep": "the replication",
     "cat": "the concatenation",
+    "lit": "the array literal",
 }
-_THINGS = frozenset(("rep", "cat"))
+_THINGS = frozenset(("rep", "cat", "lit"))
 """Of these, the operator and its result have the same name."""
 _MADE_UP = frozenset(("r", "res", "x", "a"))
 """Bases of names that the compiler gives to what has none."""
