@@ -179,7 +179,7 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     expect(drawing.locator(".cell")).to_have_count(24)
     drawn = drawing.locator(".cell text").all_text_contents()
     page.get_by_role("button", name="Table").click()
-    rows = page.locator(".cells-table tbody tr")
+    rows = page.locator(".cells-table:visible tbody tr")
     expect(rows).to_have_count(24)
     assert rows.locator("td:nth-child(2)").all_text_contents() == drawn
     expect(rows.nth(1)).to_have_text("[0][1]40")
@@ -226,7 +226,7 @@ def test_blocks_that_share_memory_are_drawn_as_a_coloured_graph(page: Page) -> N
 
 def test_a_stage_that_took_too_long_is_not_decided(page: Page) -> None:
     write(page, "-- SLOWLY\nentry main (xs: []i64) = map (+1) xs\n")
-    expect(pane(page)).to_contain_text("-- fused")
+    expect(pane(page)).to_contain_text("SLOWLY")
     page.get_by_role("button", name="Check all stages").click()
     expect(page.locator(".verdict.open")).to_contain_text("1 of 2 stages agree")
     expect(page.locator(".verdicts .open")).to_contain_text("FUNMEM not decided So.")
