@@ -193,9 +193,9 @@ def whole_part(data: dict[str, Any]) -> str:
 
 {rows(head, body)}
 
-Medians, taken in turns. Ours: a warm process, every stage to C and to CUDA text, all proofs for
-both targets made anew. Futhark's: `futhark c --library` and `futhark cuda --library`, which end
-with the generated text, from the start of the process.
+Medians, taken in turns. Ours: a warm process, every stage to C and to CUDA text, all proofs made
+anew, once for both targets. Futhark's: `futhark c --library` and `futhark cuda --library`, which
+end with the generated text, from the start of the process.
 """
 
 

@@ -2,9 +2,10 @@
 
     python -m bench.whole
 
-Ours is a warm process, all stages to C and CUDA text with all proofs, for both targets; nothing is
-kept from one compilation to the next. Futhark's is its process from start to end, up to the text
-that it generates (`--library`): it has no process that stays. The median of each; in turns.
+Ours is a warm process, all stages to C and CUDA text with all proofs; none is kept from one
+compilation to the next, while CUDA takes those over that C has asked for in the same one.
+Futhark's is its process from start to end, up to the text that it generates (`--library`): it has
+no process that stays. The median of each; in turns.
 """
 
 from __future__ import annotations

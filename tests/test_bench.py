@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from bench import campaign, examples, prove, short_circuit, table, whole
+from bench.compile import once
 from bench.futhark import Program
+from compiler.prove.disjoint import Verdict, disjoint
+from compiler.storage.short_circuit import assumptions
 from compiler.target import runner
 
 MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}
@@ -58,6 +61,20 @@ def test_copies_go_away_and_are_counted(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("alone")
+def test_each_compilation_proves_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counting(*question: Any) -> Verdict:
+        asked[-1] += 1
+        return disjoint(*question)
+
+    monkeypatch.setattr(assumptions, "disjoint", counting)
+    for _ in range(2):
+        asked.append(0)
+        once(examples.source_of("lu_step"))
+    assert asked[0] == asked[1] > 0
+
+
 def test_whole_compile_times(tmp_path: Path) -> None:
     figures = whole.measure("lu_step", tmp_path)
     assert figures["attempts"] == figures["built_in_place"] == 1
