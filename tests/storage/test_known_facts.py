@@ -62,12 +62,33 @@ entry main [n] [m] (xss: [n][m]i64) (places: [n]i64) =
 """
 """Where a row goes is read before it is made."""
 
+KNAPSACK = """
+entry main [k] (weights: [k]i64) (values: [k]i64) (c: i64) =
+  let best = replicate (k + 1) (replicate (c + 1) 0i64)
+  in loop best for i < k do
+    let row = tabulate (c + 1) (\\j ->
+      if weights[i] <= j then i64.max best[i, j] (best[i, j - weights[i]] + values[i])
+      else best[i, j])
+    in best with [i + 1] = row
+"""
+"""Whatever column is read, it is one of the row before."""
+
+GATHERED = """
+entry main [m] (t: i64) (next: [m]i64) (start: [m]i64) =
+  loop states = replicate (t + 1) start for s < t do
+    let new = map (\\j -> states[s, next[j]] + j) (iota m)
+    in states with [s + 1] = new
+"""
+"""The same for a column that is read from an array."""
+
 ROWS = np.arange(12).reshape(4, 3)
 PROGRAMS: dict[str, tuple[str, list[list[Value]]]] = {
     "halves": (HALVES, [[np.array([5, 1, 4, 2, 3, 0, 7])], [np.arange(1)], [np.arange(0)]]),
     "fourier": (FOURIER, [[np.int64(3), np.arange(8)], [np.int64(2), np.arange(7)]]),
     "ring": (RING, [[np.int64(3), ROWS], [np.int64(1), ROWS], [np.int64(5), ROWS]]),
     "permuted": (PERMUTED, [[ROWS, np.array([2, 0, 3, 1])], [ROWS, np.array([1, 1, 1, 1])]]),
+    "knapsack": (KNAPSACK, [[np.array([2, 1, 3]), np.array([5, 3, 9]), np.int64(6)]]),
+    "gathered": (GATHERED, [[np.int64(3), np.array([2, 0, 0]), np.arange(3)]]),
     "edges": (EDGES, [[np.arange(2)], [np.arange(5)]]),
 }
 
@@ -111,3 +132,9 @@ def test_a_literal_is_not_called_after_a_parameter_of_the_prelude() -> None:
     found = attempts(Compilation(source).result("funmem").prog)
     told = [one["because"] for one in found if one["rule"] == "shortcircuit/concat"]
     assert "The memory of the array literal in line 1 is not made in the same body." in told
+
+
+def test_a_column_of_the_same_row_may_be_the_one_that_is_written() -> None:
+    source = GATHERED.replace("states[s,", "states[s + 1,")
+    assert ("update", 5) in outcomes(source)
+    check(source, PROGRAMS["gathered"][1][0])

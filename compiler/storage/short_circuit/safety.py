@@ -19,7 +19,6 @@ from compiler.ir.nodes import (
     Call,
     Concat,
     Copy,
-    DimFix,
     If,
     Index,
     Iota,
@@ -133,8 +132,9 @@ class Safety:
             case Index(array, at):
                 lmad = self._lmad(array)
                 if lmad is not None:
-                    fixed = tuple(DimFix(index) for index in at)
-                    self._use(out, array, self.terms.sliced(lmad, fixed), False)
+                    point = list(map(self.terms.poly, at))
+                    rows = tuple(lmad.fix(*point[:k]) for k in range(len(point) - 1, 0, -1))
+                    self._use(out, array, lmad.fix(*point), False, rows)
             case Slice() | Rearrange() | Reshape():
                 self._view(item, exp, out)
             case Update(array, dims, value):
@@ -195,9 +195,16 @@ class Safety:
         mem = self.tree.place.get(name)
         return mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
 
-    def _use(self, out: Summary, name: Name, lmad: Lmad[Poly], writes: bool) -> None:
+    def _use(
+        self,
+        out: Summary,
+        name: Name,
+        lmad: Lmad[Poly],
+        writes: bool,
+        rows: tuple[Lmad[Poly], ...] = (),
+    ) -> None:
         if name not in self.new:
-            out.uses.append(Access(name, lmad, writes, self._wider(name)))
+            out.uses.append(Access(name, lmad, writes, (*rows, *self._wider(name))))
 
     def _write(self, out: Summary, name: Name, lmad: Lmad[Poly]) -> None:
         """A write to the source, or to the destination by somebody else."""
@@ -216,20 +223,8 @@ class Safety:
             lmad = self.terms.normal_lmad(place[at].lmad)
             if lmad not in found:
                 found.append(lmad)
-            at = self._behind(at)
+            at = self.tree.behind(at)
         return tuple(found)
-
-    def _behind(self, name: Name) -> Name | None:
-        """The array that a name is a view or a later state of."""
-        item = self.tree.binder.get(name)
-        match item.stm.exp if item is not None else None:
-            case Slice(array, _) | Rearrange(_, array) | Reshape(_, array) | Update(array, _, _):
-                return array
-            case Loop(params, init, _, _):
-                for param, value in zip(params, init, strict=True):
-                    if param.name == name and isinstance(value, str):
-                        return value
-        return None
 
     def _create(self, out: Summary, stm: Stm) -> None:
         """All of a new array is written."""
@@ -263,10 +258,7 @@ class Safety:
     def _leave(
         self, access: Access, scope: Scope, over: Sequence[Range], always: bool = True
     ) -> Access:
-        """The access over all values of some indices, in terms of what is known outside.
-
-        Without `always` the body may not run at all.
-        """
+        """The access over all values of some indices; without `always` the body may not run."""
         if access.lmad is None:
             return access
         for lmad in (access.lmad, *access.wider):
@@ -478,17 +470,21 @@ class Safety:
         known: Context,
         where: str,
     ) -> bool:
-        """Whether all writes together keep away from all uses together."""
+        """Whether all writes together keep away from all uses together, or from their rows."""
         if write.lmad == use.lmad:
             return False
-        first, second = self._leave(write, scope, over), self._leave(use, scope, over)
-        if first.lmad is None or second.lmad is None:
-            return False
-        verdict = self._verdict(first.lmad, second.lmad, known)
-        if not isinstance(verdict, Disjoint):
-            return False
-        self._record(first.lmad, second.lmad, where.format("other"), verdict)
-        return True
+        first = self._leave(write, scope, over).lmad
+        tried: list[Lmad[Poly] | None] = [None, self.whole]
+        for lmad in (use.lmad, *use.wider):
+            second = self._leave(with_lmad(use, lmad), scope, over).lmad
+            if first is None or second is None or second in tried:
+                continue
+            tried.append(second)
+            verdict = self._verdict(first, second, known)
+            if isinstance(verdict, Disjoint):
+                self._record(first, second, where.format("other"), verdict)
+                return True
+        return False
 
     def _other(
         self, use: Access, scope: Scope, over: Sequence[Range], only_later: bool

@@ -29,12 +29,16 @@ from compiler.ir.nodes import (
     Operand,
     Operator,
     Param,
+    Rearrange,
+    Reshape,
     SegHist,
     SegMap,
     SegRed,
     SegScan,
+    Slice,
     Stm,
     Type,
+    Update,
     Write,
 )
 from compiler.ir.walk import NESTED, children, free
@@ -190,6 +194,18 @@ class Tree:
         return binder.at < item.at and found.items[binder.at] is binder
 
     # --- building ---
+
+    def behind(self, name: Name) -> Name | None:
+        """The array that a name is a view or a later state of."""
+        item = self.binder.get(name)
+        match item.stm.exp if item is not None else None:
+            case Slice(array, _) | Rearrange(_, array) | Reshape(_, array) | Update(array, _, _):
+                return array
+            case Loop(params, init, _, _):
+                for param, value in zip(params, init, strict=True):
+                    if param.name == name and isinstance(value, str):
+                        return value
+        return None
 
     def _bind(self, param: Param, scope: Scope) -> None:
         self.types[param.name] = param.type
