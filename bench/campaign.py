@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -42,24 +43,24 @@ from compiler.switches import PASSES
 from compiler.target import imp_interp, runner
 from compiler.target.cc import compile_c
 from tests.generate_storage import Generated, program
+from tests.storage.helpers import Always
 
 BATCH = 20
+"""Programs in a batch."""
+SECONDS = 60.0
+"""For one run in C."""
 IR = [stage.id for stage in STAGES if stage.kind == "ir"]
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 SWITCHES = [name for p in PASSES for name in (p.id, *p.ids())]
 
 
-class Always(dict[str, int]):
-    """Thresholds that every amount of parallelism reaches."""
-
-    def get(self, name: str, default: object = None) -> int:
-        """The least amount."""
-        return 0
-
-
 @dataclass(frozen=True)
 class Manner:
-    """How a batch is compiled and run."""
+    """How a batch is compiled and run: without `disabled`, by the C compiler with `effort`.
+
+    `verified`: with checks after every pass. `versions`: always the most parallel version of the
+    code. `gpu`: the code for CUDA as well, up to its text. `counted`: attempts are counted.
+    """
 
     disabled: frozenset[str] = frozenset()
     effort: str = "-O0"
@@ -157,16 +158,12 @@ def check(work: Compilation, made: Generated, manner: Manner) -> None:
         same(_tried(run, where), expected[at], where)
     code = plain(work.result("c").text)
     imp = work.result("imp").prog
-    for at, args in enumerate(made.inputs):
-        found = _tried(
-            lambda a=args: (
-                runner.run_c(  # type: ignore[misc]
-                    imp, code, made.name, a, 60.0, flags=(manner.effort,)
-                ).values
-            ),
-            "c",
-        )
-        same(found, expected[at], "c")
+
+    def in_c(args: list[Value]) -> list[Any]:
+        return runner.run_c(imp, code, made.name, args, SECONDS, flags=(manner.effort,)).values
+
+    for args, want in zip(made.inputs, expected, strict=True):
+        same(_tried(partial(in_c, args), "c"), want, "c")
 
 
 def _tried(run: Callable[[], list[Any]], where: str) -> list[Any]:

@@ -54,7 +54,7 @@ from compiler.worker import with_deep_stack
 from tests import blocks
 from tests.futhark_suite import same
 from tests.storage import programs
-from tests.storage.helpers import arguments
+from tests.storage.helpers import THRESHOLDS, arguments
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 PASSES = ("simplify", "fuse", "flatten")
@@ -70,17 +70,6 @@ RANDOM = 10
 Off = frozenset[str]
 Case = tuple[str, list[Value]]
 """An entry point and its arguments."""
-
-
-class Always(dict[str, int]):
-    """Thresholds that every amount of parallelism reaches."""
-
-    def get(self, name: str, default: object = None) -> int:
-        """Every threshold is 0."""
-        return 0
-
-
-THRESHOLDS: tuple[dict[str, int], ...] = ({}, Always())
 
 
 @dataclass(frozen=True, slots=True)

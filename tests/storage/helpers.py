@@ -1,4 +1,4 @@
-"""Random arguments for a program's entry point, and the memory passes in a row."""
+"""Arguments and thresholds for a program's entry point, and the memory passes in a row."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ from tests.storage import programs
 
 ALL = {name: text for name, text in vars(programs).items() if name.isupper()}
 TARGETS = ("c", "cuda")
+
+
+class Always(dict[str, int]):
+    """Thresholds that every amount of parallelism reaches."""
+
+    def get(self, name: str, default: object = None) -> int:
+        """The least amount."""
+        return 0
+
+
+THRESHOLDS: tuple[dict[str, int], ...] = ({}, Always())
+"""Those of a run: the usual ones, and the versions that these leave out."""
 
 
 def context(target: str = "c") -> Ctx:

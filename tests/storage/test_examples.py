@@ -12,6 +12,7 @@ from compiler.ir.interp import Limits
 from compiler.pipeline import Compilation
 from compiler.storage import validity
 from tests import blocks
+from tests.storage.helpers import THRESHOLDS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 
@@ -26,15 +27,8 @@ def test_examples_are_valid(path: Path, target: str) -> None:
         prog = work.result(stage).prog
         for case in cases:
             fun = next(f for f in prog.funs if f.name == case.entry)
-            for thresholds in ({}, Always()):
+            for thresholds in THRESHOLDS:
                 outcome = validity.check(
                     prog, case.entry, case.arguments(fun), Limits(60), thresholds
                 )
                 assert outcome.verdict == "valid", outcome.because
-
-
-class Always(dict[str, int]):
-    """Thresholds that every amount of parallelism reaches, so that the other versions run."""
-
-    def get(self, name: str, default: object = None) -> int:  # type: ignore[override]
-        return 0

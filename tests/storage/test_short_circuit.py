@@ -23,16 +23,9 @@ from compiler.storage import heap
 from compiler.storage.short_circuit import attempts
 from compiler.storage.short_circuit.wording import not_apart
 from tests.generate import program
+from tests.storage.helpers import Always
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
-
-
-class Always(dict[str, int]):
-    """Thresholds that every amount of parallelism reaches."""
-
-    def get(self, name: str, default: object = None) -> int:
-        """The least amount."""
-        return 0
 
 
 def outcomes(source: str, **options: object) -> list[tuple[str, int]]:
