@@ -105,7 +105,7 @@ PASSES: tuple[Pass, ...] = (
             "blocks": "Two blocks become one.",
             "double-buffer": "What a loop computes anew takes turns in blocks made before it.",
             "in-kernels": "Two blocks of each point of a kernel become one.",
-            "hoist": "Memory that a loop needs in every turn is made before it.",
+            "hoist": "Memory that a loop needs in every iteration is made before it.",
         },
     ),
 )

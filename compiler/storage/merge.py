@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name
+from compiler.base.names import Name, untagged
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -41,6 +41,7 @@ from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
 from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.reserve import DOUBLE, HOIST, Around, array_in, joined, reserve
+from compiler.storage.state import size_text
 
 RULE = "merge/blocks"
 KERNELS = "merge/in-kernels"
@@ -264,7 +265,7 @@ class Colouring:
             f"The earlier block of `{array_in(colour.keeper.name)}` is not used any more when "
             f"`{array_in(life.name)}` is first written, and {why}: both are one block."
         )
-        numbers = (("bytes saved", str(life.bytes)),)
+        numbers = (("saved", size_text(life.alloc.prim, life.alloc.count)),)
         return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None
 
 
@@ -275,7 +276,7 @@ def _alike(a: Life, b: Life) -> bool:
 def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, ctx: Ctx) -> None:
     """Say why a block that came close got memory of its own."""
     name = array_in(life.name)
-    numbers = (("bytes", str(life.bytes)),)
+    numbers = (("allocated", size_text(life.alloc.prim, life.alloc.count)),)
     if free:
         other = free[-1].keeper
         if life.escapes:
@@ -283,7 +284,8 @@ def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, 
         else:
             because = (
                 f"The earlier block of `{array_in(other.name)}` is free when `{name}` is written, "
-                f"but {life.alloc.count}, the size of `{name}`, is not known yet when it is made."
+                f"but {untagged(str(life.alloc.count))}, the size of `{name}`, is not known yet "
+                "when it is made."
             )
         ctx.settle(RULE, life.prov, Missed(because, "", numbers))
         return

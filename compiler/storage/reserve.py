@@ -126,18 +126,17 @@ class _Reserving:
     def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
         other = min(exp.count.names() & inside)
         because = (
-            f"`{array_in(name)}` gets new memory in every turn of the loop, because its size "
+            f"`{array_in(name)}` gets new memory in every iteration of the loop, because its size "
             f"depends on `{base_of(other)}`."
         )
-        numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", size_text(exp.prim, exp.count)),)
         self.ctx.settle(HOIST, stm.prov, Missed(because, "", numbers))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no turn hands on before the loop."""
-        because = (
-            f"The memory of `{array_in(name)}` is made once, and not in every turn of the loop."
-        )
-        numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
+        array = array_in(name)
+        because = f"The memory of `{array}` is made once, and not in every iteration of the loop."
+        numbers = (("allocated per iteration", size_text(exp.prim, exp.count)),)
         if self.ctx.settle(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
         self._allocate(stm.pat[0], exp, stm)
@@ -164,7 +163,7 @@ class _Reserving:
         chain = self._chain(at, blocks)
         if chain is None:
             because = (
-                f"`{array}` gets new memory in every turn, because it is not "
+                f"`{array}` gets new memory in every iteration, because it is not "
                 "clear for how many turns it is kept."
             )
             self.ctx.settle(DOUBLE, stm.prov, Missed(because))
@@ -177,7 +176,7 @@ class _Reserving:
             f"`{array}` takes turns in {words} that are made before the loop: what is written next "
             "is never what is still read."
         )
-        numbers = (("allocated per turn", size_text(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", size_text(exp.prim, exp.count)),)
         if self.ctx.settle(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
             return
         self.gone.add(name)
