@@ -127,10 +127,9 @@ class Guards:
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
         """For each dimension: elements that differ there first are different cells."""
-        one = Poly.const(1)
         for k, dim in enumerate(dims):
             rest = tuple(dims[k + 1 :])
-            ahead = Lmad(dim.stride, (Dim(dim.size - one, dim.stride), *rest))
+            ahead = Lmad(dim.stride, (Dim(dim.size - 1, dim.stride), *rest))
             here = Lmad(ZERO, rest)
             verdict = self.assumptions.disjoint(ahead, here, known)
             yield Obligation(ahead, here, f"dimension {k + 1} of the slice", verdict)

@@ -20,6 +20,7 @@ from compiler.ir.nodes import (
     Scratch,
     SegMap,
     Var,
+    Write,
 )
 from compiler.ir.poly import Poly
 from compiler.storage.short_circuit.conditions import Failed
@@ -46,7 +47,7 @@ def candidates(tree: Tree, terms: Terms, item: Item) -> Iterator[tuple[Name, Nam
     point = tuple(Var(index, "i64") for index, _ in exp.space.dims)
     read = dict.fromkeys(_read_at(item.children[-1], point))
     for param, result in zip(item.stm.pat, item.children[-1].results, strict=True):
-        if not isinstance(param.type, Array) or isinstance(result, str) or hasattr(result, "dest"):
+        if not isinstance(param.type, Array) or isinstance(result, str | Write):
             continue
         for array in read:
             if tree.scope_of[array] is not item.children[-1] and _alike(

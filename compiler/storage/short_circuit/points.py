@@ -47,12 +47,10 @@ from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
-from compiler.storage.short_circuit.terms import Terms
+from compiler.storage.short_circuit.terms import ONE, ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import both, called, sentence
 from compiler.storage.state import size_text
-
-ONE = Poly.const(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +278,7 @@ class Shortcut:
         return Var(found, "i64")
 
     def _parts(self, whole: MemBind, exp: Concat | ArrayLit) -> Iterator[tuple[Name, MemBind]]:
-        start = Poly.const(0)
+        start = ZERO
         if isinstance(exp, ArrayLit):
             for k, elem in enumerate(exp.elems):
                 if isinstance(elem, str):
