@@ -40,6 +40,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
         return False
     s.rewrites += 1
     s.mask = mask
+    s.scopes[depth].clean = False
     s.append(depth, (), Assert(cond, _message(s, check, depth)), s.prov(prov))
     s.facts.learn(cond, True, depth)
     return True
