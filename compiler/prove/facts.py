@@ -52,18 +52,23 @@ class Facts:
         return poly.subst(self.equalities) if self.equalities else poly
 
     def with_bounds(self, *more: Poly) -> Facts:
-        """These facts and more; the points are those that still fit."""
+        """These facts and more; the points are those that still fit, none if a name is new."""
         new = tuple(
             b for b in more if b not in self.bounds and (b.constant is None or b.constant < 0)
         )
         if not new:
             return self
-        fitting = tuple(p for p in self.points if all(b.evaluate(p) >= 0 for b in new))
+        names = frozenset[Name]().union(*(b.names() for b in new))
+        known = [p for p in self.points if names <= p.keys()]
+        fitting = tuple(p for p in known if all(b.evaluate(p) >= 0 for b in new))
         return Facts((*self.bounds, *new), self.equalities, fitting)
 
     def refutes(self, poly: Poly) -> bool:
-        """Whether `poly >= 0` is false at one of the points."""
-        return any(poly.evaluate(point) < 0 for point in self.points)
+        """Whether `poly >= 0` is false at one of the points that have values for its names."""
+        try:
+            return any(poly.evaluate(point) < 0 for point in self.points)
+        except KeyError:
+            return False
 
     def complete(self, point: Point) -> Point:
         """A point with the values of the names that equalities define."""

@@ -138,3 +138,13 @@ def test_a_column_of_the_same_row_may_be_the_one_that_is_written() -> None:
     source = GATHERED.replace("states[s,", "states[s + 1,")
     assert ("update", 5) in outcomes(source)
     check(source, PROGRAMS["gathered"][1][0])
+
+
+def test_a_quotient_of_names_that_nothing_else_mentions() -> None:
+    source = """
+entry main [n] [m] (k: i64) (c: bool) (a: *[n][m]i64) (b: *[n][n]i64) =
+  let q = i64.max (k + 1) (n - 1)
+  in a with [1:n, (m - 1)::(0 - 1)] =
+    tabulate_2d (n - 1) m (\\_ _ -> (if c then b[k - 1, n - k - 1] else a[q % n, 2 % m]) + 8)
+"""
+    assert attempts(Compilation(source).result("funmem").prog)

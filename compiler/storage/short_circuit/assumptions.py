@@ -234,7 +234,8 @@ class Assumptions:
         found = self._quotients.get(key)
         if found is None:
             found = self._quotients[key] = []
-            facts = Facts.of((*chosen, *sizes), equalities, wanted)
+            names = wanted.union(*(a.names() | b.names() for _, a, b in quotients))
+            facts = Facts.of((*chosen, *sizes), equalities, names)
             for name, a, b in quotients:
                 prover = Prover(facts.with_bounds(*found))
                 if prover.nonnegative(b - 1) is not None:
