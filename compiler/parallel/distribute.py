@@ -313,7 +313,7 @@ def enter_map(sc: Scope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name
 
 def _fold(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
     """A reduction, scan, scatter or histogram."""
-    swapped = operators.interchange(sc, nest, stm)
+    swapped = operators.interchange(sc, stm)
     if swapped is not None:
         return _run(sc, nest, swapped, stm, wish)
     exp = stm.exp

@@ -231,7 +231,7 @@ def _kept(exp: Fold, stm: Stm) -> int:
     return 0
 
 
-def interchange(sc: Scope, nest: Nest, stm: Stm) -> tuple[Stm, ...] | None:
+def interchange(sc: Scope, stm: Stm) -> tuple[Stm, ...] | None:
     """A reduction or scan whose operator works element by element, turned inside out."""
     exp = stm.exp
     if not isinstance(exp, Reduce | Scan):

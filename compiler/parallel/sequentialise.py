@@ -97,10 +97,10 @@ def _unchanged(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
 def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
     match stm.exp:
         case Map(width, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh, within)
+            loop = _start(fn, arrays, stm.prov, fresh, within)
             loop.keep(stm.pat, fn.body.results)
         case Reduce(width, ops, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh, within)
+            loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for op in ops:
                 count = len(op.neutral)
@@ -108,7 +108,7 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
                 at += count
             loop.keep(stm.pat[at:], fn.body.results[at:])
         case Scan(width, ops, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh, within)
+            loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for op in ops:
                 count = len(op.neutral)
@@ -117,7 +117,7 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
                 at += count
             loop.keep(stm.pat[at:], fn.body.results[at:])
         case Scatter(width, dests, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh, within)
+            loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for dest, result in zip(dests, stm.pat, strict=False):
                 place = fn.body.results[at : at + dest.rank]
@@ -125,7 +125,7 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
                 at += dest.rank + 1
             loop.keep(stm.pat[len(dests) :], fn.body.results[at:])
         case Hist(width, hists, fn, arrays):
-            loop = _start(width, fn, arrays, stm.prov, fresh, within)
+            loop = _start(fn, arrays, stm.prov, fresh, within)
             at, done = 0, 0
             for hist in hists:
                 count = len(hist.dests)
@@ -291,7 +291,6 @@ class _LoopBuilder:
 
 
 def _start(
-    width: Poly,
     fn: Lambda,
     arrays: tuple[Name, ...],
     prov: Prov,

@@ -103,11 +103,11 @@ class FoldKernels(TileKernels):
             self.open("} else {")
         count = self.blocks(kernel, folds, name, block)
         low, high = self.block_loops(kernel, traits, count, block, name)
-        self.fold_range(kernel, folds, traits, low, high, kernel.body)
+        self.fold_range(kernel, folds, low, high, kernel.body)
         at = self.part_at(kernel, count, f"{name}_block")
         self.keep_parts(folds, at)
         self.close_all(len(kernel.dims))
-        self.second_stage(kernel, folds, traits, count, name)
+        self.second_stage(kernel, folds, count, name)
         self.drop_blocks(folds)
         if segmented:
             self.close()
@@ -128,7 +128,6 @@ class FoldKernels(TileKernels):
         self,
         kernel: Kernel,
         folds: Sequence[Fold],
-        traits: Traits,
         low: str,
         high: str,
         body: Stms,
@@ -178,9 +177,7 @@ class FoldKernels(TileKernels):
         self.stms(stms)
         self.label = outer
 
-    def second_stage(
-        self, kernel: Kernel, folds: Sequence[Fold], traits: Traits, count: str, name: str
-    ) -> None:
+    def second_stage(self, kernel: Kernel, folds: Sequence[Fold], count: str, name: str) -> None:
         """Combine the blocks of each segment, and put the result where it belongs."""
         outer = kernel.dims[:-1]
         if outer:
@@ -215,7 +212,7 @@ class FoldKernels(TileKernels):
         block = HEAVY_BLOCK if traits_of(kernel.body).loops else SCAN_BLOCK
         *outer, (_, bound) = kernel.dims
         if not outer:
-            self.scan_blocks(kernel, folds, name, block)
+            self.scan_blocks(kernel, folds, block)
             return
         if type(bound) is Lit and int(bound.value) <= block:
             self.map(self.by_segment(kernel))
@@ -226,10 +223,10 @@ class FoldKernels(TileKernels):
         self.open("} else {")
         for dim in outer:
             self.loop_over(dim)
-        self.scan_blocks(kernel, folds, name, block)
+        self.scan_blocks(kernel, folds, block)
         self.close_all(1 + len(outer))
 
-    def scan_blocks(self, kernel: Kernel, folds: tuple[Fold, ...], name: str, block: int) -> None:
+    def scan_blocks(self, kernel: Kernel, folds: tuple[Fold, ...], block: int) -> None:
         """Each block's total, in turn what stands before it, then the block again from there.
 
         Blocks are handed out in order, and the second time they are in the cache. A point's body
@@ -251,7 +248,7 @@ class FoldKernels(TileKernels):
         self.line(f"const int64_t {high} = {end} - {low} < {block} ? {end} : {low} + {block};")
         twice = may_run_twice(kernel.body, traits)
         if twice:
-            self.fold_range(kernel, folds, traits, low, high, without_stores(kernel.body))
+            self.fold_range(kernel, folds, low, high, without_stores(kernel.body))
         else:
             self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
             self.scan_loop(kernel, folds, traits, low, high)

@@ -26,7 +26,6 @@ from compiler.frontend.check.state import State
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import (
     Array,
-    Arrow,
     Record,
     Size,
     SizeOp,
@@ -225,11 +224,3 @@ def _settled(st: State, s: Size) -> Size:
 def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
     """A size of a loop's parameter is only taken to be what it was before the loop."""
     return meta.start is None or same_size(meta.start, other, j.st.alias)
-
-
-def function_result(t: Type) -> Type:
-    """The result after all arguments."""
-    t = resolve(t)
-    while isinstance(t, Arrow):
-        t = resolve(t.result)
-    return t
