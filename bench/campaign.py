@@ -157,10 +157,9 @@ def check(work: Compilation, made: Generated, manner: Manner) -> None:
     for where, at, run in runs(work, made, manner):
         same(_tried(run, where), expected[at], where)
     code = plain(work.result("c").text)
-    imp = work.result("imp").prog
 
     def in_c(args: list[Value]) -> list[Any]:
-        return runner.run_c(imp, code, made.name, args, SECONDS, flags=(manner.effort,)).values
+        return runner.run_c(code, made.name, args, SECONDS, flags=(manner.effort,)).values
 
     for args, want in zip(made.inputs, expected, strict=True):
         same(_tried(partial(in_c, args), "c"), want, "c")

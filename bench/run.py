@@ -132,13 +132,13 @@ def numpy_times(program: Program) -> list[float]:
 def measure(program: Program, folder: Path) -> dict[str, Any]:
     """Medians of the three, taken in turns."""
     work = Compilation(program.path.read_text("utf-8"), Options())
-    imp, code = work.result("imp").prog, plain(work.result("c").text)
+    code = plain(work.result("c").text)
     ours: list[float] = []
     theirs: list[float] = []
     plain_numpy: list[float] = []
     peak = 0
     for _ in range(ROUNDS):
-        result = run_c(imp, code, "main", program.inputs, runs=RUNS)
+        result = run_c(code, "main", program.inputs, runs=RUNS)
         ours += result.times[1:]
         peak = result.peak_bytes
         plain_numpy += numpy_times(program)

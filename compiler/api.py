@@ -256,10 +256,9 @@ def run_values(
         note = "No C compiler was found: the reference interpreter ran the program."
         return {**_run_reference(work, entry, args, "soa", seconds), "note": note}
     work.result("merged", backend)
-    program = work.result("imp", backend).prog
     code = plain(work.result(backend).text)
     execute = runner.run_c if backend == "c" else runner.run_cuda
-    done = execute(program, code, entry, args, seconds)
+    done = execute(code, entry, args, seconds)
     return {
         "values": done.values,
         "ms": round(done.ms, 3),

@@ -97,7 +97,7 @@ def test_c_agrees(seed: int) -> None:
     work = Compilation(made.source)
     expected = check_stages(made, work)
     code = plain(work.result("c").text)
-    done = runner.run_c(work.result("imp", "c").prog, code, "main", made.inputs, 60.0)
+    done = runner.run_c(code, "main", made.inputs, 60.0)
     assert_same(done.values, expected, f"seed {seed}, C")
 
 

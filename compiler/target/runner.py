@@ -26,7 +26,6 @@ from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
 from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.target.cc import compile_c, find_compiler
-from compiler.target.imp_nodes import ImpProg
 from compiler.target.runner_child import memory_file, receive, send
 from compiler.target.signature import Plain, check_shapes, choose_entry, poly_value, solve_sizes
 
@@ -63,7 +62,6 @@ class RunResult:
 
 
 def run_c(
-    program: ImpProg | None,
     code: str,
     entry: str,
     values: Sequence[Value],
@@ -75,9 +73,9 @@ def run_c(
 ) -> RunResult:
     """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
 
-    The text says all about itself, `program` is not needed; `flags` are further ones for the C
-    compiler. Raises RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the
-    deadline passed), UsageError for values or names that do not fit.
+    The text says all about itself; `flags` are further ones for the C compiler. Raises
+    RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
+    UsageError for values or names that do not fit.
     """
     library = compile_c(code, flags)
     count = cores or (available_cores() if find_compiler().parallel else 1)
@@ -88,7 +86,6 @@ def run_c(
 
 
 def run_cuda(
-    program: ImpProg | None,
     code: str,
     entry: str,
     values: Sequence[Value],

@@ -182,7 +182,7 @@ def test_c_stays(name: str) -> None:
     prog = before(PROGRAMS[name])
     imp = to_imp(merged(prog, ctx), ctx)
     args = inputs(PROGRAMS[name], 5)
-    done = runner.run_c(imp, plain(c.emit(imp, ctx)), "main", args, 60.0)
+    done = runner.run_c(plain(c.emit(imp, ctx)), "main", args, 60.0)
     assert [show(v) for v in done.values] == expected(prog, "main", args)
 
 

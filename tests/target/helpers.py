@@ -32,7 +32,7 @@ def c_text(prog: imp.ImpProg) -> str:
 
 
 def run_c(prog: imp.ImpProg, args: Sequence[Any], entry: str = "main", **options: Any) -> list[Any]:
-    return runner.run_c(prog, c_text(prog), entry, args, **options).values
+    return runner.run_c(c_text(prog), entry, args, **options).values
 
 
 def cubin(prog: imp.ImpProg) -> bytes:
@@ -58,7 +58,7 @@ def check_source(source: str, args: Sequence[Any], thresholds: int | None = None
     same(imp_interp.run(prog, "main", args), expected)
     code = plain(work.result("c").text)
     for cores in (1, 2):
-        same(runner.run_c(prog, code, "main", args, cores=cores).values, expected)
+        same(runner.run_c(code, "main", args, cores=cores).values, expected)
     if nvrtc.available():
         kernels, _ = cuda.split(plain(compiled(source, "cuda").result("cuda").text))
         nvrtc.cubin(kernels)

@@ -57,7 +57,7 @@ def test_without_any_compiler_it_says_so(without_cc: None, monkeypatch: pytest.M
 def test_the_zig_wheel_stands_in(without_cc: None) -> None:
     text = plain(compiled(SOURCE).result("c").text)
     xs = np.random.default_rng(1).random(100_000, dtype=np.float32) * 3
-    result = runner.run_c(None, text, "main", [xs])
+    result = runner.run_c(text, "main", [xs])
     assert "ziglang" in cc.find_compiler().command
     assert result.cores == 1
     np.testing.assert_allclose(result.values[0], xs.sum(dtype=np.float64), rtol=1e-5)
