@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from app import create_app
 from app.context import EXTENSION, Parts
@@ -101,6 +101,8 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 
     opened.on("console", on_console)
     opened.goto(site)
+    # Until then the page is still being laid out, and a click may miss what it aims at.
+    expect(opened.locator("[role=status]").first).to_contain_text("Compiled", timeout=15_000)
     yield opened
     context.close()
     assert complaints == []
