@@ -149,7 +149,8 @@ class Aliases:
         """The name that stands for the class."""
         parent = self._parent
         while (above := parent.get(name, name)) != name:
-            name = parent[name] = parent.get(above, above)
+            parent[name] = parent.get(above, above)
+            name = parent[name]
         return name
 
 

@@ -69,11 +69,36 @@ entry main [n] [m] (k: i64) (ys: *[n + m]i64) (xs: *[n]i64) =
 """
 """What the loop overwrites in its next turn must not be a part of `ys`."""
 
+A_NAME_OF_A_NAME = """
+def said (code: i32, bit: i32, word: []u8, acc: []u8) : []u8 =
+  if code & bit == 0 then acc
+  else if null acc then word
+  else acc ++ ", " ++ word
+entry main (code: i32) : []u8 =
+  ""
+  |> (\\acc -> said (code, 1, "wink", acc))
+  |> (\\acc -> said (code, 2, "double", acc))
+  |> (\\acc -> said (code, 4, "close", acc))
+  |> (\\acc -> said (code, 8, "jump", acc))
+"""
+"""A block that branches hand on has more and more names, and is needed as long as any of them."""
+
+CONSTANT_BESIDE = """
+entry main [n] (xs: [n]i64) (is: [n]i64) =
+  let as = map (\\x -> (0, 1 - x * x, 1 - x * x)) xs
+  let bs = map (\\x -> (0, 1 - x * x, 1 - x * x)) xs
+  in (map2 (\\(x, y, z) i -> (x + y * z) * xs[i]) as is,
+      map2 (\\(x, y, z) i -> x - y - z + i) bs is)
+"""
+"""Two equal maps with a constant result, and with the same result twice."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
     "a part in place": (PART_IN_PLACE, [np.arange(4), np.arange(5, 9)]),
     "lent to a loop": (LENT_TO_A_LOOP, [np.int64(1), np.arange(9), np.arange(4)]),
+    "a name of a name": (A_NAME_OF_A_NAME, [np.int32(1)]),
+    "a constant beside": (CONSTANT_BESIDE, [np.arange(2, 5), np.array([2, 0, 1])]),
     "sizes of loops": (
         SIZES_OF_LOOPS,
         [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],

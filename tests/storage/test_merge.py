@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from compiler.base.names import NameSource, base_of
 from compiler.base.text import plain
 from compiler.ir import interp, printer
 from compiler.ir.interp import Limits
-from compiler.ir.nodes import Alloc, Prog
+from compiler.ir.nodes import Alloc, Mem, Param, Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
@@ -23,6 +24,7 @@ from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
 from compiler.storage import heap
 from compiler.storage.graph import interference
+from compiler.storage.interference import Aliases
 from compiler.storage.merge import merge
 from compiler.target import c, runner
 from compiler.target.to_imp import to_imp
@@ -314,3 +316,22 @@ def test_the_points_of_a_kernel_need_less(source: str, blocks: int, target: str)
     for k in range(3):
         args: list[Value] = [xss, np.int64(k)]
         assert outcome(new, "main", args) == expected(without, "main", args)
+
+
+def test_names_of_blocks_stay_in_their_class() -> None:
+    """Looked up in any order, by long chains of branches: as a naive partition says."""
+    rng = random.Random(3)
+    for _ in range(200):
+        names = [f"b_{k}" for k in range(12)]
+        alike = {name: {name} for name in names}
+        same = Aliases(())
+        for _ in range(rng.randint(1, 14)):
+            one, other = rng.sample(names, 2)
+            param = Param(one, Mem("i64", "device"))
+            same._join([param], [other])
+            both = alike[one] | alike[other]
+            alike |= dict.fromkeys(both, both)
+            for name in rng.sample(names, rng.randint(0, 12)):
+                same.root(name)
+        for name in rng.sample(names, 12):
+            assert {n for n in names if same.root(n) == same.root(name)} == alike[name]

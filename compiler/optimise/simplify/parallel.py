@@ -81,11 +81,12 @@ def soac_operator(s: State, stm: Stm) -> None:
         if (
             found is not None
             and s.rigid.isdisjoint(found)
-            and s.apply("simplify/cse", stm.prov, soac.computed_before(stm, found))
+            and s.apply("simplify/cse", stm.prov, soac.computed_before(final, found))
         ):
             for param, name in zip(pat, found, strict=True):
                 s.counts[name] = s.counts.get(name, 0) + 1
                 s.alias(param, name if type(param.type) is Array else variable(name, param))
+            stms(s, tuple(extra))
             return
     safe = unless_it_can_fail(s, clean, stm) if not isinstance(exp, (Scatter, Hist)) else None
     depth = s.emit(typed, new, stm.prov, safe, stm)
