@@ -7,18 +7,18 @@ After an error, parsing goes on at the next declaration that starts a line.
 from __future__ import annotations
 
 import functools
-import getpass
 import hashlib
-import tempfile
+import io
+import sys
 from collections.abc import Iterator
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import lark
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken, VisitError
 
+from compiler.base import cache
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend import decs
@@ -63,20 +63,28 @@ class _Tokens(lark.lexer.Lexer):
 
 @functools.cache
 def _grammar() -> Lark:
-    """The parser's tables, kept on disk from run to run under the grammar's and lark's version."""
+    """The parser's tables, kept from run to run under the versions of what they are made from."""
     text = resources.files("compiler.frontend").joinpath("grammar.lark").read_text("utf-8")
-    key = hashlib.sha256(f"{text}{lark.__version__}".encode()).hexdigest()[:16]
-    cache = Path(tempfile.gettempdir()) / f"stridescope-grammar-{getpass.getuser()}-{key}"
-    return Lark(
+    key = hashlib.sha256(f"{text}{lark.__version__}{sys.version}".encode()).hexdigest()[:24]
+    name = f"grammar-{key}.pickle"
+    if kept := cache.load(name):
+        try:
+            return Lark.load(io.BytesIO(kept))
+        except Exception:  # a damaged file: the tables are made anew
+            pass
+    made = Lark(
         text,
         parser="lalr",
         lexer=_Tokens,
         start="program",
         keep_all_tokens=True,
         maybe_placeholders=False,
-        cache=str(cache),
         transformer=Builder(),
     )
+    tables = io.BytesIO()
+    made.save(tables)
+    cache.keep(name, tables.getvalue())
+    return made
 
 
 def parse(source: str, file: str = "") -> decs.Program:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from compiler.base import cache as kept
 from compiler.base.errors import CompilerBug, Limitation, UsageError
 
 _COMMON = (
@@ -122,19 +123,13 @@ def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) 
 
 
 def cache_folder() -> Path:
-    """Where libraries are kept: the user's cache, or a folder in the temporary one."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    choices = [Path(base)] if base else [Path.home() / ".cache"]
-    choices.append(Path(tempfile.gettempdir()) / f"cache-{os.getuid()}")
-    for choice in choices:
-        folder = choice / "stridescope" / "c"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return Path(tempfile.mkdtemp())
+    """Where libraries are kept: the user's cache, or a folder that goes with this process."""
+    return kept.folder("c") or Path(_own_folder().name)
+
+
+@cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="stridescope-")
 
 
 def compile_c(text: str, more: Sequence[str] = ()) -> Path:
@@ -147,7 +142,7 @@ def compile_c(text: str, more: Sequence[str] = ()) -> Path:
     for part in (text, *compiler.command, *compiler.flags, *more, compiler.version, _machine()):
         digest.update(part.encode() + b"\0")
     target = cache_folder() / f"{digest.hexdigest()[:40]}.so"
-    if target.exists():
+    if target.exists() and kept.is_own(target.lstat()):
         return target
     handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
     os.close(handle)
@@ -160,6 +155,7 @@ def compile_c(text: str, more: Sequence[str] = ()) -> Path:
     if complaint:
         made.unlink(missing_ok=True)
         raise CompilerBug(f"The C compiler refused our program:\n{complaint[:2000]}")
+    made.chmod(0o600)
     made.replace(target)
     return target
 

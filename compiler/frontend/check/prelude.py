@@ -8,14 +8,13 @@ Names bound in the prelude have tags that begin with 0, which no program's own n
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from compiler.base import cache as kept
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, NameSource, base_of
@@ -79,37 +78,20 @@ class Prelude:
 @cache
 def load() -> Prelude:
     """The prelude, from this process, from the cache folder, or checked anew."""
-    path = _cache_folder() / f"prelude-{_fingerprint()}.pickle"
-    found = _read(path)
+    name = f"prelude-{_fingerprint()}.pickle"
+    found = _unpickled(kept.load(name))
     if found is None:
         found = build()
-        _write(path, found)
+        kept.keep(name, pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL))
     return found
 
 
-def _read(path: Path) -> Prelude | None:
+def _unpickled(data: bytes | None) -> Prelude | None:
     try:
-        found = pickle.loads(path.read_bytes())
-    except Exception:
+        found = pickle.loads(data) if data else None
+    except Exception:  # a damaged file: the prelude is checked anew
         return None
     return found if isinstance(found, Prelude) else None
-
-
-def _write(path: Path, prelude: Prelude) -> None:
-    """Write the cache file in one step; a folder that cannot be written to is no error."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            pickle.dump(prelude, file, protocol=pickle.HIGHEST_PROTOCOL)
-        os.replace(temporary, path)
-    except OSError:
-        return
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "stridescope"
 
 
 def _fingerprint() -> str:
