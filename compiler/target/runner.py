@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ import numpy as np
 from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
 from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
+from compiler.base.text import Line, Text, plain
+from compiler.target import sanitize
 from compiler.target.cc import compile_c, find_compiler
 from compiler.target.runner_child import memory_file, receive, send
 from compiler.target.signature import Plain, check_shapes, choose_entry, poly_value, solve_sizes
@@ -62,7 +65,7 @@ class RunResult:
 
 
 def run_c(
-    code: str,
+    code: str | Text,
     entry: str,
     values: Sequence[Value],
     deadline_s: float = 60.0,
@@ -70,19 +73,28 @@ def run_c(
     cores: int | None = None,
     runs: int = 1,
     flags: Sequence[str] = (),
+    sanitized: bool = False,
 ) -> RunResult:
     """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
 
     The text says all about itself; `flags` are further ones for the C compiler. Raises
     RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
-    UsageError for values or names that do not fit.
+    UsageError for values or names that do not fit. `sanitized`: under sanitisers; raises
+    sanitize.Report for what they find, with its place if `code` has lines that know theirs.
     """
-    library = compile_c(code, flags)
+    if sanitized:
+        sanitize.library()
+        flags = (*sanitize.FLAGS, *flags)
+    library = compile_c(code if isinstance(code, str) else plain(code), flags)
     count = cores or (available_cores() if find_compiler().parallel else 1)
     limit = memory_bytes or default_memory()
     with _LOCK:
-        runner = _runner(count)
-        return runner.run(library, entry, values, deadline_s, limit, runs)
+        runner = _runner(count, sanitized)
+        try:
+            return runner.run(library, entry, values, deadline_s, limit, runs)
+        except Crash as crash:
+            lines = tuple(map(Line, code.split("\n"))) if isinstance(code, str) else code
+            raise (sanitize.report(crash.said, lines) or crash) from None
 
 
 def run_cuda(
@@ -128,20 +140,27 @@ def close_runners() -> None:
         _RUNNERS.clear()
 
 
-def _runner(cores: int) -> _Runner:
-    runner = _RUNNERS.get(cores)
+def _runner(cores: int, sanitized: bool = False) -> _Runner:
+    runner = _RUNNERS.get((cores, sanitized))
     if runner is None or not runner.usable():
         if runner is not None:
             runner.close()
-        runner = _RUNNERS[cores] = _Runner(cores)
+        runner = _RUNNERS[cores, sanitized] = _Runner(cores, sanitized)
     return runner
 
 
-class _Runner:
-    """One runner process."""
+class Crash(RuntimeError_):
+    """The process is gone; `said` is what it left on standard error, where that is kept."""
 
-    def __init__(self, cores: int) -> None:
+    said = ""
+
+
+class _Runner:
+    """One runner process; `said` keeps what sanitisers write on its standard error."""
+
+    def __init__(self, cores: int, sanitized: bool = False) -> None:
         self.cores = cores
+        self.said = FileIO(memory_file()) if sanitized else None
         self.abouts: dict[Path, Plain] = {}
         self.channel, other = socket.socketpair()
         environment = {
@@ -151,11 +170,13 @@ class _Runner:
             "OMP_STACKSIZE": "16M",
             "PYTHONPATH": str(_ROOT),
         }
+        if sanitized:
+            environment = sanitize.environment(environment)
         self.process = subprocess.Popen(
             [sys.executable, "-S", "-E", str(Path(__file__).with_name("runner_child.py"))],
             stdin=other.fileno(),
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if self.said is None else self.said,
             env=environment,
             close_fds=True,
         )
@@ -199,7 +220,11 @@ class _Runner:
         if code == -signal.SIGKILL:
             return RuntimeError_("The program was killed, most likely for lack of memory.")
         name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        return RuntimeError_(f"The compiled program crashed ({name}).")
+        crash = Crash(f"The compiled program crashed ({name}).")
+        if self.said is not None:
+            self.said.seek(0)
+            crash.said = self.said.read().decode(errors="replace")
+        return crash
 
     def about(self, library: Path, deadline_s: float) -> Plain:
         """Entry points and checks of a library."""
@@ -239,6 +264,7 @@ class _Runner:
             "sizes": sizes,
             "cpu_seconds": int(deadline_s * self.cores * 2) + 2,
             "memory_bytes": memory_bytes,
+            "address_space": self.said is None,
         }
         try:
             answer, fds = self.ask(message, deadline_s, fd)
@@ -264,7 +290,7 @@ class _Runner:
 
 
 _LOCK = threading.Lock()
-_RUNNERS: dict[int, _Runner] = {}
+_RUNNERS: dict[tuple[int, bool], _Runner] = {}
 
 
 # --- values ----------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def limit(message: dict[str, Any]) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime + message["cpu_seconds"]) + 1
     lower(resource.RLIMIT_CPU, seconds)
-    if message["memory_bytes"]:
+    if message["memory_bytes"] and message["address_space"]:
         lower(resource.RLIMIT_AS, message["memory_bytes"] + (2 << 30))
 
 
