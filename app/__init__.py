@@ -19,20 +19,22 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     """
     from werkzeug.middleware.proxy_fix import ProxyFix
 
-    from app import api, errors, http, pages
+    from app import api, door, errors, http, pages
     from app.context import EXTENSION
     from app.paths import static_folder, template_folder
-    from app.settings import from_environment
+    from app.settings import check, from_environment
     from app.worker import COMMAND
 
     app = Flask("app", static_folder=str(static_folder()), template_folder=str(template_folder()))
     app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
     app.config.update(config or {})
+    check(app.config)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if app.config["PROXIES"]:
         hops = int(app.config["PROXIES"])
-        app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops, hops)  # type: ignore[method-assign]
+        app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops)  # type: ignore[method-assign]
     http.install(app)
+    door.install(app)
     errors.install(app)
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
@@ -63,7 +65,7 @@ def _parts(app: Flask) -> Any:
         jobs=jobs,
         metrics=metrics,
         permalinks=Permalinks(lambda: database_url(app.config)),
-        limits=Limits(app),
+        limits=Limits(app.config),
         examples=lambda: examples,
     )
 

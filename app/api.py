@@ -16,6 +16,7 @@ from flask import Blueprint, Response, current_app, jsonify, request, stream_wit
 from app.context import parts
 from app.errors import AppError, status_of
 from app.jobs import OPS, all_fields
+from app.limits import PURPOSES
 from app.states import freeze
 from app.version import compiler_version
 
@@ -62,8 +63,8 @@ def examples() -> Response:
 @blueprint.post("/<any({}):op>".format(", ".join(OPS)))
 def operation(op: str) -> Response | tuple[Response, int]:
     """One operation of the worker protocol."""
+    parts().limits.count(PURPOSES[op])
     body = json_body()
-    limit_for(op)
     if op == "show" and "text/event-stream" in request.headers.get("Accept", ""):
         answers = parts().jobs.stream(op, body)
         first = next(answers)  # so that a bad request is refused with a status
@@ -77,8 +78,8 @@ def operation(op: str) -> Response | tuple[Response, int]:
 @blueprint.post("/share")
 def share() -> Response:
     """Make a permalink."""
+    parts().limits.count("share")
     body = json_body()
-    limit_for("share")
     state = freeze(parts().jobs, compiler_version(), body)
     name, new = parts().permalinks.keep(state)
     if new:
@@ -98,11 +99,6 @@ def json_body() -> dict[str, Any]:
     if not isinstance(body, dict):
         raise AppError("usage", "The request's body must be a JSON object.")
     return body
-
-
-def limit_for(op: str) -> None:
-    """Count the request against the limit of its class; 429 beyond it."""
-    parts().limits.check(op)
 
 
 def _events(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[str]:

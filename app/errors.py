@@ -2,8 +2,9 @@
 
     {"ok": false, "error": {"kind": "...", "message": "...", "hint": "...", "span": [..] | null}}
 
-Kinds are those of the worker protocol, and `busy` for a full queue. A program that is wrong is an
-ordinary answer (status 200); what is wrong with a request or with us has a status of its own.
+Kinds are those of the worker protocol, `busy` for a full queue or too many requests, and
+`unavailable` for what the server needs and has not got. A program that is wrong is an ordinary
+answer (status 200); what is wrong with a request or with us has a status of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 STATUS = {"busy": 503, "timeout": 504, "internal": 500}
 """Statuses of answers that are no answer; every other kind is 200."""
+
+MISDIRECTED = 421
+"""The status for a name that the server does not go by."""
 
 
 class AppError(Exception):
@@ -29,6 +33,7 @@ class AppError(Exception):
         self.status = status
         self.hint = hint
         self.more = more
+        self.headers: dict[str, str] = {}
 
     def shape(self) -> dict[str, Any]:
         """The JSON error shape."""
@@ -52,19 +57,13 @@ def install(app: Flask) -> None:
     """Answer every exception in the error shape under /api, as a page elsewhere."""
 
     @app.errorhandler(AppError)
-    def on_app_error(error: AppError) -> tuple[Response | str, int]:
-        return _respond(error.shape(), error.status)
+    def on_app_error(error: AppError) -> tuple[Response | str, int, dict[str, str]]:
+        return *_respond(error.shape(), error.status), error.headers
 
     @app.errorhandler(HTTPException)
     def on_http_error(error: HTTPException) -> tuple[Response | str, int]:
         status = error.code or 500
-        if status == 429:
-            shape = failure(
-                "busy", f"Too many requests: the limit is {error.description}.", "Wait a moment."
-            )
-        else:
-            shape = failure("usage" if status < 500 else "internal", _words(error))
-        return _respond(shape, status)
+        return _respond(failure("usage" if status < 500 else "internal", _words(error)), status)
 
     @app.errorhandler(Exception)
     def on_bug(error: Exception) -> tuple[Response | str, int]:
@@ -84,4 +83,7 @@ def _words(error: HTTPException) -> str:
 def _respond(shape: dict[str, Any], status: int) -> tuple[Response | str, int]:
     if request.path.startswith("/api/") or request.path.endswith(".json"):
         return jsonify(shape), status
+    if status == MISDIRECTED:  # no page has an address under a name that is not the server's
+        text = f"{shape['error']['message']} {shape['error']['hint']}\n"
+        return Response(text, mimetype="text/plain"), status
     return render_template("error.html", status=status, error=shape["error"]), status

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.door import refuse_unsafe
 from app.errors import AppError, failure
 from app.metrics import Metrics
 from app.pool import Busy, DeadlinePassed, MemoryExceeded, Pool, WorkerDied, collect
@@ -257,6 +258,7 @@ class Jobs:
                 wanted = " or ".join(kind.__name__ for kind in TYPES[name])
                 raise AppError("usage", f"The field `{name}` must be a {wanted}.")
             found[name] = value
+        refuse_unsafe(found.get("options") or {})
         self._check_texts(found)
         return found
 

@@ -12,10 +12,12 @@ from flask import (
     jsonify,
     redirect,
     render_template,
+    request,
     url_for,
 )
 from werkzeug.wrappers import Response as BaseResponse
 
+from app.clients import is_local
 from app.context import parts
 from app.frozen import frozen_view
 from app.gallery import Example
@@ -83,7 +85,8 @@ def permalink_slash(name: str) -> BaseResponse:
 @blueprint.get("/metrics")
 def metrics() -> Response:
     """Counters for Prometheus."""
-    if not current_app.config["METRICS"]:
+    readers = current_app.config["METRICS"]
+    if readers == "nobody" or (readers == "local" and not is_local(request)):
         abort(404)
     return Response(parts().metrics.text(), mimetype="text/plain; version=0.0.4")
 
@@ -96,6 +99,7 @@ def _ide(example: Example | None, chosen: bool = False) -> str:
 
 
 def _state(name: str) -> State:
+    parts().limits.count("read")
     state = parts().permalinks.open(name)
     if state is None:
         abort(404, "There is no such link here. It may have been made on another server.")

@@ -10,15 +10,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import zstandard
 from sqlalchemy import DateTime, LargeBinary, String, create_engine
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from app.errors import AppError
+
+log = logging.getLogger(__name__)
 
 State = dict[str, Any]
 FORMAT = 1
@@ -42,15 +48,20 @@ class Permalink(Base):
 
 
 class Permalinks:
-    """The store. The database is made at first use."""
+    """The store. The database is made at first use.
+
+    A database that is full, read-only, locked, damaged or away is an AppError (503) that says so,
+    and is tried anew with the next request.
+    """
 
     def __init__(self, url: Callable[[], str]) -> None:
         self._url = url
         self._engine: Engine | None = None
 
-    def _open(self) -> Engine:
+    def engine(self) -> Engine:
+        """The connection pool of the database; its tables are made first."""
         if self._engine is None:
-            engine = create_engine(self._url())
+            engine = create_engine(self._url(), pool_pre_ping=True)
             Base.metadata.create_all(engine)
             self._engine = engine
         return self._engine
@@ -62,7 +73,7 @@ class Permalinks:
         now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
         text = json.dumps({**state, "made": now.isoformat() + "Z"}, separators=(",", ":"))
         content = zstandard.ZstdCompressor(level=10).compress(text.encode())
-        with Session(self._open()) as session:
+        with _available("stored"), Session(self.engine()) as session:
             for length in range(SHORTEST, len(name) + 1):
                 known = session.get(Permalink, name[:length])
                 if known is not None and known.digest == digest:
@@ -83,13 +94,29 @@ class Permalinks:
         """The state behind an id."""
         if not name.isalnum() or len(name) > 64:
             return None
-        with Session(self._open()) as session:
+        with _available("read"), Session(self.engine()) as session:
             row = session.get(Permalink, name.lower())
             content = row.content if row is not None else None
         if content is None:
             return None
         state: State = json.loads(zstandard.ZstdDecompressor().decompress(content))
         return state
+
+
+@contextmanager
+def _available(done: Literal["stored", "read"]) -> Iterator[None]:
+    """Say that links cannot be stored or read now, where the database fails."""
+    try:
+        yield
+    except (SQLAlchemyError, OSError, ImportError) as error:
+        log.error("links cannot be %s: %s", done, error)
+        hint = "What you wrote is still on the page. " if done == "stored" else ""
+        raise AppError(
+            "unavailable",
+            f"Links cannot be {done} now.",
+            503,
+            f"{hint}The server's database does not answer as it should; try again later.",
+        ) from error
 
 
 def content_digest(state: State) -> str:

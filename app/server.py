@@ -8,7 +8,9 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
 from app import create_app
-from app.settings import from_environment
+from app.settings import PREFIX, from_environment
+
+EVERYWHERE = ("0.0.0.0", "::", "")
 
 
 class Server(BaseApplication):  # type: ignore[misc]
@@ -17,8 +19,9 @@ class Server(BaseApplication):  # type: ignore[misc]
     One process: the worker pools belong to it; compiling happens in the workers, not here.
     """
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any], config: dict[str, Any]) -> None:
         self._options = options
+        self._config = config
         super().__init__()
 
     def load_config(self) -> None:
@@ -28,17 +31,21 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """Make the application, in the serving process."""
-        return create_app()
+        return create_app(self._config)
 
 
 def serve(host: str = "127.0.0.1", port: int = 8000, quiet: bool = False) -> None:
-    """Serve until interrupted."""
+    """Serve until interrupted. The address that it listens on is a name of the server."""
     settings = from_environment()
+    listens = f"[{host}]" if ":" in host else host
+    if host in EVERYWHERE and not settings["HOSTS"]:
+        names = "127.0.0.1 and localhost alone"
+        print(f"It answers to {names}: {PREFIX}HOSTS names others.", flush=True)  # noqa: T201
     if not quiet:
-        print(f"Stridescope is at http://{host}:{port}", flush=True)  # noqa: T201
+        print(f"Stridescope is at http://{listens}:{port}", flush=True)  # noqa: T201
     Server(
         {
-            "bind": f"{host}:{port}",
+            "bind": f"{listens}:{port}",
             "worker_class": "gthread",
             "workers": 1,
             "threads": int(settings["THREADS"]),
@@ -46,5 +53,6 @@ def serve(host: str = "127.0.0.1", port: int = 8000, quiet: bool = False) -> Non
             "graceful_timeout": 3,
             "loglevel": "warning",
             "proc_name": "stridescope",
-        }
+        },
+        {"HOSTS": f"{settings['HOSTS']},{listens}"},
     ).run()

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from limits import parse as parse_rate
+
 PREFIX = "STRIDESCOPE_"
 
 
@@ -23,6 +25,22 @@ class Setting:
     name: str
     default: int | float | str | bool
     help: str
+    least: int = 0
+    """The smallest number that makes sense."""
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError, with the setting's name, for a value that makes no sense."""
+        name = f"{PREFIX}{self.name}"
+        if isinstance(value, int | float) and not value >= self.least:
+            raise ValueError(f"{name} must be at least {self.least}, not {value}")
+        if self.choices and value not in self.choices:
+            raise ValueError(f"{name} must be {' or '.join(self.choices)}, not {value!r}")
+        if self.name.startswith("LIMIT_"):
+            try:
+                parse_rate(value)
+            except ValueError:
+                raise ValueError(f"{name} must be like `60 per minute`, not {value!r}") from None
 
 
 CORES = os.cpu_count() or 2
@@ -32,8 +50,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
-    Setting("COMPILE_WORKERS", min(4, max(2, CORES)), "Warm worker processes that compile."),
-    Setting("RUN_WORKERS", 1, "Worker processes that run programs."),
+    Setting("COMPILE_WORKERS", min(4, max(2, CORES)), "Warm worker processes that compile.", 1),
+    Setting("RUN_WORKERS", 1, "Worker processes that run programs.", 1),
     Setting("QUEUE_LIMIT", 32, "Jobs that may wait for a worker; more are turned away."),
     Setting("QUEUE_SECONDS", 20.0, "How long a job waits for a worker before it is turned away."),
     Setting("COMPILE_SECONDS", 20.0, "Deadline of a compile; the worker is replaced after it."),
@@ -45,20 +63,42 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output that are sent; the rest is cut."),
     Setting("CACHE_ENTRIES", 64, "Compile answers kept in memory."),
     Setting("WARM", True, "Start the compile workers with the server, not with the first request."),
-    Setting("LIMIT_COMPILE", "1200 per minute", "Rate limit of compile requests per address."),
-    Setting("LIMIT_RUN", "120 per minute", "Rate limit of run requests per address."),
-    Setting("LIMIT_SHARE", "60 per minute", "Rate limit of new permalinks per address."),
+    Setting("LIMIT_CHECK", "600 per minute", "Checks that one page may ask for."),
+    Setting("LIMIT_SHOW", "300 per minute", "Compilations that one page may ask for."),
+    Setting("LIMIT_ASK", "1200 per minute", "Questions about a compiled program, and proofs."),
+    Setting("LIMIT_RUN", "60 per minute", "Runs, their inputs, and comparisons of stages."),
+    Setting("LIMIT_SHARE", "20 per minute", "New permalinks."),
+    Setting("LIMIT_READ", "240 per minute", "Permalinks that are read."),
+    Setting("ADDRESS_PAGES", 30, "All pages of one address together may do what so many may.", 1),
+    Setting("LOCAL_FACTOR", 20, "On the server's own machine the limits are so much wider.", 1),
     Setting("RATELIMIT", True, "Switch the rate limits on."),
     Setting("FRONT_EXAMPLE", "concatenation", "The example that a first visit shows."),
-    Setting("METRICS", True, "Serve /metrics for Prometheus."),
+    Setting(
+        "METRICS",
+        "local",
+        "Who may read /metrics: this machine alone, everybody or nobody.",
+        choices=("local", "everybody", "nobody"),
+    ),
+    Setting(
+        "HOSTS",
+        "",
+        "Names that the server goes by, beside localhost and the address that it listens on; "
+        "commas between them. `.example.org` stands for every name under example.org.",
+    ),
     Setting("PROXIES", 0, "Trusted reverse proxies in front, for addresses and https."),
-    Setting("THREADS", 24, "Request threads of the server that `stridescope serve` starts."),
+    Setting("THREADS", 24, "Request threads of the server that `stridescope serve` starts.", 1),
 )
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """All settings, with those that the environment names changed. ValueError on a bad number."""
+    """All settings, with those that the environment names changed. ValueError on a bad value."""
     return {s.name: _parse(s, environ.get(PREFIX + s.name)) for s in SETTINGS}
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Raise ValueError for a setting that makes no sense."""
+    for setting in SETTINGS:
+        setting.check(config[setting.name])
 
 
 def _parse(setting: Setting, text: str | None) -> int | float | str | bool:
@@ -68,9 +108,11 @@ def _parse(setting: Setting, text: str | None) -> int | float | str | bool:
     if kind is bool:
         return text.strip().lower() not in ("", "0", "no", "off", "false")
     try:
-        return kind(text)
+        value = kind(text)
     except ValueError:
         raise ValueError(f"{PREFIX}{setting.name} must be {kind.__name__}, not {text!r}") from None
+    setting.check(value)
+    return value
 
 
 def data_folder(chosen: str = "") -> Path:

@@ -210,6 +210,7 @@ def _options(args: argparse.Namespace) -> Json:
         "fuel": args.fuel,
         "unsafe": args.unsafe,
         "verify": args.verify,
+        "sanitize": getattr(args, "sanitize", False),
         "thresholds": _numbers("--threshold", args.threshold),
     }
 
@@ -279,6 +280,11 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         metavar="NAME=NUMBER",
         help="random inputs instead, with this size or number; may be given several times",
+    )
+    run.add_argument(
+        "--sanitize",
+        action="store_true",
+        help="under sanitisers: each access outside of its block is reported with its place",
     )
     run.add_argument("--seed", type=int, default=1, help="of the random inputs; default: 1")
     run.add_argument("--binary", action="store_true", help="print results in the binary format")

@@ -43,7 +43,7 @@ from compiler.target import imp_interp, runner
 Json = dict[str, Any]
 BACKENDS = ("ref", "c", "cuda")
 TARGETS = ("c", "cuda")
-OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "thresholds")
+OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "sanitize", "thresholds")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 MEMORY_STAGES = ("funmem", "shortcircuit", "expanded", "merged")
 LONGEST_RUN = 1_000_000
@@ -83,7 +83,7 @@ def options_from(given: Mapping[str, Any]) -> Options:
         raise UsageError("`fuel` is a number of rewrites, 0 or more.")
     if not isinstance(disabled, list | tuple) or not all(isinstance(d, str) for d in disabled):
         raise UsageError("`disable` is a list of ids of passes and rules.")
-    for name in ("unsafe", "verify"):
+    for name in ("unsafe", "verify", "sanitize"):
         if not isinstance(given.get(name, False), bool):
             raise UsageError(f"`{name}` is true or false.")
     switches.check(disabled)
@@ -94,6 +94,7 @@ def options_from(given: Mapping[str, Any]) -> Options:
         fuel=fuel,
         unsafe=bool(given.get("unsafe", False)),
         verify=bool(given.get("verify", False)),
+        sanitize=bool(given.get("sanitize", False)),
         thresholds=tuple(sorted(thresholds.items())),
     )
 
@@ -250,15 +251,20 @@ def run_values(
     work = compilation(source, options)
     entry = entry_named(work, entry)
     bind(entry_function(work, entry), args)
+    sanitized = work.options.sanitize
+    if sanitized and backend != "c":
+        raise UsageError("Only the back end `c` runs under sanitisers.")
     if backend == "ref":
         return _run_reference(work, entry, args, stage or "soa", seconds)
-    if backend == "c" and not runner.compiler_available():
+    if backend == "c" and not sanitized and not runner.compiler_available():
         note = "No C compiler was found: the reference interpreter ran the program."
         return {**_run_reference(work, entry, args, "soa", seconds), "note": note}
     work.result("merged", backend)
-    code = plain(work.result(backend).text)
-    execute = runner.run_c if backend == "c" else runner.run_cuda
-    done = execute(code, entry, args, seconds)
+    code = work.result(backend).text
+    if backend == "c":
+        done = runner.run_c(code, entry, args, seconds, sanitized=sanitized)
+    else:
+        done = runner.run_cuda(plain(code), entry, args, seconds)
     return {
         "values": done.values,
         "ms": round(done.ms, 3),

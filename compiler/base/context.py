@@ -31,6 +31,8 @@ class Options:
     """Drop bounds checks and assertions where the program says `#[unsafe]`."""
     verify: bool = False
     """Check the program after every pass."""
+    sanitize: bool = False
+    """Run C under sanitisers, which report each access outside of its block."""
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
 

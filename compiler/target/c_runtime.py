@@ -17,6 +17,14 @@ static int omp_get_max_threads(void) { return 1; }
 
 MEMORY = """\
 // Blocks of memory. A header stands before the elements; blocks are counted by their holders.
+// Under sanitisers a block is exactly as large as asked for, nothing but the functions here may
+// touch its header, and what is given back is not used again.
+#ifdef SS_SANITIZE
+#include <sanitizer/asan_interface.h>
+#define SS_OWN __attribute__((no_sanitize("address")))
+#else
+#define SS_OWN
+#endif
 typedef struct ss_block { int64_t holders, bytes; struct ss_block *next, *before; } ss_block;
 enum { SS_HEADER = 64, SS_KEPT = 16 };
 int64_t ss_bytes_now, ss_bytes_peak, ss_bytes_limit = INT64_MAX;
@@ -50,6 +58,12 @@ static void ss_forget(void) {
 }
 
 static ss_block *ss_fresh(int64_t bytes) {
+#ifdef SS_SANITIZE
+    void *exact;
+    if (posix_memalign(&exact, SS_HEADER, SS_HEADER + bytes)) return 0;
+    ASAN_POISON_MEMORY_REGION(exact, SS_HEADER);
+    return exact;
+#endif
     int64_t page = bytes < 1 << 22 ? 64 : 1 << 21;
     int64_t all = (SS_HEADER + bytes + page - 1) / page * page;
     ss_block *b = aligned_alloc(page, all);
@@ -66,9 +80,13 @@ static __attribute__((unused)) int64_t ss_times(int64_t a, int64_t b) {
     return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 }
 
-static void *ss_alloc(int64_t count, int64_t size) {
+SS_OWN static void *ss_alloc(int64_t count, int64_t size) {
     if (count < 0 || count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+#ifdef SS_SANITIZE
+    int64_t bytes = count * size;
+#else
     int64_t bytes = (count * size + 63) / 64 * 64;
+#endif
     ss_block *b = ss_reuse(bytes);
     if (!b) {
         b = ss_fresh(bytes);
@@ -88,18 +106,22 @@ static void *ss_alloc(int64_t count, int64_t size) {
     return (char *)b + SS_HEADER;
 }
 
-static void *ss_hold(void *cells) {
+SS_OWN static void *ss_hold(void *cells) {
     if (cells) ss_block_of(cells)->holders++;
     return cells;
 }
 
-static void ss_drop(void *cells) {
+SS_OWN static void ss_drop(void *cells) {
     if (!cells) return;
     ss_block *b = ss_block_of(cells);
     if (--b->holders) return;
     if (b->before) b->before->next = b->next; else ss_live = b->next;
     if (b->next) b->next->before = b->before;
     ss_bytes_now -= b->bytes;
+#ifdef SS_SANITIZE
+    free(b);
+    return;
+#endif
     for (int k = 0; k < SS_KEPT; k++)
         if (!ss_kept[k]) { ss_kept[k] = b; return; }
     free(ss_kept[0]);
@@ -109,7 +131,7 @@ static void ss_drop(void *cells) {
 
 #define ss_set(x, y) do { void *ss_old = x; x = ss_hold(y); ss_drop(ss_old); } while (0)
 
-void ss_clear(void) {
+SS_OWN void ss_clear(void) {
     while (ss_live) { ss_live->holders = 1; ss_drop((char *)ss_live + SS_HEADER); }
     ss_forget();
 }

@@ -14,8 +14,13 @@ const UNREACHABLE = failure(
   "The server does not answer.", "network", "Is it still running? What you typed is kept here.",
 );
 
+/** Tells this page from others behind the same address, and nobody from anybody else. */
+const PAGE = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+  byte.toString(16).padStart(2, "0")).join("");
+const WHO = { "X-Stridescope-Page": PAGE };
+
 async function get<T>(path: string): Promise<T> {
-  const response = await fetch(path, { headers: { Accept: "application/json" } });
+  const response = await fetch(path, { headers: { Accept: "application/json", ...WHO } });
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return (await response.json()) as T;
 }
@@ -23,7 +28,7 @@ async function get<T>(path: string): Promise<T> {
 function send(path: string, body: unknown, accept: string): Promise<Response> {
   return fetch(path, {
     method: "POST",
-    headers: { "Content-Type": "application/json", Accept: accept },
+    headers: { "Content-Type": "application/json", Accept: accept, ...WHO },
     body: JSON.stringify(body),
   });
 }

@@ -7,7 +7,7 @@ import type { Problem } from "./types";
 
 const NAMES: Record<string, string> = {
   syntax: "Syntax", type: "Type", usage: "Usage", runtime: "Run", limitation: "Not built yet",
-  timeout: "Too long", internal: "Our fault", busy: "Busy", network: "No answer", warning: "Warning",
+  timeout: "Too long", internal: "Our fault", busy: "Busy", unavailable: "Not now", network: "No answer", warning: "Warning",
 };
 
 export const kindName = (kind: string): string => NAMES[kind] ?? kind;

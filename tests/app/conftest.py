@@ -34,7 +34,6 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
             "MANIFEST": MANIFEST,
             "COMPILE_WORKERS": 1,
             "WARM": False,
-            "RATELIMIT": False,
             "COMPILE_SECONDS": 20.0,
             **config,
         }

@@ -1,0 +1,91 @@
+"""What is let in: requests for a name that the server goes by, and work from its own page alone.
+
+A browser sends requests on behalf of every page that it shows. A page of somebody else may post
+to a server on the reader's own machine (and cannot read the answer), and a name that its owner
+points at 127.0.0.1 makes the server part of that page's own origin (and it can). So the name that
+was asked for must be one of the server's, and what makes the server work must be JSON, which no
+page can send elsewhere without asking first, and must not say that it comes from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Request, request
+
+from app.clients import LOOPBACK_NAMES, host_name
+from app.errors import MISDIRECTED, AppError
+
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+OWN_SITES = frozenset({"same-origin", "none"})
+"""What `Sec-Fetch-Site` says of the server's own page, and of the address bar."""
+PORTS = {"http": 80, "https": 443}
+
+
+def install(app: Flask) -> None:
+    """Check every request before it is answered."""
+    known = answers_to(app.config["HOSTS"].split(","))
+
+    @app.before_request
+    def check() -> None:
+        if not known(host_name(request)):
+            raise AppError(
+                "usage",
+                f"This server does not go by the name `{host_name(request)[:100]}`.",
+                MISDIRECTED,
+                "Its owner lists its names in STRIDESCOPE_HOSTS.",
+            )
+        if request.method not in READING:
+            check_origin(request)
+
+
+def answers_to(names: Iterable[str]) -> Callable[[str], bool]:
+    """Whether the server goes by a name: one of these, below a `.name`, or this machine's own."""
+    given = {name.strip().lower().removesuffix(".") for name in names} - {""}
+    below = tuple(name for name in given if name.startswith("."))
+    exact = {*given, *LOOPBACK_NAMES}.difference(below)
+    return lambda host: host in exact or (host.endswith(below) and not host.startswith("."))
+
+
+def check_origin(request: Request) -> None:
+    """Raise AppError if a request that makes the server work was sent by another site's page."""
+    site = request.headers.get("Sec-Fetch-Site", "same-origin")
+    origin = request.headers.get("Origin")
+    if site not in OWN_SITES or (origin is not None and not _is_own(origin, request)):
+        raise AppError(
+            "usage",
+            "A page of another site sent this request, and it was not done.",
+            403,
+            "Behind a proxy: it has to pass the header Host on as it is.",
+        )
+    if request.mimetype != "application/json":
+        message = "The request's Content-Type must be application/json."
+        raise AppError("usage", message, 415)
+
+
+def _is_own(origin: str, request: Request) -> bool:
+    """Whether the page's origin is the server. Its scheme is left to `Sec-Fetch-Site`.
+
+    A proxy in front, which speaks https, hides it.
+    """
+    try:
+        page = urlsplit(origin)
+        port = page.port or PORTS[page.scheme]
+        own = urlsplit(f"{page.scheme}://{request.headers.get('Host', '')}")
+        return (page.hostname, port) == (own.hostname, own.port or PORTS[page.scheme])
+    except (ValueError, KeyError):
+        return False
+
+
+def refuse_unsafe(options: Mapping[str, Any]) -> None:
+    """Raise AppError for an option that drops checks: with it a program can do anything here."""
+    if options.get("unsafe"):
+        raise AppError(
+            "usage",
+            "The option `unsafe` is not taken from a request: it drops the checks that keep a "
+            "program inside of its arrays.",
+            403,
+            "`stridescope run --unsafe` takes it, on a machine of your own.",
+        )
