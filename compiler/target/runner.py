@@ -1,20 +1,27 @@
-"""Runs compiled C programs in a process of their own: limits, deadline, crashes, timing.
+"""Runs compiled C programs, each run in a process of its own: walls, limits, deadline, timing.
 
 Values are NumPy arrays and scalars. They travel through files in memory, and are not copied on the
-way in. The process is kept for the next run; it is replaced after a crash or a timeout.
+way in. The process that runs are forked from (`runner_child.py`) is kept. What a run answers is
+believed as little as the program is: it is read to a limit, and checked before it is used.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import math
 import mmap
 import os
+import resource
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import FileIO
@@ -27,16 +34,31 @@ from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
 from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Line, Text, plain
+from compiler.sandbox import walls
+from compiler.sandbox.policies import PROGRAM
+from compiler.target import runner_child as child
 from compiler.target import sanitize
 from compiler.target.cc import compile_c, find_compiler
-from compiler.target.runner_child import memory_file, receive, send
 from compiler.target.signature import Plain, check_shapes, choose_entry, poly_value, solve_sizes
 
 Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
 """An array or a scalar; what comes back are arrays and NumPy scalars."""
 
-MAX_LIBRARIES = 64
-_ROOT = Path(__file__).resolve().parents[2]
+LONGEST_ANSWER = 1 << 20
+"""Bytes of what a run says, beside its results."""
+START_SECONDS = 20.0
+END_SECONDS = 2.0
+"""How long a run that was killed may take to end."""
+_PRELOADED = (
+    "libc.so.6",
+    "libm.so.6",
+    "libmvec.so.1",
+    "libgcc_s.so.1",
+    "libgomp.so.1",
+    "libomp.so.5",
+)
+"""What libraries of ours need: loaded beforehand, because a run can open no file."""
+_ABOUT = "const char ss_about[] ="
 
 
 class Timeout(RuntimeError_):
@@ -79,22 +101,38 @@ def run_c(
 
     The text says all about itself; `flags` are further ones for the C compiler. Raises
     RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
-    UsageError for values or names that do not fit. `sanitized`: under sanitisers; raises
-    sanitize.Report for what they find, with its place if `code` has lines that know theirs.
+    UsageError for values or names that do not fit. `sanitized`: under sanitisers, which need what
+    walls forbid, and so without walls; raises sanitize.Report for what they find, with its place if
+    `code` has lines that know theirs.
     """
     if sanitized:
+        if walls.is_confined():
+            raise UsageError("Only the command line runs programs under sanitisers.")
         sanitize.library()
         flags = (*sanitize.FLAGS, *flags)
-    library = compile_c(code if isinstance(code, str) else plain(code), flags)
+    text = code if isinstance(code, str) else plain(code)
     count = cores or (available_cores() if find_compiler().parallel else 1)
     limit = memory_bytes or default_memory()
     with _LOCK:
+        _runner(count, sanitized)  # starts while the program is compiled
+    library = compile_c(text, flags)
+    with _LOCK:
         runner = _runner(count, sanitized)
         try:
-            return runner.run(library, entry, values, deadline_s, limit, runs)
+            return runner.run(about(text), library, entry, values, deadline_s, limit, runs)
         except Crash as crash:
             lines = tuple(map(Line, code.split("\n"))) if isinstance(code, str) else code
             raise (sanitize.report(crash.said, lines) or crash) from None
+
+
+def about(code: str) -> Plain:
+    """Entry points and checks of a C text, as `c.py` wrote them at its end."""
+    _, found, rest = code.rpartition(_ABOUT)
+    if not found:
+        raise CompilerBug("a C text does not say what it is about")
+    pieces = [line.strip().removesuffix(";") for line in rest.splitlines() if line.strip()]
+    text = "".join(json.loads(piece.replace("\\?", "?")) for piece in pieces)
+    return dict(json.loads(text))
 
 
 def run_cuda(
@@ -128,8 +166,12 @@ def available_cores() -> int:
 
 
 def default_memory() -> int:
-    """Three quarters of the machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 * 3
+    """Three quarters of the machine's memory, or what this process is limited to, in bytes."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 * 3
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return machine
+    return max(1 << 20, min(machine, limit - walls.ADDRESS_SPACE))
 
 
 def close_runners() -> None:
@@ -140,7 +182,7 @@ def close_runners() -> None:
         _RUNNERS.clear()
 
 
-def _runner(cores: int, sanitized: bool = False) -> _Runner:
+def _runner(cores: int, sanitized: bool) -> _Runner:
     runner = _RUNNERS.get((cores, sanitized))
     if runner is None or not runner.usable():
         if runner is not None:
@@ -150,93 +192,142 @@ def _runner(cores: int, sanitized: bool = False) -> _Runner:
 
 
 class Crash(RuntimeError_):
-    """The process is gone; `said` is what it left on standard error, where that is kept."""
+    """A run has ended without an answer; `said` is its standard error, where that is kept."""
 
     said = ""
 
 
 class _Runner:
-    """One runner process; `said` keeps what sanitisers write on its standard error."""
+    """The process that runs with so many cores are forked from, behind the best wall there is.
 
-    def __init__(self, cores: int, sanitized: bool = False) -> None:
+    `said` keeps what sanitisers write on standard error; with them there is no wall.
+    """
+
+    wall: walls.Wall | None = None
+    """The one that worked, for all runners of this process."""
+
+    def __init__(self, cores: int, sanitized: bool) -> None:
         self.cores = cores
-        self.said = FileIO(memory_file()) if sanitized else None
-        self.abouts: dict[Path, Plain] = {}
-        self.channel, other = socket.socketpair()
+        self.said = FileIO(memory_file(), "r+") if sanitized else None
+        self.walls = [self.wall] if self.wall is not None else walls.walls()
+        if sanitized:
+            self.walls = [walls.Wall()]
+        self.ready = False
+        self.start()
+
+    def start(self) -> None:
+        """Start the process behind the first of the walls, without waiting for it."""
+        self.control, other = socket.socketpair()
+        orders = {"user": walls.fresh_user(self.walls[0]), "preload": _PRELOADED}
+        made = walls.script(self.walls[0], PROGRAM, Path(child.__file__), json.dumps(orders))
         environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": str(cores),
+            **made.environment,
+            "OMP_NUM_THREADS": str(self.cores),
             "OMP_WAIT_POLICY": "passive",
             "OMP_STACKSIZE": "16M",
-            "PYTHONPATH": str(_ROOT),
         }
-        if sanitized:
-            environment = sanitize.environment(environment)
         self.process = subprocess.Popen(
-            [sys.executable, "-S", "-E", str(Path(__file__).with_name("runner_child.py"))],
+            made.command,
             stdin=other.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL if self.said is None else self.said,
-            env=environment,
+            env=environment if self.said is None else sanitize.environment(environment),
             close_fds=True,
+            start_new_session=True,
         )
         other.close()
 
+    def wait(self) -> None:
+        """Wait until the process is ready; behind the next wall where this one does not stand."""
+        while not self.ready:
+            self.control.settimeout(START_SECONDS)
+            said = b""
+            with contextlib.suppress(OSError):
+                said = self.control.recv(1)
+            self.ready = said == child.HELLO
+            if not self.ready:
+                self.close()
+                self.walls = self.walls[1:]
+                if not self.walls:
+                    raise CompilerBug("the process for runs could not be started")
+                self.start()
+        if self.said is None:
+            _Runner.wall = self.walls[0]
+
     def usable(self) -> bool:
-        """Whether the process can take another library."""
-        return self.process.poll() is None and len(self.abouts) < MAX_LIBRARIES
+        """Whether the process can run programs."""
+        return self.process.poll() is None
 
     def close(self) -> None:
-        """End the process."""
-        self.channel.close()
-        if self.process.poll() is None:
-            self.process.kill()
+        """End the process, and a run with it."""
+        self.control.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def ask(self, message: Plain, deadline_s: float, fd: int = -1) -> tuple[Plain, list[int]]:
-        """One request; kills the process when the deadline passes."""
-        self.channel.settimeout(deadline_s)
-        try:
-            send(self.channel, message, fd)
-            answer, fds = receive(self.channel)
-        except TimeoutError:
-            self.close()
-            raise Timeout(
-                f"The program did not finish within {deadline_s:g} s.",
-                hint="Try a smaller input, or look for a loop that does not end.",
-            ) from None
-        except OSError:
-            answer, fds = None, []
-        if answer is None:
-            raise self.crash()
-        return answer, fds
+    def ask(self, message: Plain, files: Sequence[int], deadline_s: float) -> Plain:
+        """One run in a process of its own: what it says, once it has ended."""
+        self.wait()
+        if self.said is not None:
+            self.said.seek(0)
+            self.said.truncate()
+        until = time.monotonic() + deadline_s
+        channel, other = socket.socketpair()
+        with channel:
+            with other:
+                socket.send_fds(self.control, [child.RUN], [other.fileno(), *files])
+            try:
+                data = _exchange(channel, json.dumps(message).encode(), until)
+                status = self.status(until)
+            except TimeoutError:
+                self.kill()
+                raise Timeout(
+                    f"The program did not finish within {deadline_s:g} s.",
+                    hint="Try a smaller input, or look for a loop that does not end.",
+                ) from None
+            except RuntimeError_:
+                self.kill()
+                raise
+        if status or data is None:
+            raise self.crash(status)
+        return _parsed(data)
 
-    def crash(self) -> RuntimeError_:
-        """Why the process is gone."""
-        self.close()
-        code = self.process.returncode or 0
-        if code == -signal.SIGXCPU:
+    def status(self, until: float) -> int:
+        """How the run has ended. Raises TimeoutError if it has not."""
+        data = b""
+        while len(data) < child.WAIT.size:
+            self.control.settimeout(max(0.001, until - time.monotonic()))
+            piece = self.control.recv(child.WAIT.size - len(data))
+            if not piece:
+                self.close()
+                return -signal.SIGKILL
+            data += piece
+        return int(child.WAIT.unpack(data)[0])
+
+    def crash(self, status: int) -> RuntimeError_:
+        """Why a run has ended without an answer."""
+        if status == -signal.SIGXCPU:
             return Timeout("The program used up its processor time.")
-        if code == -signal.SIGKILL:
+        if status == -signal.SIGKILL:
             return RuntimeError_("The program was killed, most likely for lack of memory.")
-        name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         crash = Crash(f"The compiled program crashed ({name}).")
         if self.said is not None:
             self.said.seek(0)
             crash.said = self.said.read().decode(errors="replace")
         return crash
 
-    def about(self, library: Path, deadline_s: float) -> Plain:
-        """Entry points and checks of a library."""
-        if library not in self.abouts:
-            answer, _ = self.ask({"op": "load", "library": str(library)}, deadline_s)
-            if "error" in answer:
-                raise CompilerBug(f"a compiled program could not be loaded: {answer['error']}")
-            self.abouts[library] = json.loads(answer["about"])
-        return self.abouts[library]
+    def kill(self) -> None:
+        """End the run, and the process as well if the run does not end by itself."""
+        try:
+            self.control.sendall(child.KILL)
+            self.status(time.monotonic() + END_SECONDS)
+        except OSError:
+            self.close()
 
     def run(
         self,
+        about: Plain,
         library: Path,
         entry_name: str,
         values: Sequence[Value],
@@ -245,40 +336,38 @@ class _Runner:
         runs: int,
     ) -> RunResult:
         """Run an entry point."""
-        about = self.about(library, deadline_s)
         entry = choose_entry(about, entry_name)
         arrays, sizes = prepare(entry, values)
-        slots, fd, total = pack(entry, arrays, sizes)
-        if total > memory_bytes:
-            os.close(fd)
-            raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.")
-        message = {
-            "op": "run",
-            "library": str(library),
-            "entry": entry["symbol"],
-            "slots": slots,
-            "input_bytes": total,
-            "runs": runs,
-            "results": entry["results"],
-            "gives": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
-            "sizes": sizes,
-            "cpu_seconds": int(deadline_s * self.cores * 2) + 2,
-            "memory_bytes": memory_bytes,
-            "address_space": self.said is None,
-        }
-        try:
-            answer, fds = self.ask(message, deadline_s, fd)
-        finally:
-            if fd >= 0:
-                os.close(fd)
-        if "site" in answer:
-            raise failed_check(about, answer)
-        if "error" in answer:
-            raise RuntimeError_(f"The program could not be run: {answer['error']}.")
-        results = unpack(entry, answer["slots"], sizes, fds)
+        with contextlib.ExitStack() as opened:
+            slots, inputs, total = pack(entry, arrays, sizes, memory_bytes)
+            for fd in inputs:
+                opened.callback(os.close, fd)
+            results, code = memory_file(), library_file(library)
+            opened.callback(os.close, results)
+            opened.callback(os.close, code)
+            message = {
+                "library": "" if sys.platform.startswith("linux") else str(library),
+                "entry": entry["symbol"],
+                "slots": slots,
+                "input_bytes": total,
+                "runs": runs,
+                "results": entry["results"],
+                "gives": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
+                "sizes": sizes,
+                "cpu_seconds": int(deadline_s * self.cores * 2) + 2,
+                "memory_bytes": memory_bytes,
+                "limits": self.limits(memory_bytes),
+                "confined": self.said is None,
+            }
+            answer = self.ask(message, [code, results, *inputs], deadline_s)
+            if "site" in answer:
+                raise failed_check(about, answer)
+            if "error" in answer:
+                raise RuntimeError_(f"The program could not be run: {answer['error']}.")
+            found = unpack(entry, answer["slots"], sizes, results)
         times = tuple(answer["times"])
         return RunResult(
-            results,
+            found,
             min(times),
             times,
             answer["peak"],
@@ -287,6 +376,74 @@ class _Runner:
             answer["bytes_allocated"],
             answer["bytes_copied"],
         )
+
+    def limits(self, memory_bytes: int) -> dict[str, int]:
+        """Of one run, as `resource` names them."""
+        made = {"FSIZE": memory_bytes, "NOFILE": PROGRAM.files, "CORE": 0}
+        if self.said is None:
+            made["AS"] = memory_bytes + walls.ADDRESS_SPACE
+        if walls.counts_processes(self.walls[0]):
+            made["NPROC"] = PROGRAM.processes + self.cores
+        return made
+
+
+def _exchange(channel: socket.socket, request: bytes, until: float) -> bytes | None:
+    """Send a request and read the answer; None when the other end goes before it has answered.
+
+    Raises TimeoutError, and RuntimeError_ for an answer that is too long.
+    """
+    data = bytearray()
+    wanted = child.HEAD.size
+    try:
+        channel.settimeout(max(0.001, until - time.monotonic()))
+        channel.sendall(child.HEAD.pack(len(request)) + request)
+        while len(data) < wanted:
+            channel.settimeout(max(0.001, until - time.monotonic()))
+            piece = channel.recv(min(1 << 16, wanted - len(data)))
+            if not piece:
+                return None
+            data += piece
+            if len(data) == child.HEAD.size:
+                (length,) = child.HEAD.unpack(data)
+                if length > LONGEST_ANSWER:
+                    raise _senseless()
+                wanted += length
+    except ConnectionError:
+        return None
+    return bytes(data[child.HEAD.size :])
+
+
+def _parsed(data: bytes) -> Plain:
+    """An answer with the fields and types that a run's has."""
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _senseless() from None
+    if not isinstance(answer, dict):
+        raise _senseless()
+    if "error" in answer:
+        return {"error": str(answer["error"])[:500]}
+    if "site" in answer:
+        fields: dict[str, type] = {"values": int}
+        single = {"site": int}
+    else:
+        fields = {"slots": int, "times": float}
+        single = dict.fromkeys(("peak", "allocs", "bytes_allocated", "bytes_copied"), int)
+    for name, kind in fields.items():
+        given = answer.get(name)
+        if not isinstance(given, list) or (not given and name == "times"):
+            raise _senseless()
+        if any(type(v) is not kind for v in given):
+            raise _senseless()
+    if any(type(answer.get(name)) is not kind for name, kind in single.items()):
+        raise _senseless()
+    if not all(math.isfinite(t) for t in answer.get("times", ())):
+        raise _senseless()
+    return answer
+
+
+def _senseless() -> RuntimeError_:
+    return RuntimeError_("The program overwrote what its process says about its results.")
 
 
 _LOCK = threading.Lock()
@@ -334,11 +491,30 @@ def _fitting(taken: Plain, value: Value, number: int) -> Any:
     return np.ascontiguousarray(array) if rank else array
 
 
-def pack(entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> tuple[list[Any], int, int]:
-    """Input slots, a file with the arrays (or -1), and its size.
+def memory_file() -> int:
+    """A file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with tempfile.TemporaryFile() as made:
+        return os.dup(made.fileno())
+
+
+def library_file(library: Path) -> int:
+    """A copy of a library that can be loaded by a process that may open no file."""
+    file = memory_file()
+    data = memoryview(library.read_bytes())
+    while data:
+        data = data[os.write(file, data) :]
+    return file
+
+
+def pack(
+    entry: Plain, arrays: Sequence[Any], sizes: dict[str, int], limit: int
+) -> tuple[list[Any], list[int], int]:
+    """Input slots, a file with the arrays if there are any, and its size.
 
     A slot is whether the program may consume it, its bits or its place in the file, and its bytes
-    (-1 for scalars).
+    (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
     """
     by_name: dict[str, Any] = {}
     by_block: dict[str, tuple[bool, Any]] = {}
@@ -362,16 +538,22 @@ def pack(entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> tuple[li
             slots.append((False, sizes[name], -1))
         else:
             raise UsageError(f"The size `{name}` does not follow from the shapes of the inputs.")
+    if total > limit:
+        raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.")
     if not total:
-        return slots, -1, 0
+        return slots, [], 0
     fd = memory_file()
-    os.ftruncate(fd, total)
+    try:
+        os.ftruncate(fd, total)
+    except OSError:
+        os.close(fd)
+        raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.") from None
     with mmap.mmap(fd, total) as area:
         whole = np.frombuffer(area, np.uint8)
         for at, array in places:
             whole[at : at + array.nbytes] = array.reshape(-1).view(np.uint8)
         del whole
-    return slots, fd, total
+    return slots, [fd], total
 
 
 def _bits(scalar: Any) -> int:
@@ -382,21 +564,21 @@ def _bits(scalar: Any) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def unpack(
-    entry: Plain, slots: Sequence[int], sizes: dict[str, int], fds: Sequence[int]
-) -> list[Any]:
-    """The external results from the result slots."""
+def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int) -> list[Any]:
+    """The external results from the result slots, once the run has ended."""
+    if len(slots) != len(entry["results"]):
+        raise _senseless()
     env = {**sizes}
     at = {}
     for slot, value in zip(entry["results"], slots, strict=True):
         at[slot["name"]] = value
         if not slot["block"]:
             env[slot["name"]] = value
-    area = b""
-    if fds:
-        size = os.fstat(fds[0]).st_size
-        area = mmap.mmap(fds[0], size, mmap.MAP_SHARED)  # type: ignore[assignment]
-        os.close(fds[0])
+    size = os.fstat(file).st_size
+    with contextlib.suppress(OSError, AttributeError):
+        # Whoever still has the file cannot make it shorter while it is read.
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
     found: list[Any] = []
     for give in entry["gives"]:
         dtype = DTYPE[give["prim"]]
@@ -404,8 +586,10 @@ def unpack(
             found.append(_scalar(at[give["name"]], dtype))
             continue
         shape = [poly_value(size, env) for size in give["shape"]]
-        count = int(np.prod(shape, dtype=np.int64))
-        flat = np.frombuffer(area, dtype, count, at[give["block"]]) if count else np.empty(0, dtype)
+        start, count = at[give["block"]], math.prod(shape)
+        if min(shape) < 0 or (count and not 0 <= start <= size - count * dtype.itemsize):
+            raise _senseless()
+        flat = np.frombuffer(area, dtype, count, start) if count else np.empty(0, dtype)
         found.append(flat.reshape(shape))
     return found
 
@@ -421,6 +605,8 @@ def _scalar(bits: int, dtype: Any) -> Any:
 
 def failed_check(about: Plain, answer: Plain) -> RuntimeError_:
     """The error of a failed check, with its values and place."""
+    if not 0 <= answer["site"] < len(about["sites"]):
+        raise _senseless()
     site = about["sites"][answer["site"]]
     values = iter(answer["values"])
     parts = [p if isinstance(p, str) else _shown(next(values, 0), p["prim"]) for p in site["parts"]]

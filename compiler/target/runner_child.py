@@ -1,106 +1,183 @@
-"""The process that a compiled program runs in; `runner.py` is the other end.
+"""The processes that compiled programs run in; `runner.py` is the other end.
 
-Reads one JSON message per request from the socket on file descriptor 0, with a file descriptor that
-holds the inputs, and answers in the same way. Imports little, so that it starts quickly.
+`main` is the zygote: a process that never runs anything but this file. Each run is a child that it
+forks, which costs a millisecond, and which puts walls around itself before it loads the library.
+The zygote tells how the child ended. Imports little, so that it starts quickly.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import json
 import mmap
 import os
 import resource
+import select
+import signal
 import socket
 import struct
 import sys
-import tempfile
 import time
+import types
 from typing import Any
+
+if "compiler" not in sys.modules:
+    # Run as a file: the package is found without a look into the folder that it lies in.
+    sys.modules["compiler"] = package = types.ModuleType("compiler")
+    package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+
+from compiler.sandbox import filters, kernel
+
+HELLO, RUN, KILL = b"h", b"r", b"k"
+"""What is said between runner and zygote; the end of a run is its status as WAIT says."""
+WAIT = struct.Struct("<i")
+HEAD = struct.Struct("<Q")
+LIBRARY, RESULTS, INPUTS = 1, 2, 3
+"""The descriptors that come with RUN, after the socket on which the run speaks."""
+WATCH_MS = 2
+"""How often the zygote looks after its child where the system has no descriptors for processes."""
 
 
 def main() -> None:
-    """Serve requests until the other end closes the socket."""
-    channel = socket.socket(fileno=0)
-    libraries: dict[str, ctypes.CDLL] = {}
+    """Start runs until the other end closes the socket, which also ends a run."""
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, 0)
+    orders = json.loads(sys.argv[1])
+    if orders["user"]:
+        kernel.become(orders["user"])
+    with contextlib.suppress(OSError):
+        kernel.no_new_privileges()
+        kernel.undumpable()
+    for name in orders["preload"]:
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(name)
+    gc.freeze()
+    control.sendall(HELLO)
+    zygote = os.getpid()
     while True:
-        message, fds = receive(channel)
-        if message is None:
+        said, fds, _, _ = socket.recv_fds(control, 1, 4)
+        if not said:
             return
-        try:
-            answer, fd = serve(message, fds, libraries)
-        except (OSError, MemoryError, ValueError) as problem:
-            answer, fd = {"error": f"{type(problem).__name__}: {problem}"}, -1
-        for received in fds:
-            os.close(received)
-        send(channel, answer, fd)
-        if fd >= 0:
+        if said != RUN:
+            continue  # the run that was to be killed had ended
+        child = os.fork()
+        if not child:
+            control.close()
+            live(zygote, fds)
+        for fd in fds:
             os.close(fd)
+        status, gone = watch(child, control)
+        if gone:
+            return
+        control.sendall(WAIT.pack(status))
 
 
-def send(channel: socket.socket, message: dict[str, Any], fd: int = -1) -> None:
-    """One message: its length, a descriptor if any, then JSON."""
-    data = json.dumps(message).encode()
-    head = struct.pack("<Q", len(data))
-    if fd >= 0:
-        socket.send_fds(channel, [head], [fd])
-    else:
-        channel.sendall(head)
-    channel.sendall(data)
+def watch(child: int, control: socket.socket) -> tuple[int, bool]:
+    """Wait until a child has ended, and kill it when told so; whether the other end is gone."""
+    gone = False
+    handle = os.pidfd_open(child) if hasattr(os, "pidfd_open") else -1
+    waiting = select.poll()
+    waiting.register(control, select.POLLIN)
+    if handle >= 0:
+        waiting.register(handle, select.POLLIN)
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        for fd, _ in waiting.poll(None if handle >= 0 else WATCH_MS):
+            if fd == control.fileno():
+                gone = not control.recv(1)
+                waiting.unregister(control)
+                os.kill(child, signal.SIGKILL)
+    if handle >= 0:
+        os.close(handle)
+    return os.waitstatus_to_exitcode(status), gone
 
 
-def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """One message and its descriptors; None when the other end is gone."""
-    head, fds, _, _ = socket.recv_fds(channel, 8, 1)
-    while head and len(head) < 8:
-        head += channel.recv(8 - len(head))
-    if not head:
-        return None, []
-    (length,) = struct.unpack("<Q", head)
+def live(zygote: int, fds: list[int]) -> None:
+    """One run: read what to do, answer, and end."""
+    channel, *files = fds
+    status = 1
+    try:
+        with contextlib.suppress(OSError):
+            kernel.die_with_parent()
+        if os.getppid() == zygote:  # else it has died already
+            message = json.loads(read_message(channel, None) or b"{}")
+            answer = serve(message, files)
+            write_message(channel, json.dumps(answer).encode())
+            status = 0
+    finally:
+        os._exit(status)
+
+
+def write_message(channel: int, data: bytes) -> None:
+    """A message: its length, then itself."""
+    view = memoryview(HEAD.pack(len(data)) + data)
+    while view:
+        view = view[os.write(channel, view) :]
+
+
+def read_message(channel: int, longest: int | None) -> bytes | None:
+    """A message; None when the other end is gone. ValueError if it is longer than that."""
+    head = read_exactly(channel, HEAD.size)
+    if head is None:
+        return None
+    (length,) = HEAD.unpack(head)
+    if longest is not None and length > longest:
+        raise ValueError("the message is too long")
+    return read_exactly(channel, length)
+
+
+def read_exactly(channel: int, length: int) -> bytes | None:
+    """So many bytes, or None when the other end is gone before."""
     data = bytearray()
     while len(data) < length:
-        piece = channel.recv(min(1 << 20, length - len(data)))
+        piece = os.read(channel, min(1 << 20, length - len(data)))
         if not piece:
-            return None, fds
+            return None
         data += piece
-    return json.loads(data), fds
+    return bytes(data)
 
 
-def serve(
-    message: dict[str, Any], fds: list[int], libraries: dict[str, ctypes.CDLL]
-) -> tuple[dict[str, Any], int]:
-    """Load a library, or run an entry point of it."""
-    path = message["library"]
-    if path not in libraries:
-        libraries[path] = ctypes.CDLL(path)
-    library = libraries[path]
-    if message["op"] == "load":
-        about = ctypes.c_char.in_dll(library, "ss_about")
-        return {"about": ctypes.string_at(ctypes.addressof(about)).decode()}, -1
-    return run(library, message, fds)
+def serve(message: dict[str, Any], files: list[int]) -> dict[str, Any]:
+    """Put on the walls, load the library, run an entry point of it."""
+    try:
+        library = load(message, files)
+        return run(library, message, files)
+    except (OSError, MemoryError, ValueError) as problem:
+        return {"error": f"{type(problem).__name__}: {problem}"}
+
+
+def load(message: dict[str, Any], files: list[int]) -> ctypes.CDLL:
+    """Load the library, whose first instructions already run within the walls."""
+    limit(message)
+    path = message["library"] or f"/proc/self/fd/{files[LIBRARY - 1]}"
+    if not message["confined"]:
+        return ctypes.CDLL(path)
+    pid = os.getpid()
+    with contextlib.suppress(OSError):
+        kernel.landlock([])
+    with contextlib.suppress(OSError):
+        kernel.seccomp(filters.program(pid, loading=True))
+    library = ctypes.CDLL(path)
+    with contextlib.suppress(OSError):
+        kernel.seccomp(filters.program(pid, loading=False))
+    return library
 
 
 def limit(message: dict[str, Any]) -> None:
-    """Processor time and address space from here on."""
+    """Processor time, address space, size of files, threads: for good."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime + message["cpu_seconds"]) + 1
-    lower(resource.RLIMIT_CPU, seconds)
-    if message["memory_bytes"] and message["address_space"]:
-        lower(resource.RLIMIT_AS, message["memory_bytes"] + (2 << 30))
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
+    for name, value in message["limits"].items():
+        kernel.limit(name, value)
 
 
-def lower(what: int, value: int) -> None:
-    """Set a soft limit, within the hard one."""
-    _, hard = resource.getrlimit(what)
-    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(what, (most, hard))
-
-
-def run(
-    library: ctypes.CDLL, message: dict[str, Any], fds: list[int]
-) -> tuple[dict[str, Any], int]:
+def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict[str, Any]:
     """Run an entry point as often as asked; the results of the last run."""
-    limit(message)
     counter = {
         name: ctypes.c_int64.in_dll(library, f"ss_bytes_{name}") for name in ("peak", "limit")
     }
@@ -118,7 +195,7 @@ def run(
     times: list[float] = []
     results = message["results"]
     out = (ctypes.c_int64 * max(1, len(results)))()
-    inputs = Inputs(library, fds[0] if fds else -1, message)
+    inputs = Inputs(library, files[INPUTS - 1] if message["input_bytes"] else -1, message)
     for turn in range(message["runs"]):
         if turn:
             release(library, results, out)
@@ -129,19 +206,17 @@ def run(
         entry(slots, out)
         times.append((time.perf_counter() - start) * 1000)
         if failed.value:
-            return failure(library), -1
+            return failure(library)
     found = {name: count.value for name, count in counts.items()}
     found["peak"] = counter["peak"].value
-    given, fd = outputs(message, results, out)
-    library.ss_clear()
-    return {"slots": given, "times": times, **found}, fd
+    given = outputs(message, results, out, files[RESULTS - 1])
+    return {"slots": given, "times": times, **found}
 
 
 def failure(library: ctypes.CDLL) -> dict[str, Any]:
     """Which check failed, and the values that its message shows."""
     site = ctypes.c_int64.in_dll(library, "ss_site").value
     values = list((ctypes.c_int64 * 16).in_dll(library, "ss_values"))
-    library.ss_clear()
     return {"site": site, "values": values}
 
 
@@ -186,9 +261,9 @@ def release(library: ctypes.CDLL, results: list[dict[str, Any]], out: Any) -> No
 
 
 def outputs(
-    message: dict[str, Any], results: list[dict[str, Any]], out: Any
-) -> tuple[list[int], int]:
-    """Result slots, with blocks replaced by offsets in a new file, and that file."""
+    message: dict[str, Any], results: list[dict[str, Any]], out: Any, file: int
+) -> list[int]:
+    """Result slots, with blocks replaced by their places in `file`."""
     sizes = [0] * len(results)
     names = {slot["name"]: k for k, slot in enumerate(results)}
     env = {slot["name"]: out[k] for k, slot in enumerate(results) if not slot["block"]}
@@ -202,26 +277,17 @@ def outputs(
             sizes[k] = max(sizes[k], count)
     total = sum((size + 63) // 64 * 64 for size in sizes)
     given = list(out)[: len(results)]
-    if not total:
-        return [0 if results[k]["block"] else v for k, v in enumerate(given)], -1
-    fd = memory_file()
-    os.ftruncate(fd, total)
+    if total > message["limits"]["FSIZE"]:
+        raise MemoryError(f"the results need {total} bytes, more than the limit")
+    os.ftruncate(file, total)
     at = 0
     for k, size in enumerate(sizes):
         if results[k]["block"]:
             if size:
-                write_all(fd, (ctypes.c_char * size).from_address(given[k]), at)
+                write_all(file, (ctypes.c_char * size).from_address(given[k]), at)
             given[k] = at
             at += (size + 63) // 64 * 64
-    return given, fd
-
-
-def memory_file() -> int:
-    """A file without a name, in memory where the system has such files."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("values")
-    with tempfile.TemporaryFile() as made:
-        return os.dup(made.fileno())
+    return given
 
 
 def write_all(fd: int, data: Any, at: int) -> None:

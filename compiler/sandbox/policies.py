@@ -1,0 +1,36 @@
+"""What each kind of process may do. A process of every kind: no network, a clean environment.
+
+| policy | its process | files | programs |
+|---|---|---|---|
+| COMPILE | a worker that compiles | Python, the compiler; scratch of its own | none, threads only |
+| RUN | a worker that starts runs | the same, and the C compiler | the C compiler, runs |
+| PROGRAM | one run of a compiled program | none (the library is open) | none, threads only |
+| DEVICE | one run on a GPU | Python, CuPy, the GPU's files; scratch | none, threads only |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What one kind of process may do; sizes in bytes.
+
+    `scratch_bytes` holds for the whole folder under bubblewrap, and elsewhere for each file in it.
+    """
+
+    name: str
+    starts_programs: bool = False
+    devices: bool = False
+    scratch_bytes: int = 256 * MIB
+    processes: int = 64
+    files: int = 256
+
+
+COMPILE = Policy("compile")
+RUN = Policy("run", starts_programs=True, scratch_bytes=1024 * MIB, processes=256)
+PROGRAM = Policy("program", scratch_bytes=0, files=64)
+DEVICE = Policy("device", devices=True, processes=256, files=1024)

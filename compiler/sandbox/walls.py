@@ -1,0 +1,319 @@
+"""Starts a process inside a wall: bubblewrap where it works, a user that owns nothing for root.
+
+`confine` turns a command into one that enters a wall first. Which wall this machine has is found
+out by starting one and trying to get out of it, once for a process; `state` tells what holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from compiler.sandbox.enter import CONFINED, Orders
+from compiler.sandbox.policies import COMPILE, Policy
+
+HERE = Path(__file__).resolve()
+PACKAGE = HERE.parents[1]
+ENTER = HERE.with_name("enter.py")
+SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
+    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
+)
+"""What programs of the system are made of. No settings of the machine, no names of users."""
+KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
+KEPT_FOR_DEVICES = ("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+ADDRESS_SPACE = 2 << 30
+"""Beside the memory that a process may use: stacks, libraries, what threads reserve."""
+PROBE_SECONDS = 20.0
+FIRST_USER, NOBODY = 2_000_000_000, 65_534
+"""Users for root's processes to become: numbers that no system gives out, else the usual one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """One way to start a process: the outer wall, and the user to become (0: stay)."""
+
+    bubblewrap: str = ""
+    own_users: bool = False
+    user: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """What to start, and with which environment."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What holds on this machine: layers by name, and what is missing, in sentences."""
+
+    wall: Wall
+    layers: dict[str, Any] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For `/health` and the like."""
+        return {"layers": self.layers, "missing": list(self.missing)}
+
+
+def confine(
+    policy: Policy,
+    command: Sequence[str],
+    scratch: str,
+    memory_bytes: int = 0,
+    seeds: Sequence[tuple[str, str]] = (),
+) -> Confined:
+    """The command that runs `command`, a program of this Python, under a policy.
+
+    `command` is `(sys.executable, "-m", MODULE, ..)` or `(sys.executable, SCRIPT, ..)`. `scratch`
+    is a folder for nobody else: the process's temporary folder, home and cache. `memory_bytes`
+    bounds the address space of each process. `seeds` are names in scratch with files to copy there.
+    """
+    return _confined(state().wall, policy, command, scratch, memory_bytes, dict(seeds))
+
+
+@cache
+def state() -> State:
+    """The best wall that works here, and what is missing. Starts a process for each that is tried.
+
+    Inside a wall there is no second one.
+    """
+    if is_confined():
+        return State(Wall())
+    complaints: list[str] = []
+    for wall in walls():
+        layers, complaint = _probe(wall)
+        if layers is not None:
+            layers = {"bubblewrap": bool(wall.bubblewrap), **layers}
+            return State(wall, layers, tuple(_missing(layers, complaints)))
+        complaints.append(complaint)
+    return State(Wall(), {}, ("No process can be confined: " + "; ".join(complaints),))
+
+
+def is_confined() -> bool:
+    """Whether this process is inside a wall already."""
+    return bool(os.environ.get(CONFINED))
+
+
+def walls() -> list[Wall]:
+    """The walls to try, the best first; the last one is none."""
+    if not sys.platform.startswith("linux") or is_confined():
+        return [Wall()]
+    users = [FIRST_USER, NOBODY] if os.geteuid() == 0 else []
+    found = []
+    path = shutil.which("bwrap")
+    if path is not None:
+        found += [Wall(path, False, user) for user in users]
+        found.append(Wall(path, True))
+    return [*found, *(Wall(user=user) for user in users), Wall()]
+
+
+def fresh_user(wall: Wall) -> int:
+    """The user for one more process: each has its own where there are that many, 0 for as it is."""
+    return wall.user + random.getrandbits(26) if wall.user == FIRST_USER else wall.user
+
+
+def counts_processes(wall: Wall) -> bool:
+    """Whether a limit on processes is not about those of others."""
+    return wall.own_users or wall.user != 0 or is_confined()
+
+
+def script(wall: Wall, policy: Policy, path: Path, argument: str) -> Confined:
+    """How to start a file of this package's kind, which puts the inner layers on by itself."""
+    seen = [p for p in (*SYSTEM, *_both(sys.base_prefix), str(PACKAGE)) if os.path.exists(p)]
+    inner = [os.path.realpath(sys.executable), "-I", "-S", str(path), argument]
+    return Confined((*bubblewrap(wall, seen, (), "", 0), *inner), environment(policy, ""))
+
+
+# --- what a process may see ---------------------------------------------------------------------
+
+
+def python_path() -> list[str]:
+    """Where Python finds modules: only folders that are part of an installation."""
+    prefixes = tuple({*_both(sys.prefix), *_both(sys.base_prefix), *_both(sys.exec_prefix)})
+    found = [str(PACKAGE.parent)]
+    for entry in sys.path:
+        if not entry or not os.path.exists(entry):
+            continue
+        is_packages = os.path.basename(entry) in ("site-packages", "dist-packages")
+        if is_packages or os.path.realpath(entry).startswith(prefixes):
+            found.append(os.path.abspath(entry))
+    return found
+
+
+@cache
+def readable() -> tuple[str, ...]:
+    """System, Python and compiler: what every process of ours needs."""
+    paths = [*SYSTEM, *_both(sys.base_prefix), *_both(sys.prefix), str(PACKAGE)]
+    paths += [p for entry in python_path()[1:] for p in _both(entry)]
+    for name in ("cc", "gcc", "clang"):
+        compiler = shutil.which(name)
+        if compiler is not None:
+            paths.append(os.path.dirname(os.path.dirname(os.path.realpath(compiler))))
+    kept: list[str] = []
+    for path in sorted({p for p in paths if p != "/" and os.path.exists(p)}, key=len):
+        if not any(path.startswith(f"{k}/") for k in kept):
+            kept.append(path)
+    return tuple(kept)
+
+
+def environment(policy: Policy, scratch: str) -> dict[str, str]:
+    """What a process is told: nothing of the server's own."""
+    names = (*KEPT, *(KEPT_FOR_DEVICES if policy.devices else ()))
+    return {
+        **{name: os.environ[name] for name in names if name in os.environ},
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": os.pathsep.join(python_path()),
+        "OMP_WAIT_POLICY": "passive",
+        **(dict.fromkeys(("HOME", "TMPDIR"), scratch) if scratch else {}),
+        **({"XDG_CACHE_HOME": os.path.join(scratch, "cache")} if scratch else {}),
+    }
+
+
+def devices() -> list[str]:
+    """The files of NVIDIA's GPUs."""
+    return sorted(str(path) for path in Path("/dev").glob("nvidia*"))
+
+
+def _both(path: str) -> tuple[str, str]:
+    return os.path.abspath(path), os.path.realpath(path)
+
+
+# --- starting -----------------------------------------------------------------------------------
+
+
+def _confined(
+    wall: Wall,
+    policy: Policy,
+    command: Sequence[str],
+    scratch: str,
+    memory_bytes: int,
+    seeds: dict[str, str],
+) -> Confined:
+    if command[0] != sys.executable:
+        raise ValueError(f"only Python's programs can be confined, not {command[0]}")
+    program = list(command[1:])
+    script = [os.path.abspath(program[0])] if os.path.isfile(program[0]) else []
+    found = devices() if policy.devices else []
+    limits = {"CORE": 0, "NOFILE": policy.files, "FSIZE": policy.scratch_bytes}
+    if memory_bytes and not found:
+        limits["AS"] = memory_bytes + ADDRESS_SPACE
+    if counts_processes(wall):
+        limits["NPROC"] = policy.processes
+    seen = [*readable(), *script]
+    orders: Orders = {
+        "policy": policy.name,
+        "path": python_path(),
+        "readable": seen,
+        "scratch": scratch,
+        "devices": found,
+        "starts_programs": policy.starts_programs,
+        "user": fresh_user(wall),
+        "limits": limits,
+        "seeds": seeds,
+    }
+    inner = [os.path.realpath(sys.executable), "-I", "-S", str(ENTER), json.dumps(orders)]
+    inner += [*script, *program[len(script) :]]
+    outside = [*seeds.values()]
+    outer = bubblewrap(wall, [*seen, *outside], found, scratch, policy.scratch_bytes)
+    return Confined((*outer, *inner), environment(policy, scratch))
+
+
+def bubblewrap(
+    wall: Wall, seen: Sequence[str], devices: Sequence[str], scratch: str, scratch_bytes: int
+) -> list[str]:
+    """Namespaces of its own, and a tree of files in which only these exist."""
+    if not wall.bubblewrap:
+        return []
+    made = [wall.bubblewrap, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    made += ["--unshare-cgroup-try"]
+    if wall.own_users:
+        made += ["--unshare-user"]
+    made += ["--cap-drop", "ALL"]
+    if wall.user:
+        for right in ("CAP_SETUID", "CAP_SETGID"):
+            made += ["--cap-add", right]
+    made += ["--proc", "/proc", "--dev", "/dev"]
+    parents = {str(parent) for path in (*seen, scratch or "/") for parent in Path(path).parents}
+    for path in sorted(parents - {"/", "/dev", "/proc"}):
+        # Otherwise such a folder is as closed as the one outside, /root for example.
+        made += ["--perms", "0755", "--dir", path]
+    if scratch:
+        made += ["--perms", "1777", "--size", str(scratch_bytes), "--tmpfs", scratch]
+    for path in (*seen, "/sys/devices/system/cpu"):
+        made += ["--ro-bind-try", path, path]
+    for path in devices:
+        made += ["--dev-bind", path, path]
+    if devices:
+        made += ["--ro-bind-try", "/sys", "/sys"]
+    made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", scratch or "/", "--"]
+    return made
+
+
+# --- what holds ---------------------------------------------------------------------------------
+
+
+def _probe(wall: Wall) -> tuple[dict[str, Any] | None, str]:
+    """What a process inside this wall reports, or None and why it could not be started."""
+    with (
+        tempfile.TemporaryDirectory(prefix="stridescope-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as server,
+    ):
+        secret, scratch = os.path.join(folder, "secret"), os.path.join(folder, "scratch")
+        os.chmod(folder, 0o711)
+        Path(secret).touch(0o644)
+        os.mkdir(scratch, 0o700)
+        port = server.getsockname()[1]
+        command = [sys.executable, "--report", secret, str(port), str(os.getpid())]
+        made = _confined(wall, COMPILE, command, scratch, 0, {})
+        try:
+            done = subprocess.run(
+                made.command,
+                env=made.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=PROBE_SECONDS,
+                check=False,
+            )
+            return dict(json.loads(done.stdout)), ""
+        except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
+            said = done.stderr.strip().splitlines() if isinstance(problem, ValueError) else []
+            return None, said[-1] if said else str(problem)
+
+
+def _missing(layers: dict[str, Any], complaints: Sequence[str]) -> list[str]:
+    found = []
+    if not layers["bubblewrap"]:
+        why = complaints[0] if complaints else "it is not installed"
+        found.append(f"There is no wall of bubblewrap: {why}.")
+    if not layers["privileges"]:
+        found.append("Programs cannot be kept from getting more rights (no_new_privs).")
+    if not layers["landlock"]:
+        found.append("The kernel has no Landlock, which would hide files.")
+    if not layers["seccomp"]:
+        found.append("The kernel takes no filter of system calls (seccomp) here.")
+    for name, words in (
+        ("network", "The network can be reached"),
+        ("files", "The server's files can be read"),
+        ("signals", "The server's processes can be signalled"),
+    ):
+        if not layers[name]:
+            found.append(f"{words} from inside.")
+    if not layers["user"]:
+        found.append("Processes run as root: start the server as another user.")
+    return found
