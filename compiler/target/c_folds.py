@@ -41,12 +41,15 @@ class FoldKernels(TileKernels):
         """Declare the number of blocks per segment, and an array for the blocks' outcomes."""
         *outer, (_, bound) = kernel.dims
         count = f"{name}_blocks"
-        self.line(f"const int64_t {count} = ({self.show(bound)} + {block - 1}) / {block};")
-        segments = [f"{self.scalars.within(size, 10)} * " for _, size in outer]
+        points = self.scalars.atom(bound)
+        self.line(f"const int64_t {count} = {points} / {block} + ({points} % {block} > 0);")
+        elements = count
+        for _, size in outer:
+            elements = f"ss_times({self.show(size)}, {elements})"
         for fold in folds:
             for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True):
                 part, kind = f"{c_name(lhs)}_part", C_TYPE[prim]
-                self.line(f"{kind} *{part} = ss_alloc({''.join(segments)}{count}, sizeof({kind}));")
+                self.line(f"{kind} *{part} = ss_alloc({elements}, sizeof({kind}));")
                 self.open(f"if (!{part}) {{")
                 self.fail(
                     self.site(kernel.prov, ("There is not enough memory for partial results.",))

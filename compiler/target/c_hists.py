@@ -101,7 +101,8 @@ class Kernels(FoldKernels):
         for lhs, prim in zip(bins.op.lhs, bins.op.prims, strict=True):
             block = next_name(lhs).replace("_next", "_bins", 1)
             kind = C_TYPE[prim]
-            self.line(f"{kind} *{c_name(block)} = ss_alloc({name}_parts * {size}, sizeof({kind}));")
+            cells = f"ss_times({name}_parts, {size})"
+            self.line(f"{kind} *{c_name(block)} = ss_alloc({cells}, sizeof({kind}));")
             self.open(f"if (!{c_name(block)}) {{")
             self.fail(
                 self.site(kernel.prov, ("There is not enough memory for partial histograms.",))

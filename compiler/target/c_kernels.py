@@ -78,9 +78,11 @@ class MapKernels(Statements):
         if self.label is None:
             count, shown = self.elements(stm.count), stm.count
             if not isinstance(shown, (Lit, Var)):
-                shown = Var(f"count_of_{stm.name}", "i64")
-                self.line(f"const int64_t {c_name(shown.name)} = {count};")
-                count = c_name(shown.name)
+                wide = c_name(f"count_of_{stm.name}")
+                self.line(f"const ss_wide {wide} = {count};")
+                shown = Var(f"ss_narrow({wide})", "i64")
+                self.scalars.names = {**self.scalars.names, shown.name: shown.name}
+                count = wide
             site = self.site(stm.prov, self.no_memory(stm, shown))
             self.line(f"{kind} *{name} = ss_alloc({count}, sizeof({kind}));")
             self.open(f"if (!{name}) {{")
@@ -91,12 +93,14 @@ class MapKernels(Statements):
             self.scratch.append(name)
 
     def elements(self, count: SE) -> str:
-        """How many elements a block has: products do not wrap around."""
+        """How many elements a block has: sums and products do not wrap around."""
         match count:
             case Bin("*", "i64", lhs, rhs):
                 return f"ss_times({self.elements(lhs)}, {self.elements(rhs)})"
             case Bin("+", "i64", lhs, rhs):
-                return f"({self.elements(lhs)}) + ({self.elements(rhs)})"
+                return f"ss_plus({self.elements(lhs)}, {self.elements(rhs)})"
+            case Bin("-", "i64", lhs, rhs):
+                return f"ss_plus({self.elements(lhs)}, ss_times(-1, {self.elements(rhs)}))"
         return self.show(count)
 
     def no_memory(self, stm: Alloc, count: SE) -> tuple[str | SE, ...]:

@@ -73,15 +73,32 @@ static ss_block *ss_fresh(int64_t bytes) {
     return b;
 }
 
-// Factors of a count of elements; more than the memory of any machine stays that much.
-static __attribute__((unused)) int64_t ss_times(int64_t a, int64_t b) {
-    int64_t product;
-    if (!__builtin_mul_overflow(a, b, &product)) return product;
-    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+// Numbers of elements are exact; SS_MANY stands for those that 128 bits cannot hold.
+typedef __int128 ss_wide;
+#define SS_MANY ((ss_wide)1 << 126)
+
+static __attribute__((unused)) ss_wide ss_times(ss_wide a, ss_wide b) {
+    ss_wide r;
+    if (a == 0 || b == 0) return 0;
+    if (a == SS_MANY || b == SS_MANY || __builtin_mul_overflow(a, b, &r)) return SS_MANY;
+    return r > SS_MANY || r < -SS_MANY ? SS_MANY : r;
 }
 
-SS_OWN static void *ss_alloc(int64_t count, int64_t size) {
-    if (count < 0 || count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+static __attribute__((unused)) ss_wide ss_plus(ss_wide a, ss_wide b) {
+    ss_wide r;
+    if (a == SS_MANY || b == SS_MANY || __builtin_add_overflow(a, b, &r)) return SS_MANY;
+    return r > SS_MANY || r < -SS_MANY ? SS_MANY : r;
+}
+
+static __attribute__((unused)) int64_t ss_narrow(ss_wide a) {
+    return a > INT64_MAX ? INT64_MAX : a < INT64_MIN ? INT64_MIN : (int64_t)a;
+}
+
+// An array of less than no elements fails by a check of its own, which may come later.
+SS_OWN static void *ss_alloc(ss_wide wide, int64_t size) {
+    if (wide < 0) wide = 0;
+    if (wide > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+    int64_t count = (int64_t)wide;
 #ifdef SS_SANITIZE
     int64_t bytes = count * size;
 #else

@@ -19,6 +19,9 @@ from compiler.target.signature import Plain, choose_entry, poly_value
 
 TARGET_BLOCKS = 1024
 """Blocks of threads that fill a GPU."""
+LARGEST = 2**63 - 1
+MOST_CELLS = 1 << 58
+"""Cells of a block; more bytes than can be told in 64 bits are not asked for."""
 
 
 def cupy() -> Any:
@@ -47,11 +50,14 @@ class Device:
         self.failure = cp.zeros(16, np.int64)
 
     def alloc(self, count: int, prim: Prim, site: int) -> Any:
-        """A block."""
+        """A block; `count` is exact."""
         try:
-            return self.cp.empty(max(count, 1), DTYPE[prim])
+            if count <= MOST_CELLS:
+                return self.cp.empty(max(count, 1), DTYPE[prim])
         except self.cp.cuda.memory.OutOfMemoryError:
-            raise failed_check(self.about, {"site": site, "values": [count]}) from None
+            pass
+        values = [min(count, LARGEST)]
+        raise failed_check(self.about, {"site": site, "values": values})
 
     def part(self, count: int, prim: Prim) -> Any:
         """A block for partial results."""

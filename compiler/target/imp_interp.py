@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import CompilerBug, Limitation, RuntimeError_
+from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir.lmad import Lmad
@@ -38,7 +38,7 @@ from compiler.target.imp_nodes import (
     While,
 )
 from compiler.target.index import poly_exp
-from compiler.target.py_scalar import py_name, show
+from compiler.target.py_scalar import py_name, show, show_exact
 from compiler.target.runner import Value, prepare
 from compiler.target.sequential import sequential
 from compiler.target.signature import choose_entry, poly_value, signature
@@ -130,7 +130,7 @@ class _Python:
     def alloc(self, s: Alloc) -> None:
         zero = "0.0" if s.prim[0] == "f" else "False" if s.prim == "bool" else "0"
         place = self.site(s.prov)
-        self.line(f"{py_name(s.name)} = allocate({zero}, {show(s.count)}, {place})")
+        self.line(f"{py_name(s.name)} = allocate({zero}, {show_exact(s.count)}, {place})")
 
     def free(self, s: Free) -> None:
         self.line(f"{py_name(s.name)} = None")
@@ -206,8 +206,13 @@ def _lmad(lmad: Lmad[Poly]) -> str:
 
 
 def _allocate(zero: Any, count: int, place: Any) -> list[Any]:
-    if count < 0 or count > MAX_CELLS:
-        raise Limitation(f"the interpreter has no block of {count} elements", place)
+    """A block; `count` is exact."""
+    if count > MAX_CELLS:
+        raise RuntimeError_(
+            f"There is not enough memory for an array of {count} elements: the interpreter has"
+            f" at most {MAX_CELLS}.",
+            place,
+        )
     return [zero] * count
 
 

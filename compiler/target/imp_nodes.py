@@ -58,7 +58,10 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Alloc:
-    """A fresh block of `count` elements, with any contents, bound to `name`."""
+    """A fresh block of `count` elements, with any contents, bound to `name`.
+
+    Sums, differences and products in `count` are exact; less than none is none.
+    """
 
     name: Name
     count: SE

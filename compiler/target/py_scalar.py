@@ -23,6 +23,14 @@ def show(se: SE) -> str:
     return _level(se)[0]
 
 
+def show_exact(se: SE) -> str:
+    """The expression, without wrapping around in sums, differences and products."""
+    match se:
+        case Bin("+" | "-" | "*" as op, "i64", lhs, rhs):
+            return f"({show_exact(lhs)} {op} {show_exact(rhs)})"
+    return f"({show(se)})"
+
+
 def py_name(name: Name) -> str:
     """A Python identifier."""
     return c_name(name)
