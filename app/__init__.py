@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -56,7 +57,7 @@ def _parts(app: Flask) -> Any:
 
     metrics = Metrics()
     jobs = Jobs(app.config, metrics)
-    examples = load(app.config.get("EXAMPLES", EXAMPLES))
+    examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.globals["version"] = compiler_version()
     if app.config["WARM"]:

@@ -1,14 +1,16 @@
-"""Starts gunicorn (gthread) with this application, as `stridescope serve` does."""
+"""Starts gunicorn with this application, as `stridescope serve` does."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
 from app import create_app
-from app.settings import PREFIX, from_environment
+from app.intake import CONNECTIONS, Intake
+from app.settings import PREFIX, from_environment, request_threads
 
 EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -34,9 +36,17 @@ class Server(BaseApplication):  # type: ignore[misc]
         return create_app(self._config)
 
 
-def serve(host: str = "127.0.0.1", port: int = 8000, quiet: bool = False) -> None:
-    """Serve until interrupted. The address that it listens on is a name of the server."""
-    settings = from_environment()
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    quiet: bool = False,
+    config: Mapping[str, Any] | None = None,
+) -> None:
+    """Serve until interrupted. The address that it listens on is a name of the server.
+
+    `config` changes settings, as it does for `create_app`.
+    """
+    settings = {**from_environment(), **(config or {})}
     listens = f"[{host}]" if ":" in host else host
     if host in EVERYWHERE and not settings["HOSTS"]:
         names = "127.0.0.1 and localhost alone"
@@ -46,13 +56,14 @@ def serve(host: str = "127.0.0.1", port: int = 8000, quiet: bool = False) -> Non
     Server(
         {
             "bind": f"{listens}:{port}",
-            "worker_class": "gthread",
+            "worker_class": Intake,
             "workers": 1,
-            "threads": int(settings["THREADS"]),
+            "threads": request_threads(settings),
+            "worker_connections": CONNECTIONS,
             "timeout": 120,
             "graceful_timeout": 3,
             "loglevel": "warning",
             "proc_name": "stridescope",
         },
-        {"HOSTS": f"{settings['HOSTS']},{listens}"},
+        {**(config or {}), "HOSTS": f"{settings['HOSTS']},{listens}"},
     ).run()

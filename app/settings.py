@@ -86,7 +86,14 @@ SETTINGS: tuple[Setting, ...] = (
         "commas between them. `.example.org` stands for every name under example.org.",
     ),
     Setting("PROXIES", 0, "Trusted reverse proxies in front, for addresses and https."),
-    Setting("THREADS", 24, "Request threads of the server that `stridescope serve` starts.", 1),
+    Setting(
+        "SPARE_THREADS",
+        24,
+        "Request threads beside those that wait for the workers: for pages, links and files.",
+        1,
+    ),
+    Setting("HEAD_SECONDS", 10.0, "How long a client may take to send a request's headers.", 1),
+    Setting("BODY_SECONDS", 60.0, "How long it may then take to send the rest.", 1),
 )
 
 
@@ -113,6 +120,16 @@ def _parse(setting: Setting, text: str | None) -> int | float | str | bool:
         raise ValueError(f"{PREFIX}{setting.name} must be {kind.__name__}, not {text!r}") from None
     setting.check(value)
     return value
+
+
+def request_threads(config: Mapping[str, Any]) -> int:
+    """The request threads of a server: more than all jobs that workers have and that may wait.
+
+    So a full queue is said to be full, and there are threads left for everything else.
+    """
+    queues = 2 * config["QUEUE_LIMIT"]
+    workers = config["COMPILE_WORKERS"] + config["RUN_WORKERS"]
+    return int(queues + workers + config["SPARE_THREADS"])
 
 
 def data_folder(chosen: str = "") -> Path:

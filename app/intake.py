@@ -1,0 +1,288 @@
+"""Gunicorn's threaded worker, changed so that a thread gets only what has arrived whole.
+
+Gunicorn gives each connection a thread, which then waits for the client. A few clients that send
+half a request and wait take all threads, and nobody else is served. Here the loop that waits for
+all connections gathers head and body, by deadlines and bounds, and a request goes to a thread when
+nothing of it is missing; so a thread waits for a client only while it writes, and there the kernel
+gives up on one that reads nothing. Closing, too, waits for the client in the loop and not in its
+own time.
+
+Directly on the net one address has half of the threads and half of the connections at most.
+Behind proxies all connections come from them, and they do that counting.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import selectors
+import socket
+import struct
+import time
+from collections import Counter, deque
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
+
+from app.errors import failure
+
+HEAD_LIMIT = 1 << 16
+"""Bytes of a request's line and headers."""
+INCOMING_LIMIT = 250
+"""Requests that may be incomplete at once; beyond it the oldest one goes."""
+INCOMING_BYTES = 64 << 20
+"""Bytes that they may hold; beyond it the largest one goes."""
+SOCKET_SECONDS = 10
+"""How long a write may make no progress. (A read, too: a thread has nothing to read.)"""
+ANSWER_SECONDS = 300.0
+"""A client that reads an answer for longer, however slowly, is cut off."""
+LINGER_SECONDS = 2.0
+LINGER_LIMIT = 100
+CONNECTIONS = 600
+"""With those that linger, fewer than the 1024 files that a process may commonly have open."""
+
+_END = b"\r\n\r\n"
+_LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?$")
+_CHUNKED = re.compile(rb"(?im)^transfer-encoding[ \t]*:")
+_EXPECT = re.compile(rb"(?im)^expect[ \t]*:[ \t]*100-continue[ \t]*\r?$")
+
+
+class Connection(TConn):  # type: ignore[misc]
+    """One client's connection, with what has arrived of its next request."""
+
+    def __init__(self, worker: Intake, sock: socket.socket, client: Any, server: Any) -> None:
+        super().__init__(worker.cfg, sock, client, server)
+        self.worker = worker
+        self.peer = str(client[0]) if isinstance(client, tuple) else ""
+        self.until = 0.0
+        """When whatever it is waited for must have happened, by the monotonic clock."""
+        self.data = bytearray()
+        self.needed = 0
+        """Bytes of the whole request; 0 while its head is incomplete."""
+
+    def close(self, graceful: bool = False) -> None:
+        """Close at once, or when the client has closed its side: else it may miss the end."""
+        self.worker.forget(self)
+        if graceful:
+            self.worker.linger(self)
+        else:
+            super().close()
+
+
+class Intake(ThreadWorker):  # type: ignore[misc]
+    """A worker process: one loop, and threads that answer."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.max_keepalived = max(1, self.worker_connections - self.cfg.threads - INCOMING_LIMIT)
+        self.incoming: dict[Connection, None] = {}
+        self.gathered = 0
+        self.answering: dict[Connection, None] = {}
+        self.lingering: dict[Connection, None] = {}
+        self.peers: Counter[str] = Counter()
+        self.busy: Counter[str] = Counter()
+        self.held: dict[str, deque[Connection]] = {}
+
+    def load_wsgi(self) -> None:
+        """Load the application, whose settings say how long to wait."""
+        super().load_wsgi()
+        config = self.wsgi.config
+        self.head_seconds = float(config["HEAD_SECONDS"])
+        self.body_seconds = float(config["BODY_SECONDS"])
+        self.longest = int(config["MAX_CONTENT_LENGTH"])
+        direct = not config["PROXIES"]
+        share = 2 if direct else 1
+        self.peer_threads = max(1, self.cfg.threads // share)
+        self.peer_connections = max(1, self.worker_connections // share)
+
+    # --- connections -------------------------------------------------------------------------
+
+    def accept(self, listener: Any) -> None:
+        """Take a connection, unless its peer has too many."""
+        try:
+            sock, client = listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE) and self.incoming:
+                self._drop(next(iter(self.incoming)))
+            return
+        conn = Connection(self, sock, client, listener.getsockname())
+        if self.peers[conn.peer] >= self.peer_connections:
+            sock.close()
+            return
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", SOCKET_SECONDS, 0))
+        self.peers[conn.peer] += 1
+        self.nr_conns += 1
+        self.enqueue_req(conn)
+
+    def forget(self, conn: Connection) -> None:
+        """Count a connection no longer."""
+        self.peers[conn.peer] -= 1
+        if not self.peers[conn.peer]:
+            del self.peers[conn.peer]
+
+    def enqueue_req(self, conn: Connection) -> None:
+        """Gather the connection's next request, of which something may be there already."""
+        conn.data, conn.needed = bytearray(), 0
+        conn.until = time.monotonic() + self.head_seconds
+        conn.sock.setblocking(False)
+        self.incoming[conn] = None
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._receive, conn))
+        if conn.initialized:
+            self._took(conn, conn.parser.unreader.take_buffered())
+        if len(self.incoming) > INCOMING_LIMIT:
+            self._drop(next(iter(self.incoming)))
+
+    # --- requests that arrive ----------------------------------------------------------------
+
+    def _receive(self, conn: Connection, sock: socket.socket) -> None:
+        try:
+            piece = sock.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        if piece:
+            self._took(conn, piece)
+        else:
+            self._drop(conn)
+
+    def _took(self, conn: Connection, piece: bytes) -> None:
+        """Add what has arrived; go on to an answer when it is a whole request."""
+        conn.data += piece
+        self.gathered += len(piece)
+        if not conn.needed:
+            self._look_for_head(conn)
+        if conn.needed and len(conn.data) >= conn.needed:
+            self._complete(conn)
+        while self.gathered > INCOMING_BYTES:
+            self._drop(max(self.incoming, key=lambda one: len(one.data)))
+
+    def _look_for_head(self, conn: Connection) -> None:
+        while conn.data.startswith(b"\r\n"):  # empty lines before a request mean nothing
+            del conn.data[:2]
+            self.gathered -= 2
+        end = conn.data.find(_END, 0, HEAD_LIMIT)
+        if end < 0:
+            if len(conn.data) > HEAD_LIMIT:
+                self._refuse(conn, "431 Request Header Fields Too Large", "The head is too long.")
+            return
+        head = bytes(conn.data[: end + 2])
+        length = max(map(int, _LENGTH.findall(head)), default=0)
+        if _CHUNKED.search(head):
+            self._refuse(conn, "411 Length Required", "The request must say how long it is.")
+        elif length > self.longest:
+            self._refuse(conn, "413 Content Too Large", "The request is too large.")
+        else:
+            conn.needed = end + len(_END) + length
+            conn.until = time.monotonic() + self.body_seconds
+            if len(conn.data) < conn.needed and _EXPECT.search(head):
+                with suppress(OSError):
+                    conn.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _leave(self, conn: Connection) -> None:
+        """Wait for nothing more from a connection."""
+        del self.incoming[conn]
+        self.gathered -= len(conn.data)
+        with suppress(OSError, KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+
+    def _drop(self, conn: Connection) -> None:
+        self._leave(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def _refuse(self, conn: Connection, status: str, message: str) -> None:
+        self._leave(conn)
+        self.nr_conns -= 1
+        body = json.dumps(failure("usage", message)).encode()
+        head = (
+            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        with suppress(OSError):
+            conn.sock.send(head.encode() + body)
+        conn.close(graceful=True)
+
+    # --- whole requests ----------------------------------------------------------------------
+
+    def _complete(self, conn: Connection) -> None:
+        self._leave(conn)
+        conn.init()
+        conn.parser.unreader.unread(bytes(conn.data))
+        conn.data = bytearray()
+        self._start(conn)
+
+    def _start(self, conn: Connection) -> None:
+        """Give a request a thread, or make it wait until its peer has one less."""
+        if self.busy[conn.peer] >= self.peer_threads:
+            self.held.setdefault(conn.peer, deque()).append(conn)
+            return
+        self.busy[conn.peer] += 1
+        conn.until = time.monotonic() + ANSWER_SECONDS
+        self.answering[conn] = None
+        super().enqueue_req(conn)
+
+    def finish_request(self, conn: Connection, done: Any) -> None:
+        """Go on with a connection whose request was answered."""
+        del self.answering[conn]
+        self.busy[conn.peer] -= 1
+        if not self.busy[conn.peer]:
+            del self.busy[conn.peer]
+        super().finish_request(conn, done)
+        if conn.peer in self.held:
+            waiting = self.held[conn.peer]
+            following = waiting.popleft()
+            if not waiting:
+                del self.held[conn.peer]
+            self._start(following)
+
+    # --- the clock ---------------------------------------------------------------------------
+
+    def murder_pending(self) -> None:
+        """What is done about every connection that has had its time."""
+        super().murder_pending()
+        now = time.monotonic()
+        for conn in [one for one in self.incoming if one.until < now]:
+            if conn.data:
+                self._refuse(conn, "408 Request Timeout", "The request did not arrive in time.")
+            else:
+                self._drop(conn)
+        for conn in [one for one in self.lingering if one.until < now]:
+            self._linger_no_more(conn)
+        for conn in [one for one in self.answering if one.until < now]:
+            with suppress(OSError):
+                conn.sock.shutdown(socket.SHUT_RDWR)
+
+    def linger(self, conn: Connection) -> None:
+        """End what is sent, and read what the client still sends until it closes as well."""
+        conn.until = time.monotonic() + LINGER_SECONDS
+        self.lingering[conn] = None
+        try:
+            conn.sock.setblocking(False)
+            conn.sock.shutdown(socket.SHUT_WR)
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._discard, conn))
+        except (OSError, ValueError):
+            self._linger_no_more(conn)
+        if len(self.lingering) > LINGER_LIMIT:
+            self._linger_no_more(next(iter(self.lingering)))
+
+    def _discard(self, conn: Connection, sock: socket.socket) -> None:
+        try:
+            if sock.recv(1 << 16):
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self._linger_no_more(conn)
+
+    def _linger_no_more(self, conn: Connection) -> None:
+        del self.lingering[conn]
+        with suppress(OSError, KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+        with suppress(OSError):
+            conn.sock.close()
