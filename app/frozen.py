@@ -75,7 +75,7 @@ def _sizes(state: State) -> dict[str, int]:
 
 def _title(source: str) -> str:
     """The first words of the source's first comment, or its first line."""
-    for line in source.splitlines():
+    for line in source.split("\n"):
         if words := line.strip().lstrip("-").strip():
             return words[:80]
     return "An empty program"
@@ -87,7 +87,9 @@ def _present(state: State) -> list[dict[str, Any]]:
 
 def _stage(entry: dict[str, Any], stages: dict[str, Any]) -> StageView:
     stage = stages[entry["id"]]
-    records = stage.get("lines") or [{"text": text} for text in stage["text"].splitlines()]
+    records = stage.get("lines") or [
+        {"text": text} for text in stage["text"].removesuffix("\n").split("\n")
+    ]
     marked = html_lines("\n".join(record["text"] for record in records), entry.get("kind", "ir"))
     marked += [Markup("")] * (len(records) - len(marked))
     lines = [(text, _places(record)) for text, record in zip(marked, records, strict=False)]

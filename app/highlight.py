@@ -56,9 +56,10 @@ def quoted(text: str) -> Markup:
 def html_lines(text: str, kind: str) -> list[Markup]:
     """The text's lines as HTML, each complete in itself."""
     if len(text) > LONGEST:
-        return [escape(line) for line in text.splitlines()]
-    lexer: Lexer = LEXERS[language(kind)](stripnl=False, ensurenl=False)
-    return list(_lines(lexer.get_tokens(text)))
+        return [escape(line) for line in text.removesuffix("\n").split("\n")]
+    lexer: Lexer = LEXERS[language(kind)]()
+    # Not `get_tokens`, which makes a newline of every carriage return.
+    return list(_lines((kind, text) for _, kind, text in lexer.get_tokens_unprocessed(text)))
 
 
 def _lines(tokens: Iterable[tuple[_TokenType, str]]) -> Iterable[Markup]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bench.fuzz import KINDS
 from bench.machine import RESULTS, ROOT
 
 HEAD = """# Figures
@@ -251,6 +252,27 @@ def _change(row: dict[str, Any], key: str) -> str:
     return before if before == after else f"{before} → {after}"
 
 
+def fuzz_part(kinds: list[dict[str, Any]]) -> str:
+    """What came of bad input."""
+    body = []
+    for data in kinds:
+        f = data["figures"]
+        outcomes = ", ".join(f"{name} {count}" for name, count in f["outcomes"].items())
+        body.append([f["kind"], f["cases"], f["reports"], outcomes, f["slowest_s"]])
+    commands = "\n".join(f"- {where(data)}" for data in kinds)
+    return f"""
+## Bad input
+
+Programs, lines of the worker's protocol, values in both notations and questions to the prover,
+valid ones and changed ones. A report is an answer of kind `internal`, none, no JSON, a span outside
+of the text, or an answer that takes a minute.
+
+{rows(["input", "cases", "reports", "answers", "slowest, s"], body)}
+
+{commands}
+"""
+
+
 def main() -> None:
     """The command line."""
     parts = [HEAD]
@@ -266,6 +288,9 @@ def main() -> None:
         data = load(name)
         if data is not None:
             parts.append(make(data))
+    fuzzed = [data for kind in KINDS if (data := load(f"fuzz-{kind}")) is not None]
+    if fuzzed:
+        parts.append(fuzz_part(fuzzed))
     (ROOT / "docs" / "figures.md").write_text("".join(parts))
 
 

@@ -7,6 +7,7 @@ internal error.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -29,6 +30,8 @@ _NUMBER = re.compile(r"-?[0-9]{1,30}")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the answer is the exit status."""
     args = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be no text
     if args.command == "serve":
         return _serve(args)
     if args.command == "worker":
@@ -53,23 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
     try:
         return command(args)
-    except CompileError as error:
-        source = _text_or_nothing(args.file)
-        if args.json:
-            print(json.dumps(failure(error, source), ensure_ascii=False))
-        else:
-            for e in (error, *error.others):
-                print(f"{args.file}:{e.render(source)}", file=sys.stderr)
-        if error.kind == "usage" and not isinstance(error, InputError):
-            return WRONG_USAGE
-        return INTERNAL if error.kind == "internal" else WRONG_PROGRAM
     except BrokenPipeError:
         # The reader has gone, as `head` does: nothing is left to say, not even on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except RecursionError:
-        print(f"{args.file}: the program nests too deeply.", file=sys.stderr)
-        return WRONG_PROGRAM
+    except Exception as problem:
+        error = worker.as_error(problem)
+    source = _text_or_nothing(args.file)
+    if args.json:
+        print(json.dumps(failure(error, source), ensure_ascii=False))
+    else:
+        for e in (error, *error.others):
+            print(f"{args.file}:{e.render(source)}", file=sys.stderr)
+    if error.kind == "usage" and not isinstance(error, InputError):
+        return WRONG_USAGE
+    return INTERNAL if error.kind == "internal" else WRONG_PROGRAM
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -113,7 +114,7 @@ def _run(args: argparse.Namespace) -> int:
         )
         inputs = values.parse(made["input"])
     else:
-        data = Path(args.input).read_bytes() if args.input else sys.stdin.buffer.read()
+        data = _input(args.input) if args.input else sys.stdin.buffer.read()
         inputs = values.from_bytes(data, api.input_prims(source, args.entry, options))
     backend = args.backend
     outcome = api.run_values(
@@ -151,13 +152,14 @@ def _attempts(args: argparse.Namespace) -> int:
 
 
 def _prove(args: argparse.Namespace) -> int:
+    text = _source(args.file)
     try:
-        problem = json.loads(_source(args.file))
-    except json.JSONDecodeError as error:
-        raise UsageError(f"The problem is not JSON: {error}") from None
+        problem = worker.read_json(text)
+    except UsageError as error:
+        raise UsageError(f"The problem is not JSON: {error.message}") from None
     if not isinstance(problem, dict):
         raise UsageError('A problem is {"assumptions": .., "a": .., "b": ..}.')
-    answer = api.prove(problem.get("assumptions") or {}, problem.get("a"), problem.get("b"))
+    answer = api.prove(problem.get("assumptions"), problem.get("a"), problem.get("b"))
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -179,10 +181,18 @@ def _source(file: str) -> str:
     return worker.read_source(file)
 
 
-def _text_or_nothing(file: str) -> str:
+def _input(file: str) -> bytes:
     try:
-        return Path(file).read_text("utf-8", errors="replace")
-    except OSError:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"Cannot read `{file}`: {error.strerror}.") from None
+
+
+def _text_or_nothing(file: str) -> str:
+    """What an error is shown in; what comes through a pipe has been read already."""
+    try:
+        return worker.read_source(file) if Path(file).is_file() else ""
+    except CompileError:
         return ""
 
 

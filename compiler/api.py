@@ -48,6 +48,8 @@ VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 MEMORY_STAGES = ("funmem", "shortcircuit", "expanded", "merged")
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
+LONGEST_PROOF = 20
+"""Seconds for one question about LMADs."""
 CHARACTERS_PER_ELEMENT = 12
 REMEMBERED = 16
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
@@ -77,18 +79,20 @@ def options_from(given: Mapping[str, Any]) -> Options:
     thresholds = given.get("thresholds", {})
     disabled = given.get("disable", ())
     fuel = given.get("fuel")
-    if not isinstance(thresholds, Mapping) or not all(map(_is_whole, thresholds.values())):
+    if not isinstance(thresholds, Mapping) or not all(map(is_whole, thresholds.values())):
         raise UsageError("`thresholds` maps names of tuning parameters to whole numbers.")
-    if fuel is not None and (not _is_whole(fuel) or fuel < 0):
+    if fuel is not None and (not is_whole(fuel) or fuel < 0):
         raise UsageError("`fuel` is a number of rewrites, 0 or more.")
     if not isinstance(disabled, list | tuple) or not all(isinstance(d, str) for d in disabled):
         raise UsageError("`disable` is a list of ids of passes and rules.")
+    if not isinstance(given.get("entry", ""), str):
+        raise UsageError("`entry` is the name of an entry point.")
     for name in ("unsafe", "verify", "sanitize"):
         if not isinstance(given.get(name, False), bool):
             raise UsageError(f"`{name}` is true or false.")
     switches.check(disabled)
     return Options(
-        entry=str(given.get("entry", "")),
+        entry=given.get("entry", ""),
         target=target,
         disabled=frozenset(disabled),
         fuel=fuel,
@@ -99,8 +103,9 @@ def options_from(given: Mapping[str, Any]) -> Options:
     )
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def is_whole(value: Any) -> bool:
+    """Whether a value from outside is a whole number that some type of the language holds."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
 
 
 def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
@@ -407,16 +412,21 @@ def check_validity(source: str, entry: str, given: Inputs, options: Mapping[str,
     return {"ok": True, "stages": verdicts}
 
 
-def prove(assumptions: Json, first: Any, second: Any) -> Json:
+def prove(assumptions: Any, first: Any, second: Any) -> Json:
     """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
     start = time.perf_counter()
     reader = Reader()
-    a, b = reader.lmad(first), reader.lmad(second)
-    verdict = disjoint(a, b, facts_of(reader, assumptions))
-    answer = verdict_json(verdict)
+    with deadline(LONGEST_PROOF, "The proof", _TOO_HARD):
+        a, b = reader.lmad(first), reader.lmad(second)
+        verdict = disjoint(a, b, facts_of(reader, assumptions))
+        answer = verdict_json(verdict)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
 
 
-def cells(assumptions: Json, lmads: list[Any], symbols: Mapping[str, int]) -> Json:
+def cells(assumptions: Any, lmads: list[Any], symbols: Mapping[str, int]) -> Json:
     """The cells of LMADs for values of their names, in the same notation."""
-    return {"ok": True, **cell_sets.cells(assumptions, lmads, symbols)}
+    with deadline(LONGEST_PROOF, "The picture", _TOO_HARD):
+        return {"ok": True, **cell_sets.cells(assumptions, lmads, symbols)}
+
+
+_TOO_HARD = "Fewer assumptions, or smaller polynomials, may help."

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 
 from compiler.base.errors import TimeoutError_
 
+_HINT = "Try a smaller input, or look for a loop that does not end."
+
 
 class _Passed(BaseException):
     """Raised in the thread that is late; no `except Exception` on the way stops it."""
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(seconds: float, what: str = "The program", hint: str = _HINT) -> Iterator[None]:
     """Raise TimeoutError_ in the body if it takes longer than that.
 
     The exception arrives between two steps of the interpreter: a call into NumPy finishes first.
@@ -38,8 +40,8 @@ def deadline(seconds: float) -> Iterator[None]:
             done = True
     except _Passed:
         raise TimeoutError_(
-            f"The program did not finish within {seconds:g} s.",
-            hint="Try a smaller input, or look for a loop that does not end.",
+            f"{what} did not finish within {seconds:g} s.",
+            hint=hint,
         ) from None
     finally:
         timer.cancel()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 import json
+import math
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -24,7 +26,7 @@ from compiler.base.errors import (
     SyntaxError_,
     UsageError,
 )
-from compiler.base.spans import Span
+from compiler.base.spans import place_of
 
 Json = dict[str, Any]
 STACK_BYTES = 1 << 29
@@ -33,13 +35,15 @@ RECURSION_LIMIT = 200_000
 GARBAGE_THRESHOLD = 200_000
 """Programs are trees without cycles: looking for garbage often costs a third of the time."""
 
+LONGEST_PROGRAM = 1 << 26
+"""Bytes of a file."""
+
 _MISSING: Any = object()
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
     """Call `work` in a thread in which deep recursion is safe, and wait for it."""
     sys.setrecursionlimit(RECURSION_LIMIT)
-    threading.stack_size(STACK_BYTES)
     failed: list[BaseException] = []
 
     def guarded() -> None:
@@ -49,7 +53,9 @@ def with_deep_stack(work: Callable[[], None]) -> None:
             failed.append(error)
 
     thread = threading.Thread(target=guarded)
+    before = threading.stack_size(STACK_BYTES)
     thread.start()
+    threading.stack_size(before)
     thread.join()
     if failed:
         raise failed[0]
@@ -57,32 +63,70 @@ def with_deep_stack(work: Callable[[], None]) -> None:
 
 def serve(requests: IO[bytes], answers: IO[str]) -> None:
     """Answer requests until the input ends."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    with_deep_stack(lambda: serve_lines(requests, answers))
+
+
+def serve_lines(requests: IO[bytes], answers: IO[str]) -> None:
+    """Answer requests on the stack that there is."""
 
     def send(answer: Json) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
-    def loop() -> None:
-        for line in requests:
-            if line.strip():
-                _serve_line(line, send)
-
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD)
-    with_deep_stack(loop)
+    for line in requests:
+        if line.strip():
+            _serve_line(line, send)
 
 
 def _serve_line(line: bytes, send: Callable[[Json], None]) -> None:
     number: Any = None
     try:
-        request = json.loads(line)
-        if not isinstance(request, dict):
-            raise UsageError("A request is a JSON object.")
-        number = request.get("id")
-    except (ValueError, UsageError) as error:
-        send({"id": number, **failure(UsageError(f"This is no request: {error}"))})
+        request = _request(line)
+        number = _id(request)
+    except UsageError as error:
+        send({"id": number, **failure(error)})
         return
     send({"id": number, **answer(request, lambda part: send({"id": number, **part}))})
+
+
+def _request(line: bytes) -> Json:
+    try:
+        request = read_json(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"This is no request: byte {error.start} is not UTF-8 text.") from None
+    except UsageError as error:
+        raise UsageError(f"This is no request: {error.message}") from None
+    if not isinstance(request, dict):
+        raise UsageError("This is no request: a request is a JSON object.")
+    return request
+
+
+def _id(request: Json) -> Any:
+    number = request.get("id")
+    if number is not None and not isinstance(number, str | int | float):
+        raise UsageError("`id` is text or a number.")
+    return number
+
+
+def read_json(text: str) -> Any:
+    """What a text in JSON says; numbers are finite. Raises UsageError."""
+    try:
+        return json.loads(text, parse_constant=_no_number, parse_float=_float)
+    except RecursionError:
+        raise UsageError("it nests too deeply.") from None
+    except ValueError as error:
+        raise UsageError(f"{error}.") from None
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name[:40]} is no number here")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
 
 
 def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json:
@@ -90,32 +134,55 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
     source = ""
     try:
         operation = request.get("op")
-        if operation not in _OPERATIONS:
+        if not isinstance(operation, str) or operation not in _OPERATIONS:
             known = ", ".join(_OPERATIONS)
-            raise UsageError(f"There is no operation `{operation}`.", hint=f"There are {known}.")
+            named = f" `{operation}`" if isinstance(operation, str) else ""
+            raise UsageError(f"There is no operation{named}.", hint=f"There are {known}.")
         if operation not in _WITHOUT_PROGRAM:
             source = _source(request)
+        _check_text(request)
         return _OPERATIONS[operation](source, request, partial)
-    except CompileError as error:
-        return failure(error, source)
-    except RecursionError:
-        return failure(Limitation("The program nests too deeply."), source)
-    except MemoryError:
-        return failure(RuntimeError_("There is not enough memory for this."), source)
-    except Exception as error:
-        bug = CompilerBug(
-            f"{type(error).__name__}: {error}",
-            hint="This is a defect of Stridescope, not of the program.",
-        )
-        return failure(bug, source)
+    except Exception as problem:
+        return failure(as_error(problem), source)
+
+
+def as_error(problem: Exception) -> CompileError:
+    """What a user is told of an exception, whatever it is."""
+    match problem:
+        case CompileError():
+            return problem
+        case RecursionError():
+            return Limitation("This nests too deeply.")
+        case MemoryError():
+            return RuntimeError_("There is not enough memory for this.")
+    return CompilerBug(
+        f"{type(problem).__name__}: {problem}",
+        hint="This is a defect of Stridescope, not of the program.",
+    )
+
+
+def _check_text(data: Any) -> None:
+    """Refuse strings that are no text, at whatever depth: they cannot be written anywhere."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            "The request holds half of a surrogate pair, which is no character."
+        ) from None
 
 
 def read_source(path: str | Path) -> str:
     """A program's text from a file. Raises UsageError where it cannot be read."""
     try:
-        return decode_source(Path(path).read_bytes())
+        with Path(path).open("rb") as file:
+            data = file.read(LONGEST_PROGRAM + 1)
     except OSError as error:
         raise UsageError(f"Cannot read `{path}`: {error.strerror}.") from None
+    except ValueError as error:  # a zero byte
+        raise UsageError(f"This is no path: {error}.") from None
+    if len(data) > LONGEST_PROGRAM:
+        raise UsageError(f"`{path}` is longer than {LONGEST_PROGRAM} bytes: that is no program.")
+    return decode_source(data)
 
 
 def decode_source(data: bytes) -> str:
@@ -126,28 +193,25 @@ def decode_source(data: bytes) -> str:
         before = data[: error.start].decode("utf-8")
         raise SyntaxError_(
             f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
-            _place_in(before),
+            place_of(before + "?", len(before)),
             "Save the file as UTF-8.",
         ) from None
 
 
 def _source(request: Json) -> str:
     if "path" in request:
-        return read_source(_text(request, "path"))
+        path = _text(request, "path")
+        _check_text(path)
+        if not os.path.isfile(path) and os.path.exists(path):
+            raise UsageError(f"Cannot read `{path}`: it is no file.")
+        return read_source(path)
     source = _text(request, "source")
     try:
         source.encode()
     except UnicodeEncodeError as error:
-        span = _place_in(source[: error.start])
+        span = place_of(source, error.start)
         raise SyntaxError_("Half of a surrogate pair is no character.", span) from None
     return source
-
-
-def _place_in(before: str) -> Span:
-    """The place of the character that follows `before`."""
-    line = before.count("\n") + 1
-    column = len(before) - (before.rfind("\n") + 1) + 1
-    return Span(line, column, line, column + 1)
 
 
 def _text(request: Json, name: str, default: Any = _MISSING) -> str:
@@ -160,29 +224,30 @@ def _text(request: Json, name: str, default: Any = _MISSING) -> str:
 
 
 def _object(request: Json, name: str) -> Json:
-    value = request.get(name) or {}
-    if not isinstance(value, dict):
+    value = request.get(name)
+    if value is not None and not isinstance(value, dict):
         raise UsageError(f"`{name}` is an object.")
-    return value
+    return value or {}
 
 
 def _numbers(request: Json, name: str) -> dict[str, int]:
     value = _object(request, name)
-    if not all(isinstance(v, int) and not isinstance(v, bool) for v in value.values()):
-        raise UsageError(f"`{name}` maps names to whole numbers.")
+    for number in value.values():
+        if not api.is_whole(number):
+            raise UsageError(f"`{name}` maps names to whole numbers of at most 64 bits.")
     return value
 
 
 def _whole(request: Json, name: str, default: int) -> int:
-    value = request.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise UsageError(f"`{name}` is a whole number.")
+    value: int = request.get(name, default)
+    if not api.is_whole(value):
+        raise UsageError(f"`{name}` is a whole number of at most 64 bits.")
     return value
 
 
 def _seconds(request: Json) -> float:
     value = request.get("deadline", 60.0)
-    if not isinstance(value, int | float):
+    if not isinstance(value, float) and not api.is_whole(value):
         raise UsageError("`deadline` is a number of seconds.")
     return float(value)
 
@@ -220,10 +285,10 @@ def _run(source: str, request: Json, _partial: Partial) -> Json:
         _text(request, "entry", ""),
         _inputs(request),
         _text(request, "backend", "c"),
-        request.get("stage") or "",
+        _text(request, "stage", "") if request.get("stage") is not None else "",
         _object(request, "options"),
         _seconds(request),
-        request.get("longest"),
+        _whole(request, "longest", 0) if request.get("longest") is not None else None,
     )
 
 
@@ -250,14 +315,14 @@ def _validity(source: str, request: Json, _partial: Partial) -> Json:
 
 
 def _prove(_source: str, request: Json, _partial: Partial) -> Json:
-    return api.prove(_object(request, "assumptions"), request.get("a"), request.get("b"))
+    return api.prove(request.get("assumptions"), request.get("a"), request.get("b"))
 
 
 def _cells(_source: str, request: Json, _partial: Partial) -> Json:
     lmads = request.get("lmads")
     if not isinstance(lmads, list):
         raise UsageError("`lmads` is a list.")
-    return api.cells(_object(request, "assumptions"), lmads, _numbers(request, "values"))
+    return api.cells(request.get("assumptions"), lmads, _numbers(request, "values"))
 
 
 def _lifetimes(source: str, request: Json, _partial: Partial) -> Json:

@@ -1,7 +1,8 @@
 """Places in a source text, and the caret drawing that error messages use.
 
-Lines and columns count from 1, in characters; the end is exclusive. `file` is empty for the
-program that the user typed, and a name for the prelude and imported files.
+Lines and columns count from 1, in characters; the end is exclusive. A line ends at a newline and
+nowhere else, as in the language. `file` is empty for the program that the user typed, and a name
+for the prelude and imported files.
 """
 
 from __future__ import annotations
@@ -46,16 +47,42 @@ def merge_prov(*provs: Prov) -> Prov:
     return tuple(seen)
 
 
+def lines(source: str) -> list[str]:
+    """The lines of a text, without the ends that belong to the newline; at least one."""
+    return [line.removesuffix("\r") for line in source.split("\n")]
+
+
+def place_of(source: str, at: int, file: str = "") -> Span:
+    """The place of the character at an offset; nothing wide at the end of the text."""
+    line = source.count("\n", 0, at) + 1
+    column = at - source.rfind("\n", 0, at)
+    return Span(line, column, line, column + (at < len(source)), file)
+
+
 def caret(source: str, span: Span) -> str:
-    """The first line of `span` with a run of `^` under it, or "" when there is no such line."""
-    lines = source.splitlines()
-    if not 1 <= span.line <= len(lines):
+    """The first line of `span` with a run of `^` under it, or "" when there is no such line.
+
+    Of a line that is too long to read it is what stands around the place.
+    """
+    every = lines(source)
+    if not 1 <= span.line <= len(every):
         return ""
-    text = lines[span.line - 1].replace("\t", " ")
-    end = span.end_col if span.end_line == span.line else len(text) + 1
+    text = every[span.line - 1].translate(_BLANKS)
+    column = span.col - 1
+    end = span.end_col - 1 if span.end_line == span.line else len(text)
+    if len(text) > _LONGEST:
+        start = max(0, column - _LONGEST // 2)
+        text = text[start : start + _LONGEST]
+        column, end = column - start, min(end - start, len(text))
     margin = f"{span.line} | "
-    under = " " * (len(margin) - 2) + "| " + " " * (span.col - 1)
-    return f"{margin}{text}\n{under}{'^' * max(1, end - span.col)}"
+    under = " " * (len(margin) - 2) + "| " + " " * column
+    return f"{margin}{text}\n{under}{'^' * max(1, end - column)}"
+
+
+_LONGEST = 200
+"""Characters of a line in an error."""
+_BLANKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
+"""What a terminal or a page would not show as one character."""
 
 
 def user_spans(prov: Iterable[Span]) -> list[list[int]]:

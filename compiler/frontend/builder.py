@@ -6,7 +6,6 @@ its place and its data.
 
 from __future__ import annotations
 
-import ast as python
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +16,14 @@ from lark import Token, Transformer
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
+from compiler.frontend.characters import unescaped
 from compiler.frontend.operators import tree_of
 
 Kids = list[Any]
 _SECTION_PARAM = "it''"
 _FLOATS = ("f16", "f32", "f64")
+MOST_DIGITS = 1100
+"""Of an integer literal: as many as the largest `f64` has in base 2, and some."""
 _TYPES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", *_FLOATS)
 
 
@@ -606,28 +608,29 @@ def _integer(token: Token) -> ast.IntLit:
     text = str(token)
     hexadecimal = text[:2] in ("0x", "0X")
     digits, suffix = _suffix(text, _TYPES[:8] if hexadecimal else _TYPES)
-    digits = digits.replace("_", "")
     base = 16 if hexadecimal else 2 if text[:2] in ("0b", "0B") else 10
-    return ast.IntLit(_place(token), int(digits[2:] if base != 10 else digits, base), suffix)
+    digits = (digits if base == 10 else digits[2:]).replace("_", "").lstrip("0") or "0"
+    if len(digits) > MOST_DIGITS:
+        raise SyntaxError_(
+            f"This number has {len(digits)} digits: no type holds it.",
+            _place(token),
+            "The largest numbers are those of `f64`, with 309 digits.",
+        )
+    return ast.IntLit(_place(token), int(digits, base), suffix)
 
 
 def _unescape(token: Token) -> str:
-    try:
-        value = python.literal_eval(f"'{str(token)[1:-1]}'" if token != "'\"'" else "'\"'")
-    except (SyntaxError, ValueError):
-        raise SyntaxError_(f"There is no such character as {token}.", _place(token)) from None
-    if not isinstance(value, str) or len(value) != 1:
+    value = _string(token)
+    if len(value) != 1:
         raise SyntaxError_("A character literal holds one character.", _place(token))
     return value
 
 
 def _string(token: Token) -> str:
     try:
-        value = python.literal_eval(f'"{str(token)[1:-1]}"')
-    except (SyntaxError, ValueError):
-        place = _place(token)
-        raise SyntaxError_("This string has an escape that does not exist.", place) from None
-    return cast(str, value)
+        return unescaped(str(token)[1:-1])
+    except ValueError as error:
+        raise SyntaxError_(str(error), _place(token)) from None
 
 
 def _updated(span: Span, source: ast.Exp, steps: list[Any], value: ast.Exp) -> ast.Exp:

@@ -15,6 +15,8 @@ from lark import Token
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 
+MAX_ERRORS = 20
+"""Of one text."""
 KEYWORDS = {
     word: word.upper()
     for word in (
@@ -45,6 +47,8 @@ _INDEXABLE = frozenset(("ID", "FIELD", "RPAR", "RBRACK", "RCURL", "STRING"))
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_']*"
 _SYMCHARS = r"[+\-*/%=!><|&^][+\-*/%=!><|&^.]*"
+_DECIMAL = r"[0-9][0-9_]*"
+_HEX = r"[0-9a-fA-F][0-9a-fA-F_]*"
 _INT_TYPE = r"(?:[iu](?:8|16|32|64)|f(?:16|32|64))"
 _TOKEN = re.compile(
     rf"""
@@ -55,12 +59,12 @@ _TOKEN = re.compile(
   | (?P<qualop>(?:{_NAME}\.)+{_SYMCHARS})
   | (?P<typeword>type[~^](?=\s))
   | (?P<name>{_NAME})
-  | (?P<float>0[xX][0-9a-fA-F_]+\.[0-9a-fA-F_]+[pP][+-]?[0-9_]+(?:f16|f32|f64)?
-      | 0[xX][0-9a-fA-F_]+[pP][+-]?[0-9_]+(?:f16|f32|f64)?
-      | [0-9][0-9_]*\.[0-9][0-9_]*(?:[eE][+-]?[0-9_]+)?(?:f16|f32|f64)?
-      | [0-9][0-9_]*[eE][+-]?[0-9_]+(?:f16|f32|f64)?)
-  | (?P<int>(?:0[xX][0-9a-fA-F_]+(?:[iu](?:8|16|32|64))? | 0[bB][01_]+(?:[iu](?:8|16|32|64))?
-      | [0-9][0-9_]*{_INT_TYPE}?))
+  | (?P<float>0[xX]{_HEX}\.{_HEX}[pP][+-]?{_DECIMAL}(?:f16|f32|f64)?
+      | 0[xX]{_HEX}[pP][+-]?{_DECIMAL}(?:f16|f32|f64)?
+      | {_DECIMAL}\.{_DECIMAL}(?:[eE][+-]?{_DECIMAL})?(?:f16|f32|f64)?
+      | {_DECIMAL}[eE][+-]?{_DECIMAL}(?:f16|f32|f64)?)
+  | (?P<int>(?:0[xX]{_HEX}(?:[iu](?:8|16|32|64))? | 0[bB][01][01_]*(?:[iu](?:8|16|32|64))?
+      | {_DECIMAL}{_INT_TYPE}?))
   | (?P<char>'(?:[^'\\\n]|\\[^\n][^'\n]*)')
   | (?P<tyvar>'[~^]?{_NAME})
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
@@ -96,16 +100,17 @@ def tokenise(source: str, file: str = "") -> Lexed:
     while pos < len(source):
         found = match(source, pos)
         if found is None:
-            column = pos - line_start + 1
-            out.errors.append(
-                _bad_character(source, pos, Span(line, column, line, column + 1, file))
-            )
+            if len(out.errors) < MAX_ERRORS:
+                column = pos - line_start + 1
+                place = Span(line, column, line, column + 1, file)
+                out.errors.append(_bad_character(source, pos, place))
+            if source.startswith("#[", pos):
+                break  # whether a later one is closed is not known without reading to the end again
             pos, adjacent = pos + 1, False
             continue
         kind, text, start, pos = found.lastgroup or "", found.group(), pos, found.end()
         if kind == "space":
-            newlines = text.count("\n")
-            if newlines:
+            if newlines := text.count("\n"):
                 line += newlines
                 line_start = start + text.rindex("\n") + 1
             if newlines > 1:
@@ -130,7 +135,12 @@ def tokenise(source: str, file: str = "") -> Lexed:
         if doc:
             out.docs[len(tokens)] = "\n".join(doc)
             doc = []
-        tokens.append(Token(type_, text, start, line, column, line, column + len(text), pos))
+        first = line
+        if newlines := text.count("\n"):  # an attribute over several lines
+            line += newlines
+            line_start = start + text.rindex("\n") + 1
+        end = pos - line_start + 1
+        tokens.append(Token(type_, text, start, first, column, line, end, pos))
         previous, adjacent = type_, True
     return out
 
@@ -170,6 +180,8 @@ def _bad_character(source: str, pos: int, span: Span) -> SyntaxError_:
     char = source[pos]
     if char == '"':
         return SyntaxError_("This string has no closing quote.", span, 'Put a `"` at its end.')
+    if source.startswith("#[", pos):
+        return SyntaxError_("This attribute has no closing bracket.", span, "Put a `]` at its end.")
     if char == "'":
         return SyntaxError_("This character literal has no closing quote.", span)
     name = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"

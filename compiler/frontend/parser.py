@@ -20,12 +20,11 @@ from lark.exceptions import UnexpectedToken, VisitError
 
 from compiler.base import cache
 from compiler.base.errors import SyntaxError_
-from compiler.base.spans import Span
+from compiler.base.spans import Span, place_of
 from compiler.frontend import decs
 from compiler.frontend.builder import Builder
-from compiler.frontend.lexer import Lexed, tokenise
+from compiler.frontend.lexer import MAX_ERRORS, Lexed, tokenise
 
-MAX_ERRORS = 20
 _DECLARATION = frozenset(
     ("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL", "ATTR")
 )
@@ -45,6 +44,8 @@ _WORDS = {
     "DOT": "`.`",
     "STRING": "a string",
 }
+_LONGEST = 60
+"""Characters of a word that an error shows."""
 _KEYWORDS = ("IN", "THEN", "ELSE", "DO", "FOR", "WHILE", "CASE")
 _ATOMS = frozenset(("ID", "INT", "FLOAT", "STRING", "FIELD"))
 _OPERATORS = frozenset(("OP", "MINUS", "STAR", "LT", "BAR", "QUALOP", "BANG", "TICK"))
@@ -147,16 +148,21 @@ def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
     accepts = set(error.accepts or error.expected)
     wanted = expected_in_words(accepts)
     if token.type == "$END":
-        lines = source.splitlines() or [""]
-        last = next((i for i in range(len(lines), 0, -1) if lines[i - 1].strip()), 1)
-        column = len(lines[last - 1].rstrip()) + 1
-        span, found = Span(last, column, last, column + 1, file), "the text ends here"
+        span, found = place_of(source, len(source.rstrip()), file), "the text ends here"
     else:
         line, column = token.line or 1, token.column or 1
-        span = Span(line, column, line, column + len(token), file)
-        found = f"found `{token}`"
-    message = f"Expected {wanted}, but {found}." if wanted else f"Did not expect `{token}` here."
+        span = Span(line, column, token.end_line or line, token.end_column or column, file)
+        found = f"found {_shown(token)}"
+    message = (
+        f"Expected {wanted}, but {found}." if wanted else f"Did not expect {_shown(token)} here."
+    )
     return SyntaxError_(message, span, _hint(token, accepts))
+
+
+def _shown(token: Token) -> str:
+    text = str(token)
+    short = text[:_LONGEST].partition("\n")[0]
+    return f"`{text}`" if short == text else f"`{short}..`"
 
 
 def _hint(token: Token, wanted: set[str]) -> str:

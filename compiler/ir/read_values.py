@@ -11,6 +11,7 @@ import math
 import re
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -23,23 +24,40 @@ from compiler.base.spans import Span
 _SKIP = re.compile(r"\s*")
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|--[^\n]*')
 _NUMBER = re.compile(
-    r"([+-]?)(0[xX][0-9a-fA-F_]+|0[bB][01_]+"
-    r"|(?:\d[\d_]*)(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)((?:[iu](?:8|16|32|64)|f(?:16|32|64))?)"
-    r"(?![\w.])"
+    r"([+-]?)(0[xX][0-9a-fA-F][0-9a-fA-F_]*|0[bB][01][01_]*"
+    r"|(?:[0-9][0-9_]*)(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?)"
+    r"((?:[iu](?:8|16|32|64)|f(?:16|32|64))?)(?![\w.])"
 )
 _HEX_TAIL = re.compile(r"(?:[iu](?:8|16|32|64))$|f(?:16|32|64)$")
 _SPECIAL = re.compile(r"([+-]?)(f16|f32|f64)\.(nan|inf)(?!\w)")
 _WORD = re.compile(r"true(?!\w)|false(?!\w)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_EMPTY = re.compile(r"empty\s*\(\s*((?:\[\s*\d+\s*\]\s*)+)(\w+)\s*\)")
+_EMPTY = re.compile(r"empty\s*\(\s*((?:\[\s*[0-9]+\s*\]\s*)+)(\w+)\s*\)")
 _FIRST = re.compile(
-    r"[\s\[]*[+-]?(?:0[xX][0-9a-fA-F_]+?|[\d.eE_+-]*?|0[bB][01_]+)((?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?[\s,\]]"
+    r"[\s\[]*[+-]?(?:0[xX][0-9a-fA-F_]+?|[0-9.eE_+-]*?|0[bB][01_]+)((?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?[\s,\]]"
 )
 _HEX = re.compile(r"0[xX][0-9a-fA-F_]+")
 _SHORT = 64
 """Characters; a shorter array is not worth the fast way."""
+_MOST_DIGITS = 1100
+"""Of an integer: as many as the largest f64 has in base 2, and some."""
+_MOST_RANK = 64
+"""Dimensions of an array; NumPy has no more."""
+_MOST_BYTES = (1 << 63) - 1
 
 Value = np.generic | npt.NDArray[Any]
+
+
+def shape_problem(shape: Sequence[int], prim: Prim) -> str:
+    """Why no array has these sizes, in a sentence; empty if one can.
+
+    Sizes beside a 0 count as well: offsets are computed from them.
+    """
+    if len(shape) > _MOST_RANK:
+        return f"An array has at most {_MOST_RANK} dimensions, and this one has {len(shape)}."
+    if math.prod(size for size in shape if size) * DTYPE[prim].itemsize > _MOST_BYTES:
+        return "The sizes of this array are too large: their product does not fit into an i64."
+    return ""
 
 
 class Reader:
@@ -101,9 +119,11 @@ class Reader:
         self.default = prim
         return self._array()
 
-    def _array(self) -> Value:
-        """An array, element by element."""
+    def _array(self, rank: int = 1) -> Value:
+        """An array, element by element; `rank` counts the brackets that are open with its own."""
         start = self.at
+        if rank > _MOST_RANK:
+            self.fail(f"An array has at most {_MOST_RANK} dimensions.")
         self.at += 1
         self._skip()
         if self.text.startswith("]", self.at):
@@ -112,7 +132,7 @@ class Reader:
         while True:
             self._skip()
             where = self.at
-            row = self._array() if self.text.startswith("[", self.at) else self._scalar()
+            row = self._array(rank + 1) if self.text.startswith("[", self.at) else self._scalar()
             if rows and row.dtype != rows[0].dtype:
                 names = f"{_prim(rows[0])} and {_prim(row)}"
                 self.fail(f"The elements of an array have different types, {names}.", where)
@@ -151,20 +171,26 @@ class Reader:
         raise self.error(f"Expected a value, found {self._found()}.")
 
     def _empty(self, found: re.Match[str]) -> Value:
-        shape = tuple(int(size) for size in re.findall(r"\d+", found[1]))
         if found[2] not in PRIMS:
-            self.fail(f"There is no primitive type `{found[2]}`.")
+            self.fail(f"There is no primitive type `{_cut(found[2])}`.")
+        prim = cast(Prim, found[2])
+        sizes = [size.lstrip("0") or "0" for size in re.findall(r"[0-9]+", found[1])]
+        shape = tuple(int(size) if len(size) < 20 else _MOST_BYTES + 1 for size in sizes)
         if 0 not in shape:
             self.fail("An `empty` array needs a size of 0.")
+        if problem := shape_problem(shape, prim):
+            self.fail(problem)
         self.at = found.end()
-        return np.empty(shape, DTYPE[cast(Prim, found[2])])
+        return np.empty(shape, DTYPE[prim])
 
     def _string(self, quoted: str, at: int) -> Value:
         try:
-            text = str(json.loads(quoted, strict=False))
+            data = str(json.loads(quoted, strict=False)).encode("utf-8")
         except json.JSONDecodeError:
             self.fail("Bad escape in a string.", at)
-        return np.frombuffer(text.encode("utf-8"), np.uint8).copy()
+        except UnicodeEncodeError:
+            self.fail("Half of a surrogate pair is no character.", at)
+        return np.frombuffer(data, np.uint8).copy()
 
     def _number(self, found: re.Match[str]) -> Value:
         sign, digits, suffix = found[1], found[2].replace("_", ""), found[3]
@@ -177,13 +203,17 @@ class Reader:
         if default in INTS and not whole:
             default = None
         prim = cast(Prim, suffix or default or ("i32" if whole else "f64"))
+        if whole:
+            digits = (digits if base == 10 else digits[2:]).lstrip("0") or "0"
+            if len(digits) > _MOST_DIGITS:
+                self.fail(f"This number has {len(digits)} digits: no type holds it.", start)
         if prim not in INTS:
-            number = float(int(digits, base)) if base != 10 else float(digits)
+            number = float(digits) if base == 10 else _float(int(digits, base))
             self.at = found.end()
             with np.errstate(over="ignore"):
                 return DTYPE[prim].type(-number if sign == "-" else number)
         if not whole:
-            self.fail(f"`{found[0]}` is no integer.")
+            self.fail(f"`{_cut(found[0])}` is no integer.")
         value = int(digits, base) * (-1 if sign == "-" else 1)
         low, high = int_range(prim)
         if prim[0] == "u" and -high <= value < 0:
@@ -191,7 +221,8 @@ class Reader:
         if prim[0] == "i" and high < value <= 2 * high + 1:
             value -= 2 * high + 2  # the bits of a negative number, as `0xffi8` is written
         if not low <= value <= high:
-            self.fail(f"`{found[0]}` is out of the range of {prim}, {low} to {high}.", start)
+            said = f"`{_cut(found[0])}` is out of the range of {prim}, {low} to {high}."
+            self.fail(said, start)
         self.at = found.end()
         return DTYPE[prim].type(value)
 
@@ -257,9 +288,24 @@ def _shape(piece: str) -> tuple[int, ...] | None:
     return tuple(sizes) if row == structure else None
 
 
+@cache
+def _plain(prim: Prim) -> re.Pattern[str]:
+    """An array of plain numbers of that type, whatever its brackets and commas."""
+    if prim == "bool":
+        number = "(?:true|false)"
+    elif prim[0] == "f":
+        digits = rf"[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?:{prim})?+"
+        number = rf"[+-]?(?:{digits}|{prim}\.(?:nan|inf))"
+    else:
+        number = rf"[+-]?[0-9]++(?:{prim})?+"
+    return re.compile(rf"[\[\],\s]*+(?:{number}[\[\],\s]++)*+")
+
+
 def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
     """The numbers in a piece of text, which must be `count` of that type."""
-    plain = piece.replace("[", " ").replace("]", " ").replace("_", "")
+    if not _plain(prim).fullmatch(piece):
+        return None
+    plain = piece.replace("[", " ").replace("]", " ")
     if prim == "bool":
         plain = plain.replace("true", "1").replace("false", "0")
     else:
@@ -273,7 +319,7 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
             flat: npt.NDArray[Any] = np.fromstring(plain, dtype=wide, sep=",")
         except (DeprecationWarning, ValueError):
             return None
-    if flat.size != count or "x" in plain:
+    if flat.size != count:
         return None
     if prim[0] == "f":
         with np.errstate(over="ignore"):
@@ -285,6 +331,18 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
     else:
         fits = flat.min() >= low and flat.max() <= high
     return flat.astype(DTYPE[prim]) if fits else None
+
+
+def _float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _cut(text: str) -> str:
+    """What an error shows of a word."""
+    return text if len(text) <= 60 else f"{text[:60]}.."
 
 
 def _prim(value: Value) -> str:

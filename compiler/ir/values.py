@@ -7,6 +7,7 @@ Output has the type on every element. Binary: Futhark's format, version 2.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, PRIMS, Prim
-from compiler.ir.read_values import Reader
+from compiler.ir.read_values import Reader, shape_problem
 from compiler.ir.syntax import literal_text
 
 Value = np.generic | npt.NDArray[Any]
@@ -114,14 +115,17 @@ def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
     if len(data) < start:
         raise InputError(f"The value at byte {at} ends within its shape.")
     shape = struct.unpack_from(f"<{rank}Q", data, at + 7)
+    if problem := shape_problem(shape, name):
+        raise InputError(f"{problem} (The value at byte {at}.)")
     dtype = DTYPE[name]
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     end = start + count * dtype.itemsize
     if len(data) < end:
         raise InputError(f"The value at byte {at} needs {end - start} bytes, and fewer are left.")
-    flat = np.frombuffer(data, dtype.newbyteorder("<"), count, start).astype(dtype)
+    if name == "bool":
+        flat = np.frombuffer(data, np.uint8, count, start) != 0
+    else:
+        flat = np.frombuffer(data, dtype.newbyteorder("<"), count, start).astype(dtype)
     return (flat.reshape(shape) if rank else flat[0]), end
 
 

@@ -16,7 +16,7 @@ from compiler.base.names import Name
 from compiler.ir.lmad import Lmad
 from compiler.ir.poly import Poly
 from compiler.prove.facts import Facts, Point
-from compiler.prove.notation import Reader, facts_of
+from compiler.prove.notation import Reader, checked, facts_of
 
 Json = dict[str, Any]
 
@@ -28,7 +28,7 @@ _GOOD = 60
 
 
 def cells(
-    assumptions: Mapping[str, Any],
+    assumptions: object,
     lmads: Sequence[object],
     values: Mapping[Name, int],
     limit: int = LIMIT,
@@ -65,16 +65,17 @@ def cells(
     }
 
 
-def _readable(assumptions: Mapping[str, Any]) -> Mapping[str, Any]:
+def _readable(assumptions: object) -> Mapping[str, Any]:
     """Without the relations in which the compiler names what has no notation here."""
+    given = checked(assumptions)
     other: list[str] = []
-    for text in assumptions.get("other", ()):
+    for text in given["other"]:
         try:
             facts_of(Reader(opaque=True), {"other": [text]})
         except UsageError:
             continue
         other.append(text)
-    return {**assumptions, "other": other}
+    return {**given, "other": other}
 
 
 def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:
@@ -109,8 +110,10 @@ def _complete(
         left, right = (side.evaluate(env) for side in sides)
         env[name] = min(left, right) if which == "min" else max(left, right)
     for (dividend, divisor), name in reader.quotients.items():
-        above = dividend.subst(facts.equalities).evaluate(env)
-        below = divisor.subst(facts.equalities).evaluate(env)
+        normal = dividend.subst(facts.equalities), divisor.subst(facts.equalities)
+        if not (normal[0].names() | normal[1].names()) <= env.keys():
+            raise UsageError(f"The equalities define what `{name}` divides by that quotient.")
+        above, below = (poly.evaluate(env) for poly in normal)
         if below == 0:
             raise UsageError("These values divide by zero.", hint="Choose another divisor.")
         env[name] = above // below

@@ -15,6 +15,8 @@ from compiler.ir.poly import Poly
 
 POINTS = 24
 TRIES = 60
+_LARGEST = 1 << 256
+"""Of a value: a chain of powers leaves all numbers behind that can be worked with."""
 _STEPS = (0, 0, 0, 1, 1, 2, 3, 5, 9)
 
 Point = dict[Name, int]
@@ -155,5 +157,7 @@ def _point(
             value = high - step
         else:
             value = rng.randint(-4, 12)
+        if abs(value) > _LARGEST:
+            return None
         point[name] = value
     return point

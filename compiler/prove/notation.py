@@ -7,13 +7,14 @@ the name is the division itself in parentheses, so that answers can be read and 
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.poly import Poly
+from compiler.ir.poly import Monomial, Poly
 from compiler.prove.facts import Facts
 
 _KEYS = (
@@ -23,8 +24,17 @@ _KEYS = (
     "lower_bounds_exclusive",
     "other",
 )
+_BOUNDS = ("upper_bounds_exclusive", "lower_bounds_exclusive")
 _KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div)
 _FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
+LONGEST = 4000
+"""Characters of a polynomial."""
+MOST_TERMS = 200
+MOST_DEGREE = 16
+MOST_BITS = 256
+"""Of a coefficient."""
+MOST_DIMS = 16
+MOST_ASSUMPTIONS = 500
 
 
 class Reader:
@@ -42,11 +52,15 @@ class Reader:
     def poly(self, text: object) -> Poly:
         """The polynomial that a text (or a number) denotes. Raises UsageError."""
         if isinstance(text, int) and not isinstance(text, bool):
-            return Poly.const(text)
+            return _within(Poly.const(text))
         if not isinstance(text, str):
-            raise UsageError(f"A polynomial is text or a whole number, not {text!r}.")
+            raise UsageError("A polynomial is text or a whole number.")
+        if len(text) > LONGEST:
+            raise UsageError(f"A polynomial has at most {LONGEST} characters.")
         try:
-            tree = ast.parse(text.strip(), mode="eval")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the parser's, about what is no polynomial anyway
+                tree = ast.parse(text.strip(), mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise UsageError(f"`{text}` is not a polynomial.") from None
         return self._of(tree.body, text)
@@ -54,7 +68,7 @@ class Reader:
     def _of(self, node: ast.expr, text: str) -> Poly:
         match node:
             case ast.Constant(value=int(value)) if not isinstance(value, bool):
-                return Poly.const(value)
+                return _within(Poly.const(value))
             case ast.Name(id=name):
                 self.names.add(name)
                 return Poly.var(name)
@@ -83,9 +97,12 @@ class Reader:
             case ast.Sub():
                 return left - right
             case ast.Mult():
-                return left * right
-            case ast.Pow() if right.constant is not None and 0 <= right.constant <= 16:
-                return left**right.constant
+                return _product(left, right)
+            case ast.Pow() if right.constant is not None and 0 <= right.constant <= MOST_DEGREE:
+                power = Poly.const(1)
+                for _ in range(right.constant):
+                    power = _product(power, left)
+                return power
             case ast.FloorDiv():
                 return self._quotient(left, right)
             case ast.Div() if self.opaque:
@@ -101,7 +118,7 @@ class Reader:
             name = f"({parts[0]}//{parts[1]})"
             self.quotients[key] = name
             self.names.add(name)
-            rest = dividend - divisor * Poly.var(name)
+            rest = dividend - _product(divisor, Poly.var(name))
             self.bounds += [Poly.var(name), divisor - 1, rest, divisor - 1 - rest]
         return Poly.var(self.quotients[key])
 
@@ -111,6 +128,8 @@ class Reader:
             data = _parts(data)
         if not isinstance(data, Mapping) or not isinstance(data.get("dims"), list):
             raise UsageError('An LMAD is {"offset": .., "dims": [[size, stride], ..]}.')
+        if len(data["dims"]) > MOST_DIMS:
+            raise UsageError(f"An LMAD has at most {MOST_DIMS} dimensions.")
         dims = []
         for pair in data["dims"]:
             if not isinstance(pair, list) or len(pair) != 2:
@@ -119,8 +138,31 @@ class Reader:
         return Lmad(self.poly(data.get("offset", 0)), tuple(dims))
 
 
+def _within(poly: Poly) -> Poly:
+    """The polynomial, which is of a size that can be worked with. Raises UsageError."""
+    degree = max((_degree(mono) for mono in poly.terms), default=0)
+    bits = max((abs(c).bit_length() for c in poly.terms.values()), default=0)
+    if len(poly.terms) > MOST_TERMS or degree > MOST_DEGREE or bits > MOST_BITS:
+        raise UsageError(
+            "A polynomial is too large.",
+            hint=f"It has at most {MOST_TERMS} terms of degree {MOST_DEGREE}, and numbers of at "
+            f"most {MOST_BITS} bits.",
+        )
+    return poly
+
+
+def _product(left: Poly, right: Poly) -> Poly:
+    return _within(left * right)
+
+
+def _degree(mono: Monomial) -> int:
+    return sum(power for _, power in mono)
+
+
 def _parts(text: str) -> dict[str, Any]:
     """`offset + {(size : stride), ..}` as an object; without braces it is a single cell."""
+    if len(text) > LONGEST * MOST_DIMS:
+        raise UsageError("This text is too long for an LMAD.", hint=_FORM)
     offset, opened, inside = text.partition("{")
     if not opened:
         return {"offset": text, "dims": []}
@@ -150,27 +192,79 @@ def _closing(text: str) -> int:
     return -1
 
 
-def facts_of(reader: Reader, assumptions: Mapping[str, Any]) -> Facts:
-    """Assumptions as facts, with everything that the reader has gathered."""
-    for key in assumptions:
-        if key not in _KEYS:
-            known = ", ".join(_KEYS)
-            raise UsageError(f"There is no kind of assumption `{key}`.", hint=f"There are {known}.")
-    bounds: list[Poly] = [reader.poly(name) for name in assumptions.get("nonnegative", ())]
+def facts_of(reader: Reader, assumptions: object) -> Facts:
+    """Assumptions as facts, with everything that the reader has gathered. Raises UsageError."""
+    given = checked(assumptions)
+    bounds: list[Poly] = [reader.poly(name) for name in given["nonnegative"]]
     equalities: dict[Name, Poly] = {}
-    for text in assumptions.get("equalities", ()):
-        left, _, right = str(text).partition("=")
+    for text in given["equalities"]:
+        left, _, right = text.partition("=")
         name = reader.poly(left).as_name
         if name is None or not right:
             raise UsageError(f"`{text}` is not of the form `name = polynomial`.")
         equalities[name] = reader.poly(right)
-    for name, limit in assumptions.get("upper_bounds_exclusive", {}).items():
+    for name, limit in given["upper_bounds_exclusive"].items():
         bounds.append(reader.poly(limit) - reader.poly(name) - 1)
-    for name, limit in assumptions.get("lower_bounds_exclusive", {}).items():
+    for name, limit in given["lower_bounds_exclusive"].items():
         bounds.append(reader.poly(name) - reader.poly(limit) - 1)
-    for text in assumptions.get("other", ()):
-        bounds += _relation(reader, str(text), equalities)
-    return Facts.of([*bounds, *reader.bounds], equalities, reader.names)
+    for text in given["other"]:
+        bounds += _relation(reader, text, equalities)
+    solved = _solved(equalities)
+    for bound in (*bounds, *reader.bounds):
+        _subst(bound, solved)
+    return Facts.of([*bounds, *reader.bounds], solved, reader.names)
+
+
+def checked(assumptions: object) -> dict[str, Any]:
+    """Assumptions by kind, all kinds there, of the right types. Raises UsageError."""
+    if assumptions is None:
+        assumptions = {}
+    if not isinstance(assumptions, Mapping):
+        raise UsageError("`assumptions` is an object.")
+    for key in assumptions:
+        if key not in _KEYS:
+            known = ", ".join(_KEYS)
+            raise UsageError(f"There is no kind of assumption `{key}`.", hint=f"There are {known}.")
+    given: dict[str, Any] = {}
+    for key in _KEYS:
+        found = assumptions.get(key)
+        if key in _BOUNDS:
+            if not isinstance(found, Mapping | None):
+                raise UsageError(f"`{key}` is an object of names with their bounds.")
+            given[key] = found or {}
+            continue
+        if not isinstance(found, list | tuple | None):
+            raise UsageError(f"`{key}` is a list.")
+        if key != "nonnegative" and not all(isinstance(text, str) for text in found or ()):
+            raise UsageError(f"`{key}` is a list of text.")
+        given[key] = found or ()
+    if sum(map(len, given.values())) > MOST_ASSUMPTIONS:
+        raise UsageError(f"At most {MOST_ASSUMPTIONS} assumptions are taken.")
+    return given
+
+
+def _solved(equalities: dict[Name, Poly]) -> dict[Name, Poly]:
+    """The equalities with each other in place, and without those that define themselves."""
+    solved = equalities
+    for _ in range(len(equalities)):
+        again = {name: _subst(poly, solved) for name, poly in solved.items()}
+        if again == solved:
+            break
+        solved = again
+    return {name: poly for name, poly in solved.items() if name not in poly.names()}
+
+
+def _subst(poly: Poly, mapping: Mapping[Name, Poly]) -> Poly:
+    """`poly` with names replaced, unless that would be too large: it is estimated first."""
+    terms = 0
+    for mono in poly.terms:
+        product = 1
+        for name, power in mono:
+            product *= max(1, len(mapping[name].terms)) ** power if name in mapping else 1
+        terms += product
+    if terms > MOST_TERMS * MOST_DEGREE:
+        raise UsageError("The equalities make a polynomial too large.")
+    return _within(poly.subst(mapping))
 
 
 def _relation(reader: Reader, text: str, equalities: dict[Name, Poly]) -> list[Poly]:

@@ -6,7 +6,7 @@ import { EditorState, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { debounce } from "./dom";
 import { futhark } from "./lang";
-import { light, rangeOf, reveal } from "./lit";
+import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
 import type { Link } from "./link";
 import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
@@ -43,7 +43,7 @@ export class SourceEditor {
   set(source: string): void {
     if (source === this.source) return;
     this.applying = true;
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: source } });
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: documentOf(source) } });
     this.applying = false;
   }
 
@@ -60,7 +60,7 @@ export class SourceEditor {
 
   private state(source: string): EditorState {
     return EditorState.create({
-      doc: source,
+      doc: documentOf(source),
       extensions: [
         lineNumbers(),
         margin("margin-source"),
@@ -102,7 +102,7 @@ export class SourceEditor {
     const { doc, selection } = this.view.state;
     if (!selection.main.empty) return;
     const line = doc.lineAt(selection.main.head);
-    this.link.choose(this.link.at(line.number, selection.main.head - line.from + 1));
+    this.link.choose(this.link.at(line.number, columnOf(line, selection.main.head)));
   }
 
   private hover(event: MouseEvent): void {
@@ -110,7 +110,7 @@ export class SourceEditor {
     const at = this.view.posAtCoords({ x: event.clientX, y: event.clientY });
     if (at === null) return this.link.hover(null);
     const line = this.view.state.doc.lineAt(at);
-    this.link.hover(this.link.at(line.number, at - line.from + 1));
+    this.link.hover(this.link.at(line.number, columnOf(line, at)));
   }
 
   private light(): void {

@@ -1,6 +1,7 @@
 // Lit lines and places in a CodeMirror view: decorations that panes set from the selection.
-import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
+import { RangeSetBuilder, StateEffect, StateField, Text, type Extension, type Line } from "@codemirror/state";
 import { Decoration, EditorView, type DecorationSet } from "@codemirror/view";
+import { units } from "./spans";
 import type { Span } from "./types";
 
 export interface Marks {
@@ -51,9 +52,19 @@ export function rangeOf(doc: Text, span: Span): [number, number] | null {
   if (span[0] < 1 || span[0] > doc.lines) return null;
   const first = doc.line(span[0]);
   const last = doc.line(Math.min(span[2], doc.lines));
-  const from = Math.min(first.to, first.from + span[1] - 1);
-  const to = Math.min(last.to, last.from + span[3] - 1);
+  const from = first.from + units(first.text, span[1] - 1);
+  const to = last.from + units(last.text, span[3] - 1);
   return [from, Math.max(from, to)];
+}
+
+/** The column of an offset, as spans count: in characters, from 1. */
+export function columnOf(line: Line, at: number): number {
+  return [...line.text.slice(0, at - line.from)].length + 1;
+}
+
+/** A text as a document, whose lines end at newlines and nowhere else, as the compiler's do. */
+export function documentOf(text: string): Text {
+  return Text.of(text.replaceAll("\r\n", "\n").split("\n"));
 }
 
 /** Scroll a line (from 0) into view unless it is. */

@@ -53,13 +53,19 @@ export function linesFor(lines: readonly Line[], place: Span): Lit {
   return { strong: [], weak: around.length > 60 ? [] : around };
 }
 
+/** How many UTF-16 units the first so many characters of a line have; a column counts characters. */
+export function units(text: string, characters: number): number {
+  if (!/[\ud800-\udbff]/.test(text)) return Math.min(text.length, characters);
+  return [...text].slice(0, characters).join("").length;
+}
+
 /** The text of a place, on one line. */
 export function excerpt(source: string, span: Span, longest = 80): string {
   const lines = source.split("\n").slice(span[0] - 1, span[2]);
   if (!lines.length) return "";
   const last = lines.length - 1;
-  lines[last] = lines[last]!.slice(0, span[3] - 1);
-  lines[0] = lines[0]!.slice(span[1] - 1);
+  lines[last] = lines[last]!.slice(0, units(lines[last]!, span[3] - 1));
+  lines[0] = lines[0]!.slice(units(lines[0]!, span[1] - 1));
   const text = lines.map((line) => line.trim()).join(" ").trim();
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }

@@ -3,7 +3,7 @@ import { hoverTooltip, type EditorView } from "@codemirror/view";
 import type { Extension } from "@codemirror/state";
 import { h } from "./dom";
 import type { Link } from "./link";
-import { rangeOf } from "./lit";
+import { columnOf, rangeOf } from "./lit";
 import type { Model } from "./model";
 import { keyOf } from "./spans";
 import type { Span } from "./types";
@@ -13,7 +13,7 @@ const MOST = 4;
 export function typesAt(model: Model, link: Link): Extension {
   return hoverTooltip((view, at) => {
     const line = view.state.doc.lineAt(at);
-    const place = link.at(line.number, at - line.from + 1)?.spans[0];
+    const place = link.at(line.number, columnOf(line, at))?.spans[0];
     const lines = place ? typedLines(model, place) : [];
     const range = place && rangeOf(view.state.doc, place);
     if (!range || !lines.length) return null;

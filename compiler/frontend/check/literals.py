@@ -35,7 +35,10 @@ def literal(st: State, exp: ast.Exp) -> t.Const:
 
 def _float(text: str) -> float:
     plain = text.replace("_", "").lower()
-    return float.fromhex(plain) if plain.startswith(("0x", "-0x")) else float(plain)
+    try:
+        return float.fromhex(plain) if plain.startswith(("0x", "-0x")) else float(plain)
+    except OverflowError:
+        return math.inf
 
 
 def infer_literal(st: State, exp: ast.Exp, expected: Type | None) -> t.Exp:
@@ -54,8 +57,10 @@ def infer_string(st: State, exp: ast.StringLit, expected: Type | None) -> t.Exp:
     return t.StringConst(Array((SizeConst(len(data)),), PRIM_T["u8"]), exp.span, data)
 
 
-_TOO_LARGE = {"f16": 65520.0, "f32": 2.0**128, "f64": math.inf}
+_TOO_LARGE = {"f16": 65520, "f32": 2**128, "f64": 2**1024 - 2**970}
 """The smallest numbers that round to infinity, or nearly so."""
+_LONGEST = 100
+"""Digits of a number that an error shows."""
 
 
 def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
@@ -72,7 +77,12 @@ def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
         low, high = int_range(prim)
         fits = low <= value <= high
     if not fits:
-        raise TypeError_(f"The literal `{value}` does not fit into `{prim}`.", span)
+        raise TypeError_(f"The literal {_shown(value)} does not fit into `{prim}`.", span)
+
+
+def _shown(value: int | float) -> str:
+    text = str(value)
+    return f"`{text}`" if len(text) <= _LONGEST else f"of {len(text)} digits"
 
 
 def constant(value: int | float | bool, type_: PrimT) -> int | float | bool:

@@ -6,7 +6,7 @@ import { diff, type Piece } from "../diff";
 import { h, replace } from "../dom";
 import { languageOf } from "../lang";
 import type { Link, Selection } from "../link";
-import { light, reveal } from "../lit";
+import { documentOf, light, reveal } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
 import type { Model, StageState } from "../model";
 import { linesFor } from "../spans";
@@ -128,7 +128,7 @@ export class StagePane {
     const kind = this.model.info(this.stage)?.kind ?? "ir";
     const changed = text !== view.state.doc.toString();
     view.dispatch({
-      ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: text } } : {}),
+      ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: documentOf(text) } } : {}),
       effects: [this.language.reconfigure(languageOf(kind)), setMarginLines(this.marginLines()), ...(changed ? [scroll] : [])],
     });
     this.light();
