@@ -43,6 +43,7 @@ _MISSING: Any = object()
 
 def with_deep_stack(work: Callable[[], None]) -> None:
     """Call `work` in a thread in which deep recursion is safe, and wait for it."""
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(RECURSION_LIMIT)
     failed: list[BaseException] = []
 
@@ -57,6 +58,7 @@ def with_deep_stack(work: Callable[[], None]) -> None:
     thread.start()
     threading.stack_size(before)
     thread.join()
+    sys.setrecursionlimit(limit)
     if failed:
         raise failed[0]
 
