@@ -40,7 +40,7 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import in_place
-from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.assumptions import Assumptions, Context
 from compiler.storage.short_circuit.attempts import Attempt, Rule
 from compiler.storage.short_circuit.blocks import Blocks
 from compiler.storage.short_circuit.conditions import Failed
@@ -69,6 +69,9 @@ class Point:
     given: int | None = None
     row: tuple[Poly, ...] = ()
     """Computed indices of the place, which may be outside: then nothing is written."""
+    beside: tuple[Poly, ...] = ()
+    """How many rows of the destination come before and after it: the place is inside if there are
+    no less than none, which may be checked only later."""
 
 
 class Shortcut:
@@ -82,6 +85,8 @@ class Shortcut:
         self.attempts: list[Attempt] = []
         self.inside: set[Name] = set()
         """Arrays that are parts of others now: that they fit is checked where they are created."""
+        self.beside: dict[Name, tuple[Poly, ...]] = {}
+        """For arrays that are parts of others now: sizes that must not be negative."""
         self.blocks = Blocks(self.tree)
         self.aliases = self.blocks.roots
 
@@ -263,8 +268,8 @@ class Shortcut:
                 self._try(Point("copy", item.scope, item.at, array, name, item), place[name])
             case Concat() | ArrayLit():
                 name = item.stm.pat[0].name
-                for source, target in reversed(list(self._parts(place[name], exp))):
-                    point = Point("concat", item.scope, item.at, source, name, item)
+                for source, target, beside in reversed(list(self._parts(place[name], exp))):
+                    point = Point("concat", item.scope, item.at, source, name, item, beside=beside)
                     self._try(point, target)
 
     def _name(self, se: SE, item: Item) -> SE:
@@ -277,17 +282,20 @@ class Shortcut:
             self.terms.define(self.tree.pending(Param(found, I64), se, item))
         return Var(found, "i64")
 
-    def _parts(self, whole: MemBind, exp: Concat | ArrayLit) -> Iterator[tuple[Name, MemBind]]:
-        start = ZERO
+    def _parts(
+        self, whole: MemBind, exp: Concat | ArrayLit
+    ) -> Iterator[tuple[Name, MemBind, tuple[Poly, ...]]]:
+        """The arrays with their places, and with what is beside them."""
         if isinstance(exp, ArrayLit):
             for k, elem in enumerate(exp.elems):
                 if isinstance(elem, str):
-                    yield elem, MemBind(whole.block, whole.lmad.fix(Poly.const(k)))
+                    yield elem, MemBind(whole.block, whole.lmad.fix(Poly.const(k))), ()
             return
-        for name in exp.arrays:
-            count = self.tree.array(name).shape[0]
-            yield name, MemBind(whole.block, whole.lmad.slice(0, start, count, ONE))
-            start = start + count
+        counts = [self.tree.array(name).shape[0] for name in exp.arrays]
+        for k, name in enumerate(exp.arrays):
+            start = sum(counts[:k], ZERO)
+            place = MemBind(whole.block, whole.lmad.slice(0, start, counts[k], ONE))
+            yield name, place, (start, sum(counts[k + 1 :], ZERO))
 
     # --- one attempt ---
 
@@ -373,6 +381,9 @@ class Shortcut:
             point.rule != "kernel-result" and point.destination in self.inside
         ):
             self.inside.update(plan.new)
+        beside = self._beside(point)
+        if beside:
+            self.beside |= dict.fromkeys(plan.new, beside)
         tree = self.tree
         for name, mem in plan.new.items():
             tree.place[name] = mem
@@ -410,6 +421,54 @@ class Shortcut:
             self._inside(plan, point, creation)
         if isinstance(point.item.stm.exp, Update) or plan.sizes or point.destination in self.inside:
             self._checked(plan, point, creation, names | plan.sizes)
+        self._has_room(plan, point, creation)
+
+    def _beside(self, point: Point) -> tuple[Poly, ...]:
+        """Sizes beside the place, and beside those that it is a part of."""
+        found = (*point.beside, *self.beside.get(point.destination, ()))
+        return tuple(
+            dict.fromkeys(size for size in found if (size.constant or 0) < 0 or size.names())
+        )
+
+    def _has_room(self, plan: Plan, point: Point, creation: Item) -> None:
+        """What is beside the place is of no negative size, as far as is known at the creation.
+
+        If it is checked later, the check is made earlier.
+        """
+        claims = [self.terms.normal(size) for size in self._beside(point)]
+        missing = self._negative(plan, point, creation, claims)
+        if missing is None:
+            return
+        between = point.scope.items[creation.at : point.end]
+        names = set[Name]().union(*(size.names() for size in (*claims, *self._beside(point))))
+        self._first(plan, point, creation, checks(between, names))
+        missing = self._negative(plan, point, creation, claims)
+        if missing is not None:
+            raise Failed(
+                4,
+                f"It is not known yet where {called(self.tree, point.source)} is created that"
+                f" {untagged(str(missing))} >= 0.",
+            )
+
+    def _negative(
+        self, plan: Plan, point: Point, creation: Item, claims: Sequence[Poly]
+    ) -> Poly | None:
+        """The first of some sizes that may be negative where the source is created."""
+        known = self.assumptions.at(point.scope, creation.at)
+        known = known.plus(self.assumptions.checked(plan.lifted))
+        known = known.plus(Context(tuple(self._sizes(creation, claims))))
+        where = self.terms.normal_lmad(plan.new[point.source].lmad)
+        return self.assumptions.unproved(claims, known, where)
+
+    def _sizes(self, creation: Item, claims: Sequence[Poly]) -> Iterator[Poly]:
+        """Sizes of the arrays that are there before a statement, if they have to do with claims."""
+        tree = self.tree
+        names = set[Name]().union(*(size.names() for size in claims))
+        for name in tree.place:
+            if tree.visible(name, creation):
+                for size in map(self.terms.normal, tree.array(name).shape):
+                    if size.constant is None and size.names() & names:
+                        yield size
 
     def _inside(self, plan: Plan, point: Point, creation: Item) -> None:
         """Computed indices are those of elements: else the row is written nowhere."""

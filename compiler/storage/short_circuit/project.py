@@ -408,8 +408,12 @@ class Plan:
         if not isinstance(item.stm.exp, (Copy, Iota, Replicate, Scratch)):
             return
         lifted = self.lifted
+        needed = checks(scope.items[before.at : item.at], set(item.names))
         try:
             self.make_available(scope, before, set(item.names) | {block}, end)
+            for check in needed:
+                self.make_available(scope, before, set(check.names), end)
+            self.lift(needed)
         except Failed:
             self.lifted = lifted
             return
