@@ -1,0 +1,1 @@
+"""Programs and workers that try to get out."""
