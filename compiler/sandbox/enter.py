@@ -89,6 +89,8 @@ def _landlock(orders: Orders) -> int:
     rules += [(path, kernel.READ) for path in ("/proc", "/sys/devices/system/cpu")]
     rules += [(f"/dev/{name}", kernel.READ_FILE | kernel.WRITE_FILE) for name in ("null", "zero")]
     rules += [(f"/dev/{name}", kernel.READ_FILE) for name in ("random", "urandom")]
+    if orders["devices"]:
+        rules.append(("/sys", kernel.READ))
     rules += [(path, kernel.DEVICE) for path in orders["devices"]]
     rules.append((orders["scratch"], kernel.WRITE))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -124,17 +125,22 @@ def _shown(value: Any) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
+def about(code: str) -> Plain:
+    """Entry points and checks of a CUDA text, as `cuda.py` wrote them at its end."""
+    return dict(json.loads(ast.literal_eval(code.rpartition("\nABOUT = ")[2])))
+
+
 def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> RunResult:
-    """Run an entry point of a CUDA text of ours on this machine's GPU."""
+    """Run an entry point of a CUDA text of ours on this machine's GPU, in this process."""
     cp = cupy()
     kernels, host = split(code)
     env: dict[str, Any] = {}
     exec(compile(host, "<cuda host>", "exec"), env)
-    about = json.loads(env["ABOUT"])
-    chosen = choose_entry(about, entry)
+    said = about(code)
+    chosen = choose_entry(said, entry)
     arrays, sizes = prepare(chosen, values)
     function = env[chosen["symbol"].removeprefix("entry_")]
-    device = Device(cp, kernels, about)
+    device = Device(cp, kernels, said)
     times: list[float] = []
     outcome: tuple[Any, ...] = ()
     for _ in range(runs):

@@ -146,9 +146,9 @@ def run_cuda(
 
     Raises UsageError where there is no CuPy or no GPU.
     """
-    from compiler.target import cuda_device
+    from compiler.target import device_process
 
-    return cuda_device.run_cuda(code, entry, values, runs)
+    return device_process.run_cuda(code, entry, values, deadline_s, runs)
 
 
 def compiler_available() -> bool:
@@ -277,14 +277,11 @@ class _Runner:
             with other:
                 socket.send_fds(self.control, [child.RUN], [other.fileno(), *files])
             try:
-                data = _exchange(channel, json.dumps(message).encode(), until)
+                data = exchange(channel, json.dumps(message).encode(), until)
                 status = self.status(until)
             except TimeoutError:
                 self.kill()
-                raise Timeout(
-                    f"The program did not finish within {deadline_s:g} s.",
-                    hint="Try a smaller input, or look for a loop that does not end.",
-                ) from None
+                raise late(deadline_s) from None
             except RuntimeError_:
                 self.kill()
                 raise
@@ -387,7 +384,7 @@ class _Runner:
         return made
 
 
-def _exchange(channel: socket.socket, request: bytes, until: float) -> bytes | None:
+def exchange(channel: socket.socket, request: bytes, until: float) -> bytes | None:
     """Send a request and read the answer; None when the other end goes before it has answered.
 
     Raises TimeoutError, and RuntimeError_ for an answer that is too long.
@@ -406,7 +403,7 @@ def _exchange(channel: socket.socket, request: bytes, until: float) -> bytes | N
             if len(data) == child.HEAD.size:
                 (length,) = child.HEAD.unpack(data)
                 if length > LONGEST_ANSWER:
-                    raise _senseless()
+                    raise senseless()
                 wanted += length
     except ConnectionError:
         return None
@@ -418,9 +415,9 @@ def _parsed(data: bytes) -> Plain:
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError):
-        raise _senseless() from None
+        raise senseless() from None
     if not isinstance(answer, dict):
-        raise _senseless()
+        raise senseless()
     if "error" in answer:
         return {"error": str(answer["error"])[:500]}
     if "site" in answer:
@@ -432,17 +429,26 @@ def _parsed(data: bytes) -> Plain:
     for name, kind in fields.items():
         given = answer.get(name)
         if not isinstance(given, list) or (not given and name == "times"):
-            raise _senseless()
+            raise senseless()
         if any(type(v) is not kind for v in given):
-            raise _senseless()
+            raise senseless()
     if any(type(answer.get(name)) is not kind for name, kind in single.items()):
-        raise _senseless()
+        raise senseless()
     if not all(math.isfinite(t) for t in answer.get("times", ())):
-        raise _senseless()
+        raise senseless()
     return answer
 
 
-def _senseless() -> RuntimeError_:
+def late(deadline_s: float) -> Timeout:
+    """The error of a run that was killed at its deadline."""
+    return Timeout(
+        f"The program did not finish within {deadline_s:g} s.",
+        hint="Try a smaller input, or look for a loop that does not end.",
+    )
+
+
+def senseless() -> RuntimeError_:
+    """The error of a run whose process gave no proper answer."""
     return RuntimeError_("The program overwrote what its process says about its results.")
 
 
@@ -497,6 +503,12 @@ def memory_file() -> int:
         return os.memfd_create("values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with tempfile.TemporaryFile() as made:
         return os.dup(made.fileno())
+
+
+def seal(file: int) -> None:
+    """Whoever still has the file cannot make it shorter while it is read."""
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
 
 
 def library_file(library: Path) -> int:
@@ -567,7 +579,7 @@ def _bits(scalar: Any) -> int:
 def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int) -> list[Any]:
     """The external results from the result slots, once the run has ended."""
     if len(slots) != len(entry["results"]):
-        raise _senseless()
+        raise senseless()
     env = {**sizes}
     at = {}
     for slot, value in zip(entry["results"], slots, strict=True):
@@ -575,9 +587,7 @@ def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int)
         if not slot["block"]:
             env[slot["name"]] = value
     size = os.fstat(file).st_size
-    with contextlib.suppress(OSError, AttributeError):
-        # Whoever still has the file cannot make it shorter while it is read.
-        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    seal(file)
     area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
     found: list[Any] = []
     for give in entry["gives"]:
@@ -588,7 +598,7 @@ def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int)
         shape = [poly_value(size, env) for size in give["shape"]]
         start, count = at[give["block"]], math.prod(shape)
         if min(shape) < 0 or (count and not 0 <= start <= size - count * dtype.itemsize):
-            raise _senseless()
+            raise senseless()
         flat = np.frombuffer(area, dtype, count, start) if count else np.empty(0, dtype)
         found.append(flat.reshape(shape))
     return found
@@ -606,7 +616,7 @@ def _scalar(bits: int, dtype: Any) -> Any:
 def failed_check(about: Plain, answer: Plain) -> RuntimeError_:
     """The error of a failed check, with its values and place."""
     if not 0 <= answer["site"] < len(about["sites"]):
-        raise _senseless()
+        raise senseless()
     site = about["sites"][answer["site"]]
     values = iter(answer["values"])
     parts = [p if isinstance(p, str) else _shown(next(values, 0), p["prim"]) for p in site["parts"]]
