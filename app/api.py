@@ -13,11 +13,14 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
 
+from app.clients import client_key
 from app.context import parts
 from app.errors import AppError, status_of
-from app.jobs import OPS, all_fields
+from app.jobs import OPS, ClientJobs, all_fields
 from app.limits import PURPOSES
+from app.presence import left
 from app.states import freeze
+from app.turns import Client
 from app.version import compiler_version
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
@@ -65,13 +68,14 @@ def operation(op: str) -> Response | tuple[Response, int]:
     """One operation of the worker protocol."""
     parts().limits.count(PURPOSES[op])
     body = json_body()
+    jobs = asked_by_client()
     if op == "show" and "text/event-stream" in request.headers.get("Accept", ""):
-        answers = parts().jobs.stream(op, body)
+        answers = jobs.stream(op, body)
         first = next(answers)  # so that a bad request is refused with a status
         stream = stream_with_context(_events(first, answers))
         headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
         return Response(stream, mimetype="text/event-stream", headers=headers)
-    answer = parts().jobs.call(op, body)
+    answer = jobs.call(op, body)
     return jsonify(answer), status_of(answer)
 
 
@@ -80,11 +84,16 @@ def share() -> Response:
     """Make a permalink."""
     parts().limits.count("share")
     body = json_body()
-    state = freeze(parts().jobs, compiler_version(), body)
+    state = freeze(asked_by_client(), compiler_version(), body)
     name, new = parts().permalinks.keep(state)
     if new:
         parts().metrics.shared.inc()
     return jsonify(ok=True, id=name, url=f"{request.url_root.rstrip('/')}/z/{name}")
+
+
+def asked_by_client() -> ClientJobs:
+    """The jobs of the client that sent the current request."""
+    return parts().jobs.of(Client(client_key(request), left(request.environ)))
 
 
 def json_body() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from flask import Flask, Response, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException, NotFound
 
-STATUS = {"busy": 503, "timeout": 504, "internal": 500}
+STATUS = {"gone": 499, "busy": 503, "timeout": 504, "internal": 500}
 """Statuses of answers that are no answer; every other kind is 200."""
 
 MISDIRECTED = 421

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.cache import AnswerCache, cache_key
 from app.door import refuse_unsafe
-from app.errors import AppError, failure
+from app.errors import AppError
 from app.metrics import Metrics
-from app.pool import Busy, DeadlinePassed, MemoryExceeded, Pool, WorkerDied, collect
+from app.pool import (
+    Bounds,
+    Client,
+    Pool,
+    TooMany,
+    collect,
+)
+from app.stops import PASSING, STOPS, too_many, why
 
 Answer = dict[str, Any]
 
@@ -33,12 +38,19 @@ class Op:
     """Whether the same request gets the same answer again."""
     program: bool = True
     """Whether it is about a program, the field `source`."""
+    short: bool = False
+    """Whether it takes little time, unless the program is long."""
 
 
 OPS: dict[str, Op] = {
     op.name: op
     for op in (
-        Op("check", "Parse and type-check: entry points, warnings, errors.", ("options?",)),
+        Op(
+            "check",
+            "Parse and type-check: entry points, warnings, errors.",
+            ("options?",),
+            short=True,
+        ),
         Op("show", "Compile: stages as text lines, counts, remarks.", ("stages?", "options?")),
         Op(
             "memory",
@@ -56,11 +68,6 @@ OPS: dict[str, Op] = {
             ("stage?", "options?"),
         ),
         Op(
-            "interference",
-            "Which blocks are needed at once, and which can share memory.",
-            ("stage?", "options?"),
-        ),
-        Op(
             "attempts",
             "Attempts to build arrays in their places, and what had to be proved.",
             ("options?",),
@@ -70,12 +77,14 @@ OPS: dict[str, Op] = {
             "Whether two LMADs ever share a cell, under assumptions.",
             ("assumptions?", "a", "b"),
             program=False,
+            short=True,
         ),
         Op(
             "cells",
             "The cells of LMADs for values of their names.",
             ("assumptions?", "lmads", "values?"),
             program=False,
+            short=True,
         ),
         Op("tuning", "The tree of code versions under their thresholds.", ("options?",)),
         Op(
@@ -119,62 +128,71 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+SHORT_SOURCE = 20_000
+"""Characters up to which a program's check takes little time."""
+
+
 class Jobs:
     """Sends operations to the worker pools."""
 
     def __init__(self, config: Mapping[str, Any], metrics: Metrics) -> None:
         self._config = config
         self._metrics = metrics
-        self._lock = threading.Lock()
-        self._cache: OrderedDict[str, Answer] = OrderedDict()
+        self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
         self._manifest: list[dict[str, Any]] | None = None
-        self.compile_pool = self._pool("compile", config["COMPILE_WORKERS"])
-        self.run_pool = self._pool("run", config["RUN_WORKERS"])
+        self.compile_pool = self._pool("compile")
+        self.run_pool = self._pool("run")
         metrics.watch(self.compile_pool, self.run_pool)
 
-    def manifest(self) -> list[dict[str, Any]]:
+    def of(self, client: Client) -> ClientJobs:
+        """The jobs of one client."""
+        return ClientJobs(self, client)
+
+    def manifest(self) -> list[Answer]:
         """The pipeline's stages: id, title, explain, kind, in order. Asked for once."""
         if self._manifest is None:
             given = self._config.get("MANIFEST")
             self._manifest = list(given) if given is not None else self._ask_manifest()
         return self._manifest
 
-    def _ask_manifest(self) -> list[dict[str, Any]]:
-        answer = collect(self._guarded(OPS["check"], {"op": "manifest"}))
+    def _ask_manifest(self) -> list[Answer]:
+        answer = collect(self._guarded(OPS["check"], {"op": "manifest"}, Client("the server")))
         if not answer.get("ok"):
             error = answer.get("error", {})
             raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
         return list(answer["stages"])
 
-    def _pool(self, name: str, size: int) -> Pool:
-        config = self._config
-        return Pool(
-            name,
-            size,
-            config["WORKER_COMMAND"],
-            config["QUEUE_LIMIT"],
-            config["QUEUE_SECONDS"],
-            config["WORKER_MEMORY_MB"],
-            config["WORKER_JOBS"],
+    def _pool(self, name: str) -> Pool:
+        config, kind = self._config, name.upper()
+        bounds = Bounds(
+            queue=config["QUEUE_LIMIT"],
+            queue_seconds=config["QUEUE_SECONDS"],
+            client_running=config["CLIENT_RUNNING"],
+            client_waiting=config["CLIENT_WAITING"],
+            memory_mb=config["WORKER_MEMORY_MB"],
+            answer_mb=config["ANSWER_MB"],
+            worker_jobs=config["WORKER_JOBS"],
+            hurry_seconds=config[f"{kind}_SECONDS_SHARED"],
         )
+        return Pool(name, config[f"{kind}_WORKERS"], config["WORKER_COMMAND"], bounds)
 
-    def close(self) -> None:
-        """Stop all workers."""
-        self.compile_pool.close()
-        self.run_pool.close()
+    def close(self, grace: float = 0.0) -> None:
+        """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
+        pools = (self.compile_pool, self.run_pool)
+        closing = [threading.Thread(target=pool.close, args=(grace,)) for pool in pools]
+        for one in closing:
+            one.start()
+        for one in closing:
+            one.join()
 
-    def call(self, name: str, body: Answer) -> Answer:
-        """The answer to one operation; never raises for what the user's program does."""
-        return collect(self.stream(name, body))
-
-    def stream(self, name: str, body: Answer) -> Iterator[Answer]:
-        """The answers to one operation as they come: queue positions, partial ones, the last."""
+    def stream(self, name: str, body: Answer, client: Client) -> Iterator[Answer]:
+        """As `ClientJobs.stream`."""
         op = OPS[name]
         request = {"op": name, **self._fields(op, body)}
         if op.runs:
             request["deadline"] = float(self._config["RUN_SECONDS"])
         key = cache_key(request)
-        known = self._cached(key) if op.cached else None
+        known = self._cache.get(key) if op.cached else None
         if known is not None:
             yield known
             return
@@ -183,7 +201,7 @@ class Jobs:
         began = time.perf_counter()
         last: Answer = {}
         stages: dict[str, Any] = {}
-        for last in self._guarded(op, request):
+        for last in self._guarded(op, request, client):
             if name == "show":
                 fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
                 stages.update(fresh)
@@ -192,10 +210,10 @@ class Jobs:
         outcome = "ok" if last.get("ok") else str(last.get("error", {}).get("kind", "internal"))
         self._metrics.job(name, outcome, time.perf_counter() - began)
         whole = {**last, "stages": stages} if name == "show" else last
-        if outcome not in ("busy", "timeout", "internal"):
-            self._keep(key, whole)
+        if outcome not in PASSING:
+            self._cache.keep(key, whole)
 
-    def _guarded(self, op: Op, request: Answer) -> Iterator[Answer]:
+    def _guarded(self, op: Op, request: Answer, client: Client) -> Iterator[Answer]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
         seconds = float(self._config["COMPILE_SECONDS"])
@@ -204,38 +222,16 @@ class Jobs:
             own = 0.0 if request.get("backend") == "ref" else seconds
             seconds = float(self._config["RUN_SECONDS"]) + own
             request = {**request, "longest": int(self._config["OUTPUT_LIMIT"])}
-        what = "run" if op.runs else "compile"
+        if op.name == "generate":
+            request = {**request, "longest": int(self._config["INPUT_LIMIT"])}
+        short = op.short and len(request.get("source", "")) <= SHORT_SOURCE
         try:
-            for answer in pool.stream(request, seconds):
+            for answer in pool.stream(request, seconds, client, short):
                 yield self._trimmed(answer) if op.runs else answer
-        except Busy as busy:
-            yield failure(
-                "busy",
-                "Every worker is busy and the queue is full.",
-                "Try again in a moment.",
-                position=busy.position,
-            )
-        except DeadlinePassed:
-            yield failure(
-                "timeout",
-                f"The {what} took longer than {seconds:g} s and was stopped.",
-                "Try smaller inputs, or look for a loop that does not end."
-                if op.runs
-                else "Try a smaller program.",
-            )
-        except MemoryExceeded:
-            limit = self._config["WORKER_MEMORY_MB"]
-            yield failure(
-                "runtime" if op.runs else "limitation",
-                f"The {what} needed more than {limit} MB of memory and was stopped.",
-                "Try smaller inputs." if op.runs else "Try a smaller program.",
-            )
-        except WorkerDied as died:
-            yield failure(
-                "internal",
-                f"The compiler's process ended (status {died.code}) before it answered.",
-                "This is a defect in Stridescope; a new process has taken its place.",
-            )
+        except TooMany:
+            raise too_many(self._config) from None
+        except STOPS as problem:
+            yield why(problem, "run" if op.runs else "compile", self._config)
 
     def _trimmed(self, answer: Answer) -> Answer:
         """Cut an output that is too long for a page, and say so."""
@@ -282,30 +278,38 @@ class Jobs:
                     "syntax", f"Line {line} of `{name}` holds a character that is not valid UTF-8."
                 ) from None
 
-    def _cached(self, key: str) -> Answer | None:
-        with self._lock:
-            answer = self._cache.get(key)
-            if answer is not None:
-                self._cache.move_to_end(key)
-        return answer
+    def last_run(self, body: Answer) -> Answer | None:
+        """As `ClientJobs.last_run`."""
+        return self._cache.get(cache_key({"op": "run", **self._fields(OPS["run"], body)}))
 
-    def _keep(self, key: str, answer: Answer) -> None:
-        with self._lock:
-            self._cache[key] = answer
-            while len(self._cache) > int(self._config["CACHE_ENTRIES"]):
-                self._cache.popitem(last=False)
+
+@dataclass(frozen=True, slots=True)
+class ClientJobs:
+    """What one client asks, and is answered."""
+
+    _jobs: Jobs
+    _client: Client
+
+    def call(self, name: str, body: Answer) -> Answer:
+        """The answer to one operation; never raises for what the user's program does.
+
+        Raises AppError for a wrong request, or if the client has too many jobs.
+        """
+        return collect(self.stream(name, body))
+
+    def stream(self, name: str, body: Answer) -> Iterator[Answer]:
+        """The answers to one operation as they come: queue positions, partial ones, the last."""
+        return self._jobs.stream(name, body, self._client)
 
     def last_run(self, body: Answer) -> Answer | None:
         """The answer that this run request last got, if it is still known."""
-        return self._cached(cache_key({"op": "run", **self._fields(OPS["run"], body)}))
+        return self._jobs.last_run(body)
+
+    def manifest(self) -> list[Answer]:
+        """As `Jobs.manifest`."""
+        return self._jobs.manifest()
 
 
 def all_fields(op: Op) -> tuple[str, ...]:
     """The fields of an operation, `source` first; optional ones end in `?`."""
     return (*(("source",) if op.program else ()), *op.fields)
-
-
-def cache_key(request: Answer) -> str:
-    """The same for requests that mean the same."""
-    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

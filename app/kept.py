@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from app.jobs import Jobs
+from app.jobs import ClientJobs
 
 Answer = dict[str, Any]
 SIZE = 100
@@ -21,7 +21,7 @@ CELLS = 600
 """Larger sets are not drawn."""
 
 
-def attempts(jobs: Jobs, source: Any, options: Any) -> list[Answer] | None:
+def attempts(jobs: ClientJobs, source: Any, options: Any) -> list[Answer] | None:
     """All attempts to build arrays in their places; None where the program does not compile."""
     answer = jobs.call("attempts", {"source": source, "options": options})
     if not answer.get("ok"):
@@ -41,7 +41,7 @@ def _pairs(attempt: Answer) -> list[Answer]:
     return list(each.values())
 
 
-def _drawn(jobs: Jobs, pair: Answer) -> Answer:
+def _drawn(jobs: ClientJobs, pair: Answer) -> Answer:
     """A pair with its cells for values that meet the facts, or those of the witness."""
     body = {
         "assumptions": {"other": pair["facts"]},
@@ -60,7 +60,7 @@ def _drawn(jobs: Jobs, pair: Answer) -> Answer:
 
 
 def lifetimes(
-    jobs: Jobs, source: Any, options: Any, manifest: list[Answer], stages: Answer
+    jobs: ClientJobs, source: Any, options: Any, manifest: list[Answer], stages: Answer
 ) -> list[Answer]:
     """Blocks and arrays over the program at each stage that says where arrays lie."""
     found: list[Answer] = []

@@ -1,50 +1,76 @@
-"""Warm worker processes and the bounded queue before them."""
+"""Warm worker processes and the bounded, fair queue before them."""
 
 from __future__ import annotations
 
 import atexit
+import queue
 import threading
 import time
-from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from app.worker import COMMAND, DeadlinePassed, MemoryExceeded, Worker, WorkerDied
+from app.turns import ANYONE, Busy, Client, Ticket, TooMany, Turns
+from app.worker import (
+    COMMAND,
+    AnswerTooLong,
+    DeadlinePassed,
+    MemoryExceeded,
+    Watch,
+    Worker,
+    WorkerDied,
+)
 
 START_SECONDS = 30.0
+STOP_SECONDS = 2.0
+LOOK = 0.2
+"""Seconds between two looks of a waiting job at its client."""
+GRACE = 1.0
+"""Seconds that a job goes on without its client: to end by itself is cheaper than a new worker."""
 
 
-class Busy(Exception):
-    """The queue is full, or the wait was too long; `position` is the place in the queue."""
+class ClientGone(Exception):
+    """The client has closed its connection before the answer was there."""
 
-    def __init__(self, position: int) -> None:
-        super().__init__(f"position {position}")
-        self.position = position
+
+class Stopping(Exception):
+    """The pool takes no jobs any more, and ends those that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a pool allows. Memory in MB (0: any), times in seconds."""
+
+    queue: int = 32
+    """Jobs that wait."""
+    queue_seconds: float = 20.0
+    client_running: int = 1
+    client_waiting: int = 2
+    memory_mb: int = 0
+    answer_mb: int = 0
+    worker_jobs: int = 2000
+    """Jobs after which a worker is replaced."""
+    hurry_seconds: float = float("inf")
+    """Deadline of a job while another client waits for a worker."""
 
 
 class Pool:
-    """At most `size` workers, first come first served."""
+    """At most `size` workers. Turns are taken as `app/turns.py` says."""
 
     def __init__(
         self,
         name: str,
         size: int,
         command: Sequence[str] = COMMAND,
-        queue_limit: int = 32,
-        queue_seconds: float = 20.0,
-        memory_mb: int = 0,
-        worker_jobs: int = 2000,
+        bounds: Bounds = Bounds(),
     ) -> None:
         self.name = name
         self.size = size
         self.replaced = 0
         self._command = command
-        self._queue_limit = queue_limit
-        self._queue_seconds = queue_seconds
-        self._memory_mb = memory_mb
-        self._worker_jobs = worker_jobs
+        self._bounds = bounds
+        self._turns = Turns(bounds.queue, bounds.client_running, bounds.client_waiting)
         self._changed = threading.Condition()
-        self._waiting: deque[object] = deque()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._closed = False
@@ -53,102 +79,171 @@ class Pool:
     @property
     def waiting(self) -> int:
         """How many jobs wait."""
-        return len(self._waiting)
+        return len(self._turns.waiting)
 
     @property
     def busy(self) -> int:
         """How many workers have a job (or start)."""
         return len(self._all) - len(self._idle)
 
+    def pids(self) -> list[int]:
+        """The worker processes."""
+        with self._changed:
+            return [pid for pid in (worker.pid for worker in self._all) if pid is not None]
+
     def warm(self) -> None:
         """Start all workers, in the background."""
         for _ in range(self.size - len(self._all)):
             self._start_in_background()
 
-    def close(self) -> None:
-        """Stop every worker. No job is taken afterwards."""
+    def close(self, grace: float = 0.0) -> None:
+        """Take no job any more; stop every worker when it has no job, or after `grace` seconds."""
         with self._changed:
             self._closed = True
-            workers, self._all, self._idle = self._all, set(), []
             self._changed.notify_all()
-        for worker in workers:
+            self._changed.wait_for(lambda: not self.busy, grace)
+            idle, self._idle = self._idle, []
+            self._all.difference_update(idle)
+            busy = list(self._all)
+        for worker in idle:
             worker.stop()
+        for worker in busy:
+            worker.kill()
+        with self._changed:  # who asked for their jobs stops them
+            self._changed.wait_for(lambda: not self._all, STOP_SECONDS)
 
     def stream(
-        self, request: dict[str, Any], seconds: float
-    ) -> Generator[dict[str, Any], None, None]:
+        self,
+        request: dict[str, Any],
+        seconds: float,
+        client: Client = ANYONE,
+        short: bool = False,
+    ) -> Iterator[dict[str, Any]]:
         """The answers to a request: `{"queued": position}` while it waits, partial ones, the last.
 
-        Raises Busy, DeadlinePassed, MemoryExceeded, WorkerDied. A worker that did not finish
-        (also because the reader went away) is killed and replaced.
+        `short` jobs go before others. Raises Busy, TooMany, DeadlinePassed, MemoryExceeded,
+        AnswerTooLong, WorkerDied, ClientGone, Stopping. A worker that did not finish is killed and
+        replaced. One that gives partial answers never waits for who reads them.
         """
+        if not request.get("stream"):
+            return self._answers(request, seconds, client, short)
+        return _ahead(lambda client: self._answers(request, seconds, client, short), client)
+
+    def ask(
+        self, request: dict[str, Any], seconds: float, client: Client = ANYONE
+    ) -> dict[str, Any]:
+        """The last answer to a request, with the stages of the partial ones in it."""
+        return collect(self.stream(request, seconds, client))
+
+    def _answers(
+        self, request: dict[str, Any], seconds: float, client: Client, short: bool
+    ) -> Iterator[dict[str, Any]]:
+        with self._changed:
+            if self._closed:
+                raise Stopping
+            ticket = self._turns.join(client, short)
+            self._changed.notify_all()
         worker: Worker | None = None
-        for step in self._acquire():
-            if isinstance(step, Worker):
-                worker = step
-            else:
-                yield {"queued": step}
-        assert worker is not None
         finished = False
         try:
+            for step in self._acquire(ticket):
+                if isinstance(step, Worker):
+                    worker = step
+                else:
+                    yield {"queued": step}
+            assert worker is not None
             if not worker.alive:
                 worker.start()
-            yield from worker.ask(request, seconds)
+            if self._closed:
+                raise Stopping
+            worker.client = client.key
+            yield from worker.ask(request, self._watch(ticket, seconds))
             finished = True
+        except WorkerDied:
+            if self._closed:
+                raise Stopping from None
+            raise
         finally:
-            self._release(worker, finished)
-
-    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The last answer to a request, with the stages of the partial ones in it."""
-        return collect(self.stream(request, seconds))
-
-    def _acquire(self) -> Iterator[int | Worker]:
-        """Yield the place in the queue whenever it changes, then a worker."""
-        ticket = object()
-        until = time.monotonic() + self._queue_seconds
-        with self._changed:
-            if len(self._waiting) >= self._queue_limit:
-                raise Busy(len(self._waiting) + 1)
-            self._waiting.append(ticket)
-        said = 0
-        try:
-            while True:
-                with self._changed:
-                    worker = self._take(ticket)
-                    if worker is not None:
-                        break
-                    position = self._waiting.index(ticket) + 1
-                    left = until - time.monotonic()
-                    if left <= 0 or self._closed:
-                        raise Busy(position)
-                    if position == said:
-                        self._changed.wait(min(left, 1.0))
-                        continue
-                said = position
-                yield position
-        finally:
+            if worker is not None:
+                self._release(worker, finished)
             with self._changed:
-                if ticket in self._waiting:
-                    self._waiting.remove(ticket)
+                self._turns.end(ticket)
                 self._changed.notify_all()
+
+    def _watch(self, ticket: Ticket, seconds: float) -> Watch:
+        """Stops a job at its deadline, or when it has no client any more."""
+        gone_since = float("inf")
+        hurry = self._bounds.hurry_seconds
+
+        def watch(elapsed: float) -> None:
+            nonlocal gone_since
+            if elapsed >= seconds:
+                raise DeadlinePassed(seconds)
+            if elapsed >= hurry and self._others_wait(ticket):
+                raise DeadlinePassed(hurry, hurried=True)
+            if ticket.client.gone():
+                gone_since = min(gone_since, elapsed)
+                if elapsed - gone_since >= GRACE:
+                    raise ClientGone
+
+        return watch
+
+    def _others_wait(self, ticket: Ticket) -> bool:
+        with self._changed:
+            return self._turns.others_wait(ticket)
+
+    def _acquire(self, ticket: Ticket) -> Iterator[int | Worker]:
+        """Yield the place in the queue whenever it changes, then a worker."""
+        until = ticket.since + self._bounds.queue_seconds
+        said = 0
+        while True:
+            with self._changed:
+                if self._closed:
+                    raise Stopping
+                if ticket.refused:
+                    raise Busy(self.waiting + 1)
+                worker = self._take(ticket)
+                if worker is not None:
+                    break
+                position = self._turns.position(ticket)
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise Busy(position)
+                if position == said:
+                    self._changed.wait(min(left, LOOK))
+                    if ticket.client.gone():
+                        raise ClientGone
+                    continue
+            said = position
+            yield position
         yield worker
 
-    def _take(self, ticket: object) -> Worker | None:
-        """A worker, if it is this ticket's turn and there is one. Called with the lock held."""
-        if self._waiting[0] is not ticket or self._closed:
+    def _take(self, ticket: Ticket) -> Worker | None:
+        """A worker, if it is this ticket's turn and there is one. Called with the lock held.
+
+        Best is the one that this client had last, which may still know its program; else the one
+        that has been idle longest.
+        """
+        if self._turns.next() is not ticket:
             return None
         if self._idle:
-            self._waiting.popleft()
-            return self._idle.pop()
-        if len(self._all) < self.size:
-            self._waiting.popleft()
-            worker = Worker(self._command, self._memory_mb)
-            self._all.add(worker)
-            return worker
-        return None
+            worker = next((w for w in self._idle if w.client == ticket.client.key), self._idle[0])
+            self._idle.remove(worker)
+        elif len(self._all) < self.size:
+            worker = self._new_worker()
+        else:
+            return None
+        self._turns.start(ticket)
+        self._changed.notify_all()
+        return worker
+
+    def _new_worker(self) -> Worker:
+        worker = Worker(self._command, self._bounds.memory_mb, self._bounds.answer_mb)
+        self._all.add(worker)
+        return worker
 
     def _release(self, worker: Worker, finished: bool) -> None:
-        if finished and worker.alive and worker.jobs < self._worker_jobs:
+        if finished and worker.alive and worker.jobs < self._bounds.worker_jobs:
             with self._changed:
                 if not self._closed:
                     self._idle.append(worker)
@@ -165,8 +260,7 @@ class Pool:
         with self._changed:
             if self._closed or len(self._all) >= self.size:
                 return
-            worker = Worker(self._command, self._memory_mb)
-            self._all.add(worker)
+            worker = self._new_worker()
         threading.Thread(target=self._start, args=(worker,), daemon=True).start()
 
     def _start(self, worker: Worker) -> None:
@@ -177,6 +271,38 @@ class Pool:
                 self._changed.notify_all()
                 return
         worker.stop()
+        with self._changed:
+            self._all.discard(worker)
+            self._changed.notify_all()
+
+
+def _ahead(
+    start: Callable[[Client], Iterator[dict[str, Any]]], client: Client
+) -> Iterator[dict[str, Any]]:
+    """What `start` gives, taken as it comes, so that a slow reader holds up nobody else.
+
+    A reader that stops reading counts as a client that has gone.
+    """
+    stopped = threading.Event()
+    answers: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
+    watched = replace(client, gone=lambda: stopped.is_set() or client.gone())
+
+    def work() -> None:
+        try:
+            for answer in start(watched):
+                answers.put(answer)
+            answers.put(None)
+        except BaseException as error:
+            answers.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        while (answer := answers.get()) is not None:
+            if isinstance(answer, BaseException):
+                raise answer
+            yield answer
+    finally:
+        stopped.set()
 
 
 def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
@@ -189,4 +315,17 @@ def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
     return {**last, "stages": stages} if stages else last
 
 
-__all__ = ["Busy", "DeadlinePassed", "MemoryExceeded", "Pool", "WorkerDied", "collect"]
+__all__ = [
+    "AnswerTooLong",
+    "Bounds",
+    "Busy",
+    "Client",
+    "ClientGone",
+    "DeadlinePassed",
+    "MemoryExceeded",
+    "Pool",
+    "Stopping",
+    "TooMany",
+    "WorkerDied",
+    "collect",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,35 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
 from app import create_app
+from app.context import EXTENSION
 from app.intake import CONNECTIONS, Intake
 from app.settings import PREFIX, from_environment, request_threads
 
 EVERYWHERE = ("0.0.0.0", "::", "")
+
+GRACE = 2.0
+"""Seconds that running jobs have when the server is told to stop."""
+
+
+class Serving(Intake):
+    """The serving process. Told to stop, it ends its jobs, which may have no end of their own."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """SIGTERM: short jobs may end."""
+        self._close(GRACE)
+        super().handle_exit(sig, frame)
+
+    def handle_quit(self, sig: int, frame: Any) -> None:
+        """SIGINT or SIGQUIT."""
+        self._close(0.0).join(GRACE)
+        super().handle_quit(sig, frame)
+
+    def _close(self, grace: float) -> threading.Thread:
+        """In a thread, because the one that a signal interrupts may hold a pool's lock."""
+        close = self.wsgi.extensions[EXTENSION].jobs.close
+        thread = threading.Thread(target=close, args=(grace,))
+        thread.start()
+        return thread
 
 
 class Server(BaseApplication):  # type: ignore[misc]
@@ -56,12 +82,12 @@ def serve(
     Server(
         {
             "bind": f"{listens}:{port}",
-            "worker_class": Intake,
+            "worker_class": Serving,
             "workers": 1,
             "threads": request_threads(settings),
             "worker_connections": CONNECTIONS,
             "timeout": 120,
-            "graceful_timeout": 3,
+            "graceful_timeout": int(GRACE) + 2,
             "loglevel": "warning",
             "proc_name": "stridescope",
         },

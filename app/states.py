@@ -7,14 +7,14 @@ from typing import Any
 
 from app import kept
 from app.errors import AppError
-from app.jobs import Jobs
+from app.jobs import ClientJobs
 from app.permalinks import FORMAT, State
 
 VIEW_LIMIT = 10_000
 RUN_FIELDS = ("entry", "input", "sizes", "seed", "backend", "stage")
 
 
-def freeze(jobs: Jobs, version: str, body: dict[str, Any]) -> State:
+def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:
     """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
 
     `body` has `source`, and perhaps `options`, `run` (the fields of a run request) and `view`
@@ -49,7 +49,7 @@ def freeze(jobs: Jobs, version: str, body: dict[str, Any]) -> State:
     return state
 
 
-def _run(jobs: Jobs, source: Any, options: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _run(jobs: ClientJobs, source: Any, options: Any, asked: dict[str, Any]) -> dict[str, Any]:
     """What the run was asked, and the answer that was seen, or a new one if that is forgotten."""
     request = {name: asked[name] for name in RUN_FIELDS if asked.get(name) is not None}
     body = {"source": source, **request}

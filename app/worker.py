@@ -1,4 +1,4 @@
-"""One worker process: a line of JSON in, lines of JSON out, with a deadline and a memory limit."""
+"""One worker process: a line of JSON in, lines of JSON out, within time, memory and bytes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ import itertools
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
-COMMAND = (sys.executable, "-m", "compiler", "worker")
+from app import warden
+
+T = TypeVar("T")
+COMMAND = (sys.executable, "-m", "compiler", "worker", "--with-parent")
 POLL = 0.1
-"""Seconds between two looks at the clock and at the memory."""
+"""Seconds between two looks at the clock, at the memory and at the client."""
+FOLDER = "stridescope-"
+"""How names of the workers' folders for temporary files begin."""
 
 WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+1) xs)\n"}
 """A small job that loads what a first job would otherwise wait for."""
+
+Watch = Callable[[float], None]
+"""Called every POLL seconds of a job with the seconds since its start; raises to stop it."""
 
 
 class WorkerDied(Exception):
@@ -32,68 +45,97 @@ class WorkerDied(Exception):
 
 
 class DeadlinePassed(Exception):
-    """No answer in time."""
+    """No answer within `seconds`; `hurried` if they were fewer because others waited."""
+
+    def __init__(self, seconds: float, hurried: bool = False) -> None:
+        super().__init__(f"{seconds:g} s")
+        self.seconds = seconds
+        self.hurried = hurried
 
 
 class MemoryExceeded(Exception):
     """The process and its children hold more memory than they may."""
 
 
+class AnswerTooLong(Exception):
+    """The answers to one request have more bytes than they may."""
+
+
 class Worker:
     """A process that speaks the worker protocol. Used by one thread at a time."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, memory_mb: int = 0) -> None:
+    def __init__(
+        self, command: Sequence[str] = COMMAND, memory_mb: int = 0, answer_mb: int = 0
+    ) -> None:
         self._command = list(command)
         self._memory = memory_mb << 20
+        self._longest = answer_mb << 20
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder = ""
         self._ids = itertools.count(1)
         self._buffer = b""
         self.jobs = 0
+        self.client = ""
+        """Who had the last job: what was compiled for it may still be known here."""
 
     @property
     def alive(self) -> bool:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """The process, which leads a group with all its children."""
+        return self._process.pid if self._process is not None else None
+
     def start(self, warm_up: float = 0.0) -> None:
         """Start the process; with `warm_up` seconds, also give it a first job."""
+        self.stop()
         self._buffer = b""
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "OMP_WAIT_POLICY": "passive"},
-        )
+        self._folder = tempfile.mkdtemp(prefix=FOLDER)
+        try:
+            self._process = spawn(self._command, self._folder)
+        except OSError:
+            remove(self._folder)
+            raise
+        _WARDEN.watch(self._process.pid, self._folder)
         if warm_up:
             with contextlib.suppress(WorkerDied, DeadlinePassed, MemoryExceeded):
-                for _ in self.ask(dict(WARM_UP), warm_up):
+                for _ in self.ask(dict(WARM_UP), deadline(warm_up)):
                     pass
 
+    def kill(self) -> None:
+        """Kill the process with all its children, and leave the rest to who waits for it."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            _kill_group(process.pid)
+
     def stop(self) -> None:
-        """Kill the process with all its children."""
+        """Kill the process with all its children, and remove its temporary files."""
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_group(process.pid)
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+        remove(self._folder)
+        _WARDEN.forget(process.pid)
 
-    def ask(self, request: dict[str, Any], seconds: float) -> Iterator[dict[str, Any]]:
+    def ask(self, request: dict[str, Any], watch: Watch) -> Iterator[dict[str, Any]]:
         """Send a request and yield its answers: any number of `partial` ones, then the last.
 
-        Raises WorkerDied, DeadlinePassed or MemoryExceeded; the worker must then be stopped.
+        Raises WorkerDied, MemoryExceeded, AnswerTooLong or what `watch` raises; the worker must
+        then be stopped.
         """
         process = self._process
         if process is None or process.stdin is None:
             raise WorkerDied(None)
         self.jobs += 1
         number = next(self._ids)
-        until = time.monotonic() + seconds
+        began, left = time.monotonic(), self._longest or sys.maxsize
         line = json.dumps({"id": number, **request}).encode() + b"\n"
         try:
             process.stdin.write(line)
@@ -101,7 +143,9 @@ class Worker:
         except OSError:
             raise WorkerDied(process.poll()) from None
         while True:
-            answer = json.loads(self._read_line(process, until))
+            line = self._read_line(process, began, watch, left)
+            left -= len(line)
+            answer = json.loads(line)
             if answer.get("id") != number:
                 continue
             del answer["id"]
@@ -109,17 +153,21 @@ class Worker:
             if not answer.get("partial"):
                 return
 
-    def _read_line(self, process: subprocess.Popen[bytes], until: float) -> bytes:
+    def _read_line(
+        self, process: subprocess.Popen[bytes], began: float, watch: Watch, most: int
+    ) -> bytes:
         assert process.stdout is not None
         pipe = process.stdout.fileno()
-        pieces = [self._buffer]
+        pieces, size = [self._buffer], len(self._buffer)
+        looked = time.monotonic()
         while b"\n" not in pieces[-1]:
-            left = until - time.monotonic()
-            if left <= 0:
-                raise DeadlinePassed
-            if not select.select([pipe], [], [], min(POLL, left))[0]:
+            ready = select.select([pipe], [], [], POLL)[0]
+            if not ready or time.monotonic() - looked > POLL:
+                looked = time.monotonic()
+                watch(looked - began)
                 if self._memory and tree_memory(process.pid) > self._memory:
                     raise MemoryExceeded
+            if not ready:
                 continue
             try:
                 piece = os.read(pipe, 1 << 16)
@@ -128,8 +176,140 @@ class Worker:
             if not piece:
                 raise WorkerDied(process.wait())
             pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise AnswerTooLong
         line, _, self._buffer = b"".join(pieces).partition(b"\n")
         return line
+
+
+def deadline(seconds: float) -> Watch:
+    """Stops a job after that many seconds."""
+
+    def watch(elapsed: float) -> None:
+        if elapsed >= seconds:
+            raise DeadlinePassed(seconds)
+
+    return watch
+
+
+# --- processes ---------------------------------------------------------------------------------
+
+
+class _Spawner:
+    """The one thread that starts all processes, and lives as long as this process.
+
+    What a child asks of the kernel by PR_SET_PDEATHSIG happens when the *thread* that started it
+    ends, not the process. An executor's thread would do, but takes no work while Python exits.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+
+    def call(self, start: Callable[[], T]) -> T:
+        """What `start` returns, called in that thread."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="spawn", daemon=True)
+                self._thread.start()
+        made: Future[T] = Future()
+        self._work.put((made, start))
+        return made.result()
+
+    def _loop(self) -> None:
+        while True:
+            made, start = self._work.get()
+            try:
+                made.set_result(start())
+            except BaseException as error:
+                made.set_exception(error)
+
+
+_SPAWNER = _Spawner()
+
+
+def spawn(command: Sequence[str], folder: str) -> subprocess.Popen[bytes]:
+    """Start a worker in a process group of its own, with `folder` for its temporary files."""
+    environment = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "OMP_WAIT_POLICY": "passive",
+        "TMPDIR": folder,
+    }
+    return _SPAWNER.call(
+        lambda: subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env=environment,
+        )
+    )
+
+
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def remove(folder: str) -> None:
+    """Remove a stopped worker's folder; a child that is just dying may still write there."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(0.01)
+
+
+class _Warden:
+    """This process's end of `app/warden.py`: what to end when this process is gone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._folders: dict[int, str] = {}
+
+    def watch(self, pid: int, folder: str) -> None:
+        """End this worker with this process."""
+        with self._lock:
+            self._folders[pid] = folder
+            self._tell(f"+{pid} {folder}\n")
+
+    def forget(self, pid: int) -> None:
+        """The worker has been stopped."""
+        with self._lock:
+            self._folders.pop(pid, None)
+            self._tell(f"-{pid}\n")
+
+    def _tell(self, line: str) -> None:
+        try:
+            if self._process is None:
+                raise BrokenPipeError
+            self._write(line)
+        except OSError:  # not started yet, or ended by somebody
+            self._process = _SPAWNER.call(_start_warden)
+            self._write("".join(f"+{pid} {folder}\n" for pid, folder in self._folders.items()))
+
+    def _write(self, text: str) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(text)
+        self._process.stdin.flush()
+
+
+def _start_warden() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(Path(warden.__file__))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    )
+
+
+_WARDEN = _Warden()
 
 
 def tree_memory(pid: int) -> int:

@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command == "serve":
         return _serve(args)
     if args.command == "worker":
+        if args.with_parent:
+            worker.end_with_parent()
         worker.serve(sys.stdin.buffer, sys.stdout)
         return OK
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -307,7 +309,14 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument("file", help="a problem as JSON, or - for standard input")
     prove.add_argument("--json", action="store_true", help="answer as the worker would")
 
-    commands.add_parser("worker", help="answer JSON requests on standard input, line by line")
+    serving = commands.add_parser(
+        "worker", help="answer JSON requests on standard input, line by line"
+    )
+    serving.add_argument(
+        "--with-parent",
+        action="store_true",
+        help="be killed when the thread that started this process ends (on Linux)",
+    )
 
     serve = commands.add_parser("serve", help="serve the page")
     serve.add_argument("--host", default="127.0.0.1")

@@ -6,6 +6,7 @@ the last one. Nothing but answers is written to standard output.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import math
@@ -27,6 +28,7 @@ from compiler.base.errors import (
     UsageError,
 )
 from compiler.base.spans import place_of
+from compiler.sandbox import kernel
 
 Json = dict[str, Any]
 STACK_BYTES = 1 << 29
@@ -61,6 +63,12 @@ def with_deep_stack(work: Callable[[], None]) -> None:
     sys.setrecursionlimit(limit)
     if failed:
         raise failed[0]
+
+
+def end_with_parent() -> None:
+    """Have this process killed when the thread that started it ends, where the system can."""
+    with contextlib.suppress(OSError):
+        kernel.die_with_parent()
 
 
 def serve(requests: IO[bytes], answers: IO[str]) -> None:

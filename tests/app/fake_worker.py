@@ -1,15 +1,20 @@
 """A worker for the server's tests: the protocol of the real one, and no compiler behind it.
 
 Words in the source decide what happens: `SLEEP` never answers, `DIE` ends the process, `HOARD`
-takes memory until it is stopped, `SLOW` takes half a second, `WRONG` is a type error.
+takes memory until it is stopped, `SLOW` takes half a second, `WRONG` is a type error, `HUGE` gets a
+long answer, `STUCK` one stage and no more, `CHILD` starts a process that never ends, and `LITTER`
+leaves a temporary file.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from typing import Any
 
 MANIFEST = [
@@ -348,6 +353,13 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
         time.sleep(1000 + len(hoard))
     if "SLOW" in source:
         time.sleep(0.5)
+    if "HUGE" in source:
+        return [{"ok": True, "text": "x" * 3_000_000}]
+    if "LITTER" in source:
+        tempfile.mkstemp(suffix=".s")
+    if "CHILD" in source:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+        return [{"ok": True, "pids": [os.getpid(), child.pid], "folder": tempfile.gettempdir()}]
     match request["op"]:
         case "show":
             return show(request)
@@ -380,11 +392,19 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"ok": False, "error": error}]
 
 
+def slowly(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The answers; `STUCK` has no second one."""
+    for number, part in enumerate(answer(request)):
+        if number and "STUCK" in request.get("source", ""):
+            time.sleep(1000)
+        yield part
+
+
 def main() -> None:
     """Read requests until the input ends."""
     for line in sys.stdin:
         request = json.loads(line)
-        for part in answer(request):
+        for part in slowly(request):
             sys.stdout.write(json.dumps({"id": request["id"], **part}) + "\n")
             sys.stdout.flush()
 

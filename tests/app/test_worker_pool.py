@@ -1,16 +1,31 @@
-"""Workers that hang, die or hoard are replaced; the queue is bounded and in order."""
+"""Workers that hang, die or hoard are replaced; the queue is bounded and fair."""
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from app.pool import Busy, DeadlinePassed, MemoryExceeded, Pool, WorkerDied
+from app.pool import (
+    AnswerTooLong,
+    Bounds,
+    Busy,
+    Client,
+    ClientGone,
+    DeadlinePassed,
+    MemoryExceeded,
+    Pool,
+    Stopping,
+    TooMany,
+    WorkerDied,
+)
 from app.worker import tree_memory
 from tests.app.conftest import FAKE
+
+COMMAND = [sys.executable, str(FAKE)]
 
 
 def request(source: str) -> dict[str, Any]:
@@ -19,9 +34,7 @@ def request(source: str) -> dict[str, Any]:
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    made = Pool(
-        "test", 1, [sys.executable, str(FAKE)], queue_limit=2, queue_seconds=5, memory_mb=200
-    )
+    made = Pool("test", 1, COMMAND, Bounds(queue=2, queue_seconds=5, memory_mb=200))
     yield made
     made.close()
 
@@ -56,50 +69,216 @@ def test_a_worker_that_hoards_memory_is_stopped(pool: Pool) -> None:
     assert pool.ask(request("x"), 20)["ok"]
 
 
+def until(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Wait until something holds; whether it does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 def test_a_reader_that_goes_away_costs_the_worker(pool: Pool) -> None:
-    answers = pool.stream({"op": "show", "source": "a", "stream": True}, 20)
+    answers = pool.stream({"op": "show", "source": "STUCK", "stream": True}, 60)
     assert next(answers)["partial"]
-    answers.close()
-    assert pool.replaced == 1
+    del answers
+    assert until(lambda: pool.replaced == 1)
     assert pool.ask(request("x"), 20)["ok"]
 
 
-def test_the_queue_tells_places_and_is_bounded(pool: Pool) -> None:
+def test_a_job_that_ends_soon_without_its_client_keeps_the_worker(pool: Pool) -> None:
     pool.ask(request("x"), 20)
+    assert pool.ask(request("SLOW"), 20, Client("a", lambda: True))["ok"]
+    assert pool.replaced == 0
+
+
+def test_a_client_that_leaves_frees_the_worker(pool: Pool) -> None:
+    pool.ask(request("x"), 20)
+    left = threading.Event()
+    caught: list[BaseException] = []
+
+    def job(word: str) -> None:
+        try:
+            pool.ask(request(word), 60, Client(word, left.is_set))
+        except BaseException as error:
+            caught.append(error)
+
+    threads = [threading.Thread(target=job, args=(word,)) for word in ("SLEEP", "WAITS")]
+    for thread in threads:
+        thread.start()
+    assert until(lambda: pool.busy == 1 and pool.waiting == 1)
+    left.set()
+    for thread in threads:
+        thread.join(20)
+    assert [type(error) for error in caught] == [ClientGone, ClientGone]
+    assert pool.replaced == 1
+    assert pool.waiting == 0
+    assert pool.ask(request("x"), 20)["ok"]
+
+
+def test_a_slow_reader_does_not_hold_the_worker(pool: Pool) -> None:
+    answers = pool.stream({"op": "show", "source": "a", "stream": True}, 20, Client("slow"))
+    assert next(answers)["partial"]
+    assert pool.ask(request("x"), 20, Client("other"))["ok"]
+    assert not list(answers)[-1].get("partial")
+    assert pool.replaced == 0
+
+
+def test_an_answer_that_is_too_long_costs_the_worker() -> None:
+    pool = Pool("test", 1, COMMAND, Bounds(answer_mb=1))
+    try:
+        with pytest.raises(AnswerTooLong):
+            pool.ask(request("HUGE"), 20)
+        assert pool.ask(request("x"), 20)["ok"]
+        assert pool.replaced == 1
+    finally:
+        pool.close()
+
+
+def waiting_jobs(pool: Pool, *sources: str) -> list[list[dict[str, Any]]]:
+    """Ask for jobs of different clients, one after another; all that they were told."""
     seen: list[list[dict[str, Any]]] = []
     threads = []
-    for _ in range(3):
-        job = threading.Thread(
-            target=lambda: seen.append(list(pool.stream(request("SLOW"), 20))), daemon=True
-        )
+    for number, source in enumerate(sources):
+        asked = pool.stream(request(source), 20, Client(str(number)))
+        job = threading.Thread(target=lambda asked=asked: seen.append(list(asked)))
         job.start()
         threads.append(job)
-        time.sleep(0.1)
-    with pytest.raises(Busy) as caught:
-        pool.ask(request("x"), 20)
-    assert caught.value.position == 3
+        assert until(lambda number=number: pool.waiting + pool.busy > number)
     for job in threads:
-        job.join(10)
+        job.join(20)
+    return seen
+
+
+def test_the_queue_tells_places(pool: Pool) -> None:
+    pool.ask(request("x"), 20)
+    seen = waiting_jobs(pool, "SLOW", "SLOW", "SLOW")
     assert [steps[0].get("queued") for steps in seen] == [None, 1, 2]
     assert [step.get("queued") for step in seen[2]] == [2, 1, None]
 
 
-def test_waiting_too_long_is_busy() -> None:
-    pool = Pool("test", 1, [sys.executable, str(FAKE)], queue_limit=2, queue_seconds=0.2)
+def test_the_queue_is_bounded(pool: Pool) -> None:
+    pool.ask(request("x"), 20)
+    held = [
+        threading.Thread(target=pool.ask, args=(request("SLOW"), 20, Client(name)))
+        for name in ("a", "b", "c")
+    ]
+    for number, job in enumerate(held):
+        job.start()
+        assert until(lambda number=number: pool.waiting + pool.busy > number)
+    with pytest.raises(Busy) as caught:
+        pool.ask(request("x"), 20, Client("d"))
+    assert caught.value.position == 3
+    for job in held:
+        job.join(20)
+
+
+def test_a_client_with_too_many_jobs_is_told_so(pool: Pool) -> None:
+    pool.ask(request("x"), 20)
+    held = [
+        threading.Thread(target=pool.ask, args=(request("SLOW"), 20, Client("a"))) for _ in range(3)
+    ]
+    for number, job in enumerate(held):
+        job.start()
+        assert until(lambda number=number: pool.waiting + pool.busy > number)
+    with pytest.raises(TooMany):
+        pool.ask(request("x"), 20, Client("a"))
+    for job in held:
+        job.join(20)
+
+
+def test_a_long_job_is_stopped_earlier_while_others_wait() -> None:
+    pool = Pool("test", 1, COMMAND, Bounds(hurry_seconds=0.5))
     try:
         pool.ask(request("x"), 20)
-        hold = threading.Thread(target=lambda: pool.ask(request("SLOW SLOW"), 20), daemon=True)
+        caught: list[BaseException] = []
+
+        def endless() -> None:
+            try:
+                pool.ask(request("SLEEP"), 60, Client("hog"))
+            except DeadlinePassed as error:
+                caught.append(error)
+
+        hog = threading.Thread(target=endless)
+        hog.start()
+        assert until(lambda: pool.busy == 1)
+        time.sleep(0.8)
+        assert pool.busy == 1, "alone, it has its time"
+        assert pool.ask(request("x"), 20, Client("other"))["ok"]
+        hog.join(20)
+        (error,) = caught
+        assert isinstance(error, DeadlinePassed)
+        assert error.hurried
+        assert error.seconds == 0.5
+    finally:
+        pool.close()
+
+
+def test_a_client_gets_the_worker_that_knows_its_program() -> None:
+    pool = Pool("test", 2, COMMAND, Bounds())
+    try:
+        pool.warm()
+        assert until(lambda: pool.busy == 0 and len(pool.pids()) == 2)
+        at: dict[str, set[int]] = {"a": set(), "b": set()}
+        for name in ("a", "b", "b", "a", "a", "b"):
+            at[name].add(pool.ask(request("CHILD"), 20, Client(name))["pids"][0])
+        assert len(at["a"]) == len(at["b"]) == 1
+        assert at["a"] != at["b"]
+    finally:
+        pool.close()
+
+
+def test_a_pool_that_is_closed_lets_short_jobs_end_and_takes_no_more(pool: Pool) -> None:
+    pool.ask(request("x"), 20)
+    answers: list[dict[str, Any]] = []
+    job = threading.Thread(target=lambda: answers.append(pool.ask(request("SLOW"), 20)))
+    job.start()
+    assert until(lambda: pool.busy == 1)
+    pool.close(grace=10)
+    job.join(20)
+    assert answers[0]["ok"]
+    with pytest.raises(Stopping):
+        pool.ask(request("x"), 20)
+    assert pool.pids() == []
+
+
+def test_a_pool_that_is_closed_ends_what_does_not_end(pool: Pool) -> None:
+    pool.ask(request("x"), 20)
+    (worker,) = pool.pids()
+    caught: list[BaseException] = []
+
+    def endless(name: str) -> None:
+        try:
+            pool.ask(request("SLEEP"), 60, Client(name))
+        except Stopping as error:
+            caught.append(error)
+
+    jobs = [threading.Thread(target=endless, args=(name,)) for name in ("a", "b")]
+    for job in jobs:
+        job.start()
+    assert until(lambda: pool.busy == 1 and pool.waiting == 1)
+    pool.close(grace=0.1)
+    for job in jobs:
+        job.join(20)
+    assert len(caught) == 2
+    assert not os.path.exists(f"/proc/{worker}")
+
+
+def test_waiting_too_long_is_busy() -> None:
+    pool = Pool("test", 1, COMMAND, Bounds(queue=2, queue_seconds=0.2))
+    try:
+        pool.ask(request("x"), 20)
+        hold = threading.Thread(target=pool.ask, args=(request("SLOW"), 20, Client("a")))
         hold.start()
-        time.sleep(0.1)
+        assert until(lambda: pool.busy == 1)
         with pytest.raises(Busy):
-            pool.ask(request("x"), 20)
+            pool.ask(request("x"), 20, Client("b"))
         hold.join(5)
     finally:
         pool.close()
 
 
 def test_the_memory_of_a_process_tree_is_seen() -> None:
-    import os
-
     assert tree_memory(os.getpid()) > 1 << 20
     assert tree_memory(2**30) == 0

@@ -1,0 +1,25 @@
+"""Whether the client of a request is still there."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from typing import Any
+
+SOCKETS = ("gunicorn.socket", "werkzeug.socket")
+"""Where servers put a request's connection."""
+_HALF = getattr(select, "POLLRDHUP", 0)
+
+
+def left(environ: dict[str, Any]) -> Callable[[], bool]:
+    """Tells whether the client has closed its connection, or its half of it.
+
+    A client that will send nothing more is taken for one that has left, as reverse proxies do.
+    Where the server does not give its connection away, nobody ever leaves.
+    """
+    connection = next((environ[name] for name in SOCKETS if name in environ), None)
+    if connection is None or not hasattr(select, "poll"):
+        return lambda: False
+    poll = select.poll()
+    poll.register(connection, _HALF)  # errors and a closed connection are told in any case
+    return lambda: bool(poll.poll(0))

@@ -1,0 +1,88 @@
+"""What a user is told when a job came to no end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import AppError, failure
+from app.pool import (
+    AnswerTooLong,
+    Busy,
+    ClientGone,
+    DeadlinePassed,
+    MemoryExceeded,
+    Stopping,
+    WorkerDied,
+)
+
+STOPS = (
+    Busy,
+    Stopping,
+    DeadlinePassed,
+    MemoryExceeded,
+    AnswerTooLong,
+    ClientGone,
+    WorkerDied,
+)
+PASSING = ("busy", "timeout", "internal", "gone")
+"""Kinds of errors that the same request need not get again."""
+
+
+def why(problem: Exception, what: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The error shape for one of STOPS; `what` is `run` or `compile`."""
+    again = "Try smaller inputs" if what == "run" else "Try a smaller program"
+    match problem:
+        case Busy():
+            return failure(
+                "busy",
+                "Every worker is busy and the queue is full.",
+                "Try again in a moment.",
+                position=problem.position,
+            )
+        case Stopping():
+            return failure("busy", "The server is being stopped.", "Try again in a moment.")
+        case DeadlinePassed():
+            took = f"The {what} took longer than {problem.seconds:g} s and was stopped"
+            if problem.hurried:
+                return failure(
+                    "timeout",
+                    f"{took}: it had no more time because others were waiting.",
+                    f"{again}, or try again when fewer people are here.",
+                )
+            loop = ", or look for a loop that does not end" if what == "run" else ""
+            return failure("timeout", f"{took}.", f"{again}{loop}.")
+        case MemoryExceeded():
+            return failure(
+                "runtime" if what == "run" else "limitation",
+                f"The {what} needed more than {config['WORKER_MEMORY_MB']} MB of memory "
+                "and was stopped.",
+                f"{again}.",
+            )
+        case AnswerTooLong():
+            return failure(
+                "limitation",
+                f"The answer is longer than the {config['ANSWER_MB']} MB that this server sends.",
+                f"{again}, or use the command line.",
+            )
+        case ClientGone():
+            return failure("gone", f"Nobody waited for the {what} any more.")
+        case WorkerDied():
+            return failure(
+                "internal",
+                f"The compiler's process ended (status {problem.code}) before it answered.",
+                "This is a defect in Stridescope; a new process has taken its place.",
+            )
+    raise problem
+
+
+def too_many(config: Mapping[str, Any]) -> AppError:
+    """A client asks for more than one may have at a time."""
+    running, waiting = config["CLIENT_RUNNING"], config["CLIENT_WAITING"]
+    return AppError(
+        "busy",
+        f"You have as many jobs here as one page may have at a time: {running} running, "
+        f"{waiting} waiting.",
+        429,
+        "Try again when one of them has ended.",
+    )

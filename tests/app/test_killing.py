@@ -1,0 +1,302 @@
+"""Nothing lives on: not after its client, not after SIGTERM, not after the server was killed.
+
+The processes here are real, and so is every signal.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.conftest import FAKE
+from tests.target.helpers import needs_cc
+
+ROOT = Path(__file__).parents[2]
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are in /proc")
+
+CALLS = "".join(f"def f{k} (x: i64): i64 = f{k - 1} (f{k - 1} x)\n" for k in range(1, 45))
+ENDLESS_COMPILE = f"def f0 (x: i64): i64 = x * 3 + 1\n{CALLS}entry main (x: i64): i64 = f44 x\n"
+"""Inlined, it has 2^44 multiplications."""
+ENDLESS_RUN = (
+    "entry main (n: i64): i64 = loop (s, i) = (1, 0) while i < n do ((s * 3 + i) % 1000003, i % n)"
+)
+
+
+def until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
+    """Wait until something holds; whether it does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def below(pid: int) -> list[int]:
+    """All descendants of a process."""
+    found, todo = [], [pid]
+    while todo:
+        for children in Path(f"/proc/{todo.pop()}").glob("task/*/children"):
+            with contextlib.suppress(OSError):
+                todo += [int(child) for child in children.read_text().split()]
+                found += [int(child) for child in children.read_text().split()]
+    return sorted(set(found))
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used so far."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# --- a pool's process --------------------------------------------------------------------------
+
+POOL = """
+import json, sys, threading, time
+from app.pool import Bounds, Client, Pool
+pool = Pool("test", 2, [sys.executable, sys.argv[1]], Bounds())
+def ask(source, name):
+    return pool.ask({"op": "check", "source": source}, 1000, Client(name))
+threading.Thread(target=ask, args=("SLEEP", "b"), daemon=True).start()
+while not pool.pids():
+    time.sleep(0.01)
+made = [ask("CHILD LITTER", "a"), {"pids": pool.pids()}]
+print(json.dumps(made), flush=True)
+if sys.argv[2] == "end":
+    sys.exit(0)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A place for temporary files that nobody else uses."""
+    made = tmp_path / "tmp"
+    made.mkdir()
+    return made
+
+
+def a_pool(folder: Path, what: str) -> tuple[subprocess.Popen[str], list[int]]:
+    """A process with a pool, and the workers and their children."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", POOL, str(FAKE), what],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    told = json.loads(process.stdout.readline())
+    return process, sorted({pid for one in told for pid in one["pids"]})
+
+
+@linux
+def test_workers_and_their_children_end_with_a_process_that_is_killed(folder: Path) -> None:
+    process, pids = a_pool(folder, "stay")
+    assert len(pids) == 3
+    assert all(map(alive, pids))
+    assert list(folder.glob("*/*.s")), "a worker's temporary files are in a folder of its own"
+    process.kill()
+    process.wait()
+    assert until(lambda: not any(map(alive, pids)))
+    assert until(lambda: not list(folder.iterdir())), "temporary files go with their worker"
+
+
+@linux
+def test_workers_and_their_children_end_with_a_process_that_ends(folder: Path) -> None:
+    process, pids = a_pool(folder, "end")
+    assert process.wait(30) == 0
+    assert until(lambda: not any(map(alive, pids)))
+    assert until(lambda: not list(folder.iterdir()))
+
+
+PARENT = """
+import subprocess, sys, time
+worker = subprocess.Popen([sys.executable, "-m", "compiler", "worker", "--with-parent"], stdin=0)
+print(worker.pid, flush=True)
+time.sleep(1000)
+"""
+
+
+@linux
+def test_a_worker_is_killed_with_its_parent_by_the_kernel(tmp_path: Path) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    # It answers, so that it has been set up; then it compiles without end, its input still open.
+    parent.stdin.write(b'{"id": 7, "op": "check", "source": "entry main = 1"}\n')
+    parent.stdin.flush()
+    assert json.loads(parent.stdout.readline())["ok"]
+    asked = {"op": "show", "source": ENDLESS_COMPILE}
+    parent.stdin.write(json.dumps(asked).encode() + b"\n")
+    parent.stdin.flush()
+    used = processor_seconds(worker)
+    assert until(lambda: processor_seconds(worker) > used + 0.3)
+    parent.kill()
+    parent.wait()
+    assert until(lambda: not alive(worker), 10)
+
+
+# --- a server ----------------------------------------------------------------------------------
+
+
+class Site:
+    """A served site, its connections and its processes."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.master = subprocess.Popen(
+            [sys.executable, "-m", "compiler", "serve", "--port", str(self.port)],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "TMPDIR": str(folder),
+                "STRIDESCOPE_DATA": str(folder / "data"),
+                **{f"STRIDESCOPE_{name}": str(value) for name, value in settings.items()},
+            },
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.connections: list[socket.socket] = []
+
+    def post(self, op: str, **body: Any) -> socket.socket:
+        """Send a request, and keep the connection."""
+        data = json.dumps(body).encode()
+        head = (
+            f"POST /api/{op} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        connection = socket.create_connection(("127.0.0.1", self.port), 60)
+        connection.sendall(head.encode() + data)
+        self.connections.append(connection)
+        return connection
+
+    def answer(self, op: str, **body: Any) -> bytes:
+        """The beginning of the response."""
+        return self.post(op, **body).recv(1 << 16)
+
+    def up(self) -> bool:
+        """Whether the server answers."""
+        try:
+            return b"200 OK" in self.answer("check", source="entry main = 1")
+        except OSError:
+            return False
+
+    @property
+    def web(self) -> int:
+        """The serving process, which has the pools."""
+        tasks = Path(f"/proc/{self.master.pid}/task").glob("*/children")
+        return next(int(child) for task in tasks for child in task.read_text().split())
+
+    def close(self) -> None:
+        """End all of it."""
+        for connection in self.connections:
+            connection.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.master.pid, signal.SIGKILL)
+        self.master.wait()
+
+
+@pytest.fixture
+def site(folder: Path) -> Iterator[Site]:
+    made = Site(folder, COMPILE_SECONDS=600, RUN_SECONDS=600, COMPILE_WORKERS=1, RUN_WORKERS=1)
+    assert until(made.up, 60)
+    yield made
+    made.close()
+
+
+def busy(pids: list[int], seconds: float = 1.0) -> list[int]:
+    """Those that use the processor most of the time."""
+    before = {pid: processor_seconds(pid) for pid in pids}
+    time.sleep(seconds)
+    return [pid for pid in pids if processor_seconds(pid) - before[pid] > 0.1 * seconds]
+
+
+def endless(site: Site) -> list[int]:
+    """Start a compile and a run that never end; all processes below the web process."""
+    site.post("show", source=ENDLESS_COMPILE)
+    site.post("run", source=ENDLESS_RUN, input="10i64", backend="c")
+    assert until(lambda: len(busy(below(site.web))) >= 2, 60)
+    return below(site.web)
+
+
+@linux
+@needs_cc
+def test_a_client_that_leaves_ends_its_compile_and_its_run(site: Site) -> None:
+    endless(site)
+    for connection in site.connections[-2:]:
+        connection.close()
+    assert until(lambda: not busy(below(site.web)))
+    assert b'"ok":true' in site.answer("run", source="entry main = 1", backend="ref")
+    assert site.up()
+
+
+@linux
+@needs_cc
+def test_endless_jobs_end_with_a_web_process_that_is_killed(site: Site) -> None:
+    pids = endless(site)
+    os.kill(site.web, signal.SIGKILL)
+    assert until(lambda: not any(map(alive, pids)), 15)
+    assert until(site.up, 60), "another one takes its place"
+
+
+@linux
+@needs_cc
+def test_endless_jobs_end_with_a_server_that_is_killed(site: Site, folder: Path) -> None:
+    pids = endless(site)
+    for pid in (site.master.pid, site.web):
+        os.kill(pid, signal.SIGKILL)
+    assert until(lambda: not any(map(alive, pids)), 15)
+    assert until(lambda: not list(folder.glob("stridescope-*")))
+
+
+@linux
+@needs_cc
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_endless_jobs_end_with_a_server_that_is_stopped(
+    site: Site, folder: Path, sent: signal.Signals
+) -> None:
+    pids = endless(site)
+    site.master.send_signal(sent)
+    site.master.wait(30)
+    assert until(lambda: not any(map(alive, pids)), 15)
+    assert until(lambda: not list(folder.glob("stridescope-*")))
+
+
+@linux
+def test_a_stopping_server_answers_what_waits(site: Site) -> None:
+    waiting = site.post("show", source=ENDLESS_COMPILE)
+    assert until(lambda: len(busy(below(site.web))) >= 1)
+    site.master.send_signal(signal.SIGTERM)
+    answer = waiting.recv(1 << 16)
+    assert b"503" in answer.split(b"\r\n")[0]
+    assert b"being stopped" in answer
