@@ -74,6 +74,7 @@ class Pool:
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._closed = False
+        self._ended = False
         atexit.register(self.close)
 
     @property
@@ -102,6 +103,7 @@ class Pool:
             self._closed = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self.busy, grace)
+            self._ended = True
             idle, self._idle = self._idle, []
             self._all.difference_update(idle)
             busy = list(self._all)
@@ -154,7 +156,7 @@ class Pool:
             assert worker is not None
             if not worker.alive:
                 worker.start()
-            if self._closed:
+            if self._ended:
                 raise Stopping
             worker.client = client.key
             yield from worker.ask(request, self._watch(ticket, seconds))
