@@ -290,9 +290,14 @@ def _ahead(
     watched = replace(client, gone=lambda: stopped.is_set() or client.gone())
 
     def work() -> None:
+        last: dict[str, Any] = {}
         try:
             for answer in start(watched):
-                answers.put(answer)
+                if answer.get("partial") or "queued" in answer:
+                    answers.put(answer)
+                else:
+                    last = answer
+            answers.put(last)  # now that the client may have another job
             answers.put(None)
         except BaseException as error:
             answers.put(error)

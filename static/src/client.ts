@@ -19,6 +19,23 @@ const PAGE = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
   byte.toString(16).padStart(2, "0")).join("");
 const WHO = { "X-Stridescope-Page": PAGE };
 
+/** As many jobs of one page as the server takes, running and waiting; others wait for their turn here. */
+const AT_ONCE = 3;
+let inFlight = 0;
+const waiting: (() => void)[] = [];
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (inFlight === AT_ONCE) await new Promise<void>((resume) => waiting.push(resume));
+  else inFlight += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else inFlight -= 1;
+  }
+}
+
 async function get<T>(path: string): Promise<T> {
   const response = await fetch(path, { headers: { Accept: "application/json", ...WHO } });
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
@@ -36,7 +53,7 @@ function send(path: string, body: unknown, accept: string): Promise<Response> {
 async function post<T>(op: string, body: unknown): Promise<Answer<T>> {
   let response: Response;
   try {
-    response = await send(`/api/${op}`, body, "application/json");
+    response = await inTurn(() => send(`/api/${op}`, body, "application/json"));
   } catch {
     return UNREACHABLE;
   }
@@ -140,7 +157,13 @@ export interface ShowEvents {
 }
 
 /** Compile. Stages are reported as they come; the answer has the remarks and what was left. */
-export async function show(
+export function show(
+  source: string, options: Options, events: ShowEvents,
+): Promise<Answer<Shown & { remarks: Remark[] }>> {
+  return inTurn(() => shown(source, options, events));
+}
+
+async function shown(
   source: string, options: Options, events: ShowEvents,
 ): Promise<Answer<Shown & { remarks: Remark[] }>> {
   let response: Response;
