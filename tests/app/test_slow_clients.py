@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from app.clients import TOKEN_HEADER
 from tests.app.conftest import FAKE, SOURCE
 from tests.app.fake_worker import MANIFEST
 
@@ -70,9 +71,11 @@ def connect(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), PATIENCE)
 
 
-def post(op: str, **body: Any) -> bytes:
+def post(op: str, page: int = 0, **body: Any) -> bytes:
+    """A request of one of several pages, which have their places in the queue each."""
     text = json.dumps(body).encode()
     head = f"POST /api/{op} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"{TOKEN_HEADER}: page-number-{page:08}\r\n"
     return f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
 
 
@@ -277,7 +280,7 @@ def test_a_full_queue_is_said_to_be_full_and_pages_are_served(serve: Serve) -> N
         socks = []
         for k in range(MANY):
             sock = stack.enter_context(connect(port))
-            sock.sendall(post("check", source=f"SLEEP {k}"))
+            sock.sendall(post("check", page=k, source=f"SLEEP {k}"))
             socks.append(sock)
         assert ask(port, GET)[0] == 200
         codes = [read_answer(sock)[0] for sock in socks]
