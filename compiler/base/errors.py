@@ -6,6 +6,7 @@ built what it needs. `CompilerBug`: a promise between our own parts was broken.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from compiler.base.spans import NOWHERE, Span, caret
@@ -81,6 +82,17 @@ class Limitation(CompileError):
 
 
 class CompilerBug(CompileError):
-    """A pass broke a promise; always our fault."""
+    """A pass broke a promise; always our fault. Where our files lie is nobody's business."""
 
     kind: ErrorKind = "internal"
+
+    def __init__(self, message: str, span: Span = NOWHERE, hint: str = "", code: str = "") -> None:
+        super().__init__(without_folders(message), span, hint, code)
+
+
+_PATH = re.compile(r"(?<![\w./])/(?:[^\s/:'\"`()<>]+/)+(?=[^\s/])")
+
+
+def without_folders(text: str) -> str:
+    """A message of other programs, in which files have their names only."""
+    return _PATH.sub("", text)

@@ -65,7 +65,7 @@ def caret(source: str, span: Span) -> str:
     Of a line that is too long to read it is what stands around the place.
     """
     every = lines(source)
-    if not 1 <= span.line <= len(every):
+    if not source or not 1 <= span.line <= len(every):
         return ""
     text = every[span.line - 1].translate(_BLANKS)
     column = span.col - 1

@@ -403,6 +403,7 @@ class LetFun(Exp):
     """`let f params: ret = rhs in body`; also `def` inside an expression."""
 
     name: str
+    name_span: Span
     type_params: tuple[TypeParam, ...]
     params: tuple[Pat, ...]
     ret: TypeExp | None
@@ -444,6 +445,7 @@ class For(Node):
     """`for i < bound`."""
 
     name: str
+    name_span: Span
     bound: Exp
 
 

@@ -184,7 +184,7 @@ class Builder(Transformer[Token, decs.Program]):
         return decs.ModTypeDec(_span(kids), str(kids[2]), kids[-1], self._doc(kids))
 
     def mod_param(self, kids: Kids) -> decs.ModParam:
-        return decs.ModParam(_span(kids), str(kids[1]), kids[3])
+        return decs.ModParam(_span(kids), str(kids[1]), _place(kids[1]), kids[3])
 
     def m_name(self, kids: Kids) -> decs.MName:
         return decs.MName(kids[0].span, kids[0].data)
@@ -427,19 +427,19 @@ class Builder(Transformer[Token, decs.Program]):
         return ast.Let(_span(kids), _sizes(kids), pat, rhs, body)
 
     def e_letfun(self, kids: Kids) -> ast.LetFun:
-        return self._function(kids, str(kids[1]), _pick(kids, ast.Pat))
+        return self._function(kids, str(kids[1]), kids[1], _pick(kids, ast.Pat))
 
     letdef = e_letfun
 
     def e_letop(self, kids: Kids) -> ast.LetFun:
-        return self._function(kids, kids[2].data[-1], _pick(kids, ast.Pat))
+        return self._function(kids, kids[2].data[-1], kids[2], _pick(kids, ast.Pat))
 
     def e_letinfix(self, kids: Kids) -> ast.LetFun:
-        return self._function(kids, kids[2].data[-1], (kids[1], kids[3]))
+        return self._function(kids, kids[2].data[-1], kids[2], (kids[1], kids[3]))
 
-    def _function(self, kids: Kids, name: str, params: tuple[ast.Pat, ...]) -> ast.LetFun:
+    def _function(self, kids: Kids, name: str, at: Any, params: tuple[ast.Pat, ...]) -> ast.LetFun:
         types, ret = _pick(kids, ast.TypeParam), _data(kids, "ret")
-        return ast.LetFun(_span(kids), name, types, params, ret, kids[-2], kids[-1])
+        return ast.LetFun(_span(kids), name, _place(at), types, params, ret, kids[-2], kids[-1])
 
     def e_letwith(self, kids: Kids) -> ast.Exp:
         steps = [k.data for k in kids if isinstance(k, Part)]
@@ -456,7 +456,7 @@ class Builder(Transformer[Token, decs.Program]):
         return ast.Loop(_span(kids), _sizes(kids), pat, init, form, kids[-1])
 
     def l_for(self, kids: Kids) -> ast.For:
-        return ast.For(_span(kids), str(kids[1]), kids[3])
+        return ast.For(_span(kids), str(kids[1]), _place(kids[1]), kids[3])
 
     def l_for_in(self, kids: Kids) -> ast.ForIn:
         return ast.ForIn(_span(kids), kids[1], kids[3])

@@ -70,6 +70,7 @@ class ModParam(Node):
     """`(name: mty)`."""
 
     name: str
+    name_span: Span
     type: ModTypeExp
 
 

@@ -148,7 +148,7 @@ def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
     accepts = set(error.accepts or error.expected)
     wanted = expected_in_words(accepts)
     if token.type == "$END":
-        span, found = place_of(source, len(source.rstrip()), file), "the text ends here"
+        span, found = place_of(source, len(source.rstrip(" \t\r\n")), file), "the text ends here"
     else:
         line, column = token.line or 1, token.column or 1
         span = Span(line, column, token.end_line or line, token.end_column or column, file)

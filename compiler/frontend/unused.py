@@ -98,19 +98,15 @@ def _quiet(names: Iterable[str]) -> list[_Binding]:
     return [_Binding(name, _NO_SPAN, used=True) for name in names]
 
 
-def _named(name: str, node: Span, skip: int) -> _Binding:
-    """A name that stands behind the first `skip` characters of a node."""
-    start = node.col + skip
-    return _Binding(name, Span(node.line, start, node.line, start + len(name), node.file))
-
-
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _children(node: Any) -> Iterator[Any]:
     names = _FIELDS.get(type(node))
     if names is None:
-        names = _FIELDS[type(node)] = tuple(f.name for f in fields(node) if f.name != "span")
+        names = _FIELDS[type(node)] = tuple(
+            f.name for f in fields(node) if not f.name.endswith("span")
+        )
     for name in names:
         yield from _nodes(getattr(node, name))
 
@@ -168,7 +164,7 @@ def _let(walk: _Walk, e: ast.Let) -> None:
 
 def _let_fun(walk: _Walk, e: ast.LetFun) -> None:
     walk.within(e.params, *e.params, e.ret, e.rhs, quiet=_sizes(e.type_params))
-    walk.bind([_named(e.name, e.span, len("let "))], e.body)
+    walk.bind([_Binding(e.name, e.name_span)], e.body)
 
 
 def _let_with(walk: _Walk, e: ast.LetWith) -> None:
@@ -196,7 +192,7 @@ def _loop(walk: _Walk, e: ast.Loop) -> None:
     bindings = [_Binding(*pair) for pair in _bound(e.pat)]
     bindings += _quiet(e.sizes)
     if isinstance(form, ast.For):
-        bindings.append(_named(form.name, form.span, len("for ")))
+        bindings.append(_Binding(form.name, form.name_span))
     else:
         bindings += [_Binding(*pair) for pair in _bound(form.pat)]
     walk.bind(bindings, e.pat, e.body)
@@ -251,7 +247,7 @@ def _functor(
     bindings: list[_Binding] = []
     for param in params:
         walk.node(param.type)
-        bindings.append(_named(param.name, param.span, len("(")))
+        bindings.append(_Binding(param.name, param.name_span))
     walk.bind(bindings, type_, body)
 
 

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
+from compiler.base.errors import CompilerBug, RuntimeError_, UsageError, without_folders
 from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Line, Text, plain
@@ -360,7 +360,8 @@ class _Runner:
             if "site" in answer:
                 raise failed_check(about, answer)
             if "error" in answer:
-                raise RuntimeError_(f"The program could not be run: {answer['error']}.")
+                said = without_folders(str(answer["error"]))
+                raise RuntimeError_(f"The program could not be run: {said}.")
             found = unpack(entry, answer["slots"], sizes, results)
         times = tuple(answer["times"])
         return RunResult(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app import lexers
-from app.highlight import html_lines
+from app.highlight import LONGEST, html_lines
 from app.paths import EXAMPLES
 
 WORDS = Path(__file__).parents[2] / "static" / "src" / "words.ts"
@@ -53,6 +53,12 @@ def test_lines_are_complete_in_themselves() -> None:
     for line in lines:
         assert line.count("<span") == line.count("</span>")
     assert "&lt;" in lines[1]
+
+
+@pytest.mark.parametrize("length", [1, LONGEST])
+def test_only_a_newline_ends_a_line(length: int) -> None:
+    lines = html_lines("-- a\r b\x0c\x1d\u2028c\n" + "x" * length + "\n", "source")
+    assert len(lines) == 2
 
 
 def test_the_page_knows_the_same_words() -> None:

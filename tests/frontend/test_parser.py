@@ -4,6 +4,7 @@ import pytest
 
 from compiler.base.errors import SyntaxError_
 from compiler.frontend import ast, decs
+from compiler.frontend.lexer import MAX_ERRORS
 from compiler.frontend.parser import parse
 
 
@@ -120,6 +121,20 @@ def test_documentation_comments_reach_their_declaration() -> None:
         ('def f = "abc', "1:9", "no closing quote"),
         ("def f (x: ) = x", "1:11", "Expected a type"),
         ("def f = loop x = 1 do x", "1:20", "`for`"),
+        ("#[a\n  b\n]\ndef f =", "4:8", "the text ends here"),
+        ("def f = #[a\n  b] ) 1", "2:6", "Expected an expression"),
+        ("def f =\n#[a", "2:1", "no closing bracket"),
+        ("-- a\x0cb\x1dc\u2028d\r e\ndef f = )", "2:9", "Expected an expression"),
+        ("-- a\u2028\ndef f =", "2:8", "the text ends here"),
+        ("def f =\r\n", "1:8", "the text ends here"),
+        ("def f = \x0c", "1:9", "U+000C"),
+        (f"def f = {'9' * 5000}", "1:9", "5000 digits"),
+        (f"def f = 0x{'f' * 5000}", "1:9", "5000 digits"),
+        ('def f = "\\q"', "1:9", "no escape"),
+        ('def f = "\\xd800"', "1:9", "surrogate"),
+        ('def f = "\\1114112"', "1:9", "1114111"),
+        (f'def f = "\\{"9" * 5000}"', "1:9", "1114111"),
+        ("def f = '\\nb'", "1:9", "one character"),
     ],
 )
 def test_errors_say_where_and_what_was_expected(text: str, place: str, words: str) -> None:
@@ -129,6 +144,56 @@ def test_errors_say_where_and_what_was_expected(text: str, place: str, words: st
     assert words in caught.value.message
     assert "RPAR" not in caught.value.message
     assert "^" in caught.value.render(text)
+
+
+def test_the_end_of_the_text_is_inside_of_it() -> None:
+    with pytest.raises(SyntaxError_) as caught:
+        parse("def f =")
+    assert caught.value.span == (1, 8, 1, 8, "")
+
+
+def test_an_attribute_over_several_lines_has_both_ends() -> None:
+    (dec,) = parse("#[a(\n  b)]\ndef f = 1").decs
+    assert isinstance(dec, decs.ValDec)
+    assert dec.attrs[0].span == (1, 1, 2, 6, "")
+    assert dec.name_span == (3, 5, 3, 6, "")
+
+
+def test_no_more_errors_are_kept_than_anyone_reads() -> None:
+    """Each is shown with its line: without a bound that is quadratic in what was sent."""
+    with pytest.raises(SyntaxError_) as caught:
+        parse("§" * 50_000 + "#[" * 50_000)
+    assert len(caught.value.others) < 2 * MAX_ERRORS
+
+
+def test_a_long_word_is_not_repeated_in_an_error() -> None:
+    with pytest.raises(SyntaxError_) as caught:
+        parse(f"def f = 1 in {'x' * 5000}")
+    assert len(caught.value.message) < 300
+    with pytest.raises(SyntaxError_) as caught:
+        parse(f"def {'1' * 5000}")
+    assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("\\101\\x41\\o101", "eAA"),
+        ("\\n\\t\\\\\\\"\\'", "\n\t\\\"'"),
+        ("a\\&b\\DELc\\^A\\SOH", "ab\x7fc\x01\x01"),
+        ("é😀\\233", "é😀é"),
+    ],
+)
+def test_escapes_are_those_of_the_language(text: str, value: str) -> None:
+    literal = body(f'"{text}"')
+    assert isinstance(literal, ast.StringLit)
+    assert literal.value == value
+
+
+@pytest.mark.parametrize("text", ["0x_", "1e_", "0b_1", "0x_1p1"])
+def test_a_number_begins_with_a_digit(text: str) -> None:
+    """The rest is a name, to which the number is applied."""
+    assert isinstance(body(text), ast.Apply)
 
 
 def test_several_errors_are_found_in_one_run() -> None:

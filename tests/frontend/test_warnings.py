@@ -26,6 +26,10 @@ def unused(name: str, line: int, col: int) -> str:
 
 
 UNUSED = [
+    ("def f = let\n  g x = x in 1", unused("g", 2, 3)),
+    ("def f = loop a = 0 for\n i < 3 do a", unused("i", 2, 2)),
+    ("module m (\n  p: {val x: i32}) = { def y = 1 }", unused("p", 2, 3)),
+    ("def f = let (\n +++) a b = a + b in 1", unused("+++", 2, 2)),
     ("def f (x: i32) (y: i32) = x", unused("y", 1, 17)),
     ("def f (x: i32) =\n  let y = x\n  in x", unused("y", 2, 7)),
     ("def f (x: i32) = let x = x let x = 4i32 in x", unused("x", 1, 22)),

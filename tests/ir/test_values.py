@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from compiler.base.errors import UsageError
+from compiler.base.errors import InputError, UsageError
 from compiler.base.prim import DTYPE
 from compiler.ir import values
 
@@ -94,6 +94,27 @@ LONG = ", ".join(["[1, 2]"] * 40)
         ("[1,,2]", "1:4", "Expected a value"),
         ("empty([2]i32)", "1:1", "size of 0"),
         ("empty([0]int)", "1:1", "no primitive type"),
+        ("empty([9223372036854775808]i64)", "1:1", "size of 0"),
+        ("empty([0][9223372036854775808]i64)", "1:1", "too large"),
+        ("empty([0][4294967296][4294967296]i8)", "1:1", "too large"),
+        (f"empty([0][{'9' * 5000}]i64)", "1:1", "too large"),
+        (f"empty({'[0]' * 65}i64)", "1:1", "64 dimensions"),
+        (f"{'[' * 65}1", "1:65", "64 dimensions"),
+        ("[" * 100_000, "1:65", "64 dimensions"),
+        ("9" * 5000, "1:1", "5000 digits"),
+        (f"0x{'f' * 5000}u8", "1:1", "5000 digits"),
+        (f"[{'1, ' * 60}{'9' * 5000}]", "1:182", "5000 digits"),
+        ("9" * 500, "1:1", "out of the range"),
+        ('1 "\\ud800"', "1:3", "surrogate"),
+        ("0x", "1:1", "Expected a value"),
+        ("0x_", "1:1", "Expected a value"),
+        ("\u0663", "1:1", "Expected a value"),
+        (f"[{'1, ' * 60}1i323]", "1:182", "Expected a value"),
+        (f"[{'1, ' * 60}1 2i32]", "1:184", "Expected `,` or `]`"),
+        (f"[{'true, ' * 60}1]", "1:362", "different types"),
+        (f"[{'1.5, ' * 60}.5]", "1:302", "Expected a value"),
+        (f"[{'1.5, ' * 60}1f64.5]", "1:302", "Expected a value"),
+        (f"[{'1.5, ' * 60}nan]", "1:302", "Expected a value"),
     ],
 )
 def test_errors_have_a_place(text: str, place: str, says: str) -> None:
@@ -116,6 +137,42 @@ def test_errors_have_a_place(text: str, place: str, says: str) -> None:
 def test_bad_binary_is_refused(data: bytes) -> None:
     with pytest.raises(UsageError):
         values.from_binary(data)
+
+
+LARGE = [[0, 2**63], [0, 2**64 - 1], [2**32, 0, 2**32], [0, 2**60], [0] * 65]
+
+
+@pytest.mark.parametrize("shape", LARGE)
+def test_large_sizes_beside_a_zero_are_refused_in_both_notations(shape: list[int]) -> None:
+    text = f"empty({''.join(f'[{size}]' for size in shape)}i64)"
+    data = (
+        b"b\x02" + bytes([len(shape)]) + b" i64" + b"".join(n.to_bytes(8, "little") for n in shape)
+    )
+    for read, given_input in ((values.parse, text), (values.from_binary, data)):
+        with pytest.raises(InputError, match=r"too large|dimensions"):
+            read(given_input)
+
+
+def test_large_sizes_beside_a_zero_that_fit_are_read() -> None:
+    text = "empty([0][1152921504606846975]i64)"
+    (found,) = values.parse(text)
+    assert found.shape == (0, 2**60 - 1)
+    (again,) = values.from_binary(values.to_binary([found]))
+    assert values.show(again) == text
+
+
+def test_a_number_beyond_all_floats_is_infinite() -> None:
+    (low, high) = values.parse(f"-{'9' * 500}f64 0x{'f' * 500}f64", ())
+    assert values.show(low), values.show(high) == ("-f64.inf", "f64.inf")
+
+
+def test_leading_zeros_are_no_digits() -> None:
+    assert values.show(values.parse("0" * 5000 + "7")[0]) == "7i32"
+
+
+def test_a_bool_is_zero_or_not() -> None:
+    (found,) = values.from_binary(b"b\x02\x01bool\x03" + b"\0" * 7 + b"\x00\x01\x02")
+    assert found.tobytes() == b"\0\1\1"
 
 
 def test_either_format() -> None:

@@ -1,0 +1,176 @@
+"""The worker's protocol: every line gets an answer, and a wrong one says what is wrong."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler import worker
+from compiler.base.errors import CompilerBug
+
+PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
+
+
+def sent(*lines: bytes) -> list[dict[str, Any]]:
+    out = io.StringIO()
+    worker.serve(io.BytesIO(b"\n".join(lines) + b"\n"), out)
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def refused(request: dict[str, Any]) -> dict[str, Any]:
+    """The error of a request, which is no defect; the worker then answers the next."""
+    first, second = sent(json.dumps(request).encode(), b'{"op": "manifest", "id": 7}')
+    assert second["ok"]
+    assert second["id"] == 7
+    assert not first["ok"]
+    error: dict[str, Any] = first["error"]
+    assert error["kind"] != "internal", error["message"]
+    return error
+
+
+@pytest.mark.parametrize("operation", [[], {}, 1, True, None, "nothing", ["check"]])
+def test_an_operation_is_one_of_the_names(operation: Any) -> None:
+    assert "no operation" in refused({"op": operation, "source": "def x = 1"})["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("a\0b", "no path"),
+        ("\udc80", "surrogate"),
+        ("x" * 5000, "too long"),
+        ("nowhere.fut", "No such file"),
+        ("/", "no file"),
+        ("/dev/zero", "no file"),
+        (7, "is a string"),
+    ],
+)
+def test_a_path_names_a_file(path: Any, says: str) -> None:
+    assert says in refused({"op": "check", "path": path})["message"]
+
+
+def test_a_file_that_is_too_long_is_no_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "long.fut"
+    file.write_text("-- " + "x" * 100)
+    monkeypatch.setattr(worker, "LONGEST_PROGRAM", 100)
+    assert "longer than 100 bytes" in refused({"op": "check", "path": str(file)})["message"]
+
+
+def test_half_of_a_pair_in_the_program_has_its_place() -> None:
+    error = refused({"op": "check", "source": "def x = 1\n-- a\ud800b"})
+    assert error["kind"] == "syntax"
+    assert error["span"] == [2, 5, 2, 6]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"entry": "\ud800"},
+        {"input": '"\udfff"'},
+        {"stage": "\ud800", "backend": "ref"},
+        {"options": {"entry": "\ud800"}},
+        {"options": {"disable": ["\ud800"]}},
+        {"options": {"thresholds": {"\ud800": 1}}},
+        {"sizes": {"\ud800": 1}},
+    ],
+)
+def test_half_of_a_pair_is_no_text_anywhere(fields: dict[str, Any]) -> None:
+    error = refused({"op": "run", "source": PROGRAM, "input": "[1]", **fields})
+    assert "surrogate" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": []},
+        {"options": 0},
+        {"options": {"entry": []}},
+        {"options": {"fuel": 10**30}},
+        {"options": {"fuel": True}},
+        {"options": {"target": []}},
+        {"options": {"disable": [[]]}},
+        {"options": {"thresholds": {"x": 10**5000 % 10**4000}}},
+        {"stage": []},
+        {"stage": 1},
+        {"entry": 1},
+        {"input": []},
+        {"backend": []},
+        {"backend": "nothing"},
+        {"deadline": "1"},
+        {"deadline": 10**4000},
+        {"deadline": True},
+        {"deadline": -1},
+        {"longest": "x"},
+        {"longest": 10**4000},
+        {"sizes": [], "input": None},
+        {"sizes": {"n": 10**4000}},
+        {"sizes": {"n": 1.5}},
+        {"seed": 10**4000},
+    ],
+)
+def test_fields_have_types_and_bounds(fields: dict[str, Any]) -> None:
+    request = {"op": "run", "source": PROGRAM, "input": "[1]", "backend": "ref", **fields}
+    if "sizes" in fields or "seed" in fields:
+        request = {"op": "generate", "source": PROGRAM, **fields}
+    assert refused(request)["message"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"", None),
+        (b"nothing", "Expecting value"),
+        (b"[]", "JSON object"),
+        (b'"op"', "JSON object"),
+        (b'{"op": "check", "source": "\xff"}', "byte 27 is not UTF-8"),
+        (b'{"op": "check", "source": "\xed\xa0\x80"}', "is not UTF-8"),
+        (b"\xff\xfe{\x00}\x00", "is not UTF-8"),
+        (b'{"op": "check", "id": NaN}', "NaN is no number"),
+        (b'{"op": "check", "id": 1e999}', "1e999 is no number"),
+        (b'{"op": "check", "id": ' + b"9" * 5000 + b"}", "digits"),
+        (b'{"op": "check", "id": []}', "`id` is text or a number"),
+        (b'{"op": "check", "id": ' + b"[" * 90_000 + b"]" * 90_000 + b"}", "`id` is text"),
+        (b"[" * 400_000, "nests too deeply"),
+    ],
+)
+def test_a_line_that_is_no_request_is_answered(line: bytes, says: str | None) -> None:
+    *first, last = sent(line, b'{"op": "manifest"}')
+    assert last["ok"]
+    assert len(first) == (says is not None)
+    for answer in first:
+        assert answer["error"]["kind"] == "runtime"
+        assert says is not None
+        assert says in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("number", [1, 2**70, -1.5, "x", "\ud800", None, True])
+def test_an_id_comes_back(number: Any) -> None:
+    (answer,) = sent(json.dumps({"op": "manifest", "id": number}).encode())
+    assert answer["id"] == number
+
+
+def test_the_raised_limit_of_recursion_goes_with_the_deep_stack() -> None:
+    before = sys.getrecursionlimit()
+    seen: list[int] = []
+    worker.with_deep_stack(lambda: seen.append(sys.getrecursionlimit()))
+    assert seen == [worker.RECURSION_LIMIT]
+    assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [
+        (RecursionError(), "limitation"),
+        (MemoryError(), "runtime"),
+        (KeyError("x"), "internal"),
+        (CompilerBug("x"), "internal"),
+    ],
+)
+def test_every_exception_is_an_error_of_some_kind(problem: Exception, kind: str) -> None:
+    assert worker.as_error(problem).kind == kind
+    assert worker.as_error(problem).message
