@@ -5,10 +5,12 @@ With the wheel there is no OpenMP run time: programs are vectorised, but run on 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,8 +19,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compiler.base import cache as kept
 from compiler.base.errors import CompilerBug, Limitation, UsageError
+from compiler.target import libraries
 
 _COMMON = (
     "-std=gnu11",
@@ -84,12 +86,12 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
         return None
     base = (*_COMMON, *_EXACT, "-march=native")
     plain = "-DSS_VECTOR="
-    for extra, libraries, parallel in (
+    for extra, linked, parallel in (
         (("-fopenmp", _VECTOR), ("-lmvec", "-lm"), True),
         (("-fopenmp", plain), ("-lm",), True),
         (("-fopenmp-simd", plain), ("-lm",), False),
     ):
-        made = Compiler(command, (*base, *extra), libraries, asked.stdout, parallel)
+        made = Compiler(command, (*base, *extra), linked, asked.stdout, parallel)
         with tempfile.TemporaryDirectory() as folder:
             text = (
                 _PROBE
@@ -102,34 +104,44 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
 
 
 def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) -> str:
-    """Compile; the compiler's complaints, or "" if there are none."""
+    """Compile; the compiler's complaints, or "" if there are none.
+
+    Its temporary files lie beside the target, in a folder that goes with the job.
+    """
     effort = "-O3" if len(text) < LONG_TEXT else "-O1"
     command = [*compiler.command, effort, *compiler.flags, *more, "-x", "c", "-", "-o", str(target)]
-    try:
-        done = subprocess.run(
-            [*command, *compiler.libraries],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=COMPILE_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise Limitation(
-            f"the C compiler needs more than {COMPILE_SECONDS} s for this program",
-            hint="Run it with the reference interpreter, or compile a part of it.",
-        ) from None
-    return "" if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+    with subprocess.Popen(
+        [*command, *compiler.libraries],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(target.parent)},
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            _, said = process.communicate(text, COMPILE_SECONDS)
+        except BaseException as error:
+            _kill(process.pid)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise Limitation(
+                f"the C compiler needs more than {COMPILE_SECONDS} s for this program",
+                hint="Run it with the reference interpreter, or compile a part of it.",
+            ) from None
+    return "" if process.returncode == 0 else said or f"exit status {process.returncode}"
 
 
-def cache_folder() -> Path:
-    """Where libraries are kept: the user's cache, or a folder that goes with this process."""
-    return kept.folder("c") or Path(_own_folder().name)
-
-
-@cache
-def _own_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="stridescope-")
+def _kill(pid: int) -> None:
+    """Kill a C compiler with the programs that it has started and waits for."""
+    children: list[int] = []
+    for tasks in Path(f"/proc/{pid}").glob("task/*/children"):
+        with contextlib.suppress(OSError):
+            children += map(int, tasks.read_text().split())
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    for child in children:
+        _kill(child)
 
 
 def compile_c(text: str, more: Sequence[str] = ()) -> Path:
@@ -141,23 +153,16 @@ def compile_c(text: str, more: Sequence[str] = ()) -> Path:
     digest = hashlib.sha256()
     for part in (text, *compiler.command, *compiler.flags, *more, compiler.version, _machine()):
         digest.update(part.encode() + b"\0")
-    target = cache_folder() / f"{digest.hexdigest()[:40]}.so"
-    if target.exists() and kept.is_own(target.lstat()):
-        return target
-    handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
-    os.close(handle)
-    made = Path(name)
-    try:
+    key = digest.hexdigest()[:40]
+    found = libraries.find(key)
+    if found is not None:
+        return found
+    with tempfile.TemporaryDirectory(prefix="cc-", ignore_cleanup_errors=True) as folder:
+        made = Path(folder) / "program.so"
         complaint = _run(compiler, text, made, more)
-    except Limitation:
-        made.unlink(missing_ok=True)
-        raise
-    if complaint:
-        made.unlink(missing_ok=True)
-        raise CompilerBug(f"The C compiler refused our program:\n{complaint[:2000]}")
-    made.chmod(0o600)
-    made.replace(target)
-    return target
+        if complaint:
+            raise CompilerBug(f"The C compiler refused our program:\n{complaint[:2000]}")
+        return libraries.keep(key, made)
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compiler.base import cache
-from compiler.target import cc
+from compiler.target import libraries
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +82,8 @@ def test_where_no_folder_can_be_nothing_is_kept(home: Path) -> None:
     assert cache.folder() is None
     cache.keep("tables", b"data")
     assert cache.load("tables") is None
-    library = cc.cache_folder()
-    assert library == cc.cache_folder()
+    library = libraries.folder()
+    assert library == libraries.folder()
     assert stat.S_IMODE(library.stat().st_mode) == 0o700
 
 

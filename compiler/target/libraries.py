@@ -1,0 +1,96 @@
+"""Compiled libraries, kept by content in the user's cache folder, up to a number of bytes.
+
+A file's name ends in a hash of what it holds, and a file that holds something else (a disk that was
+full, a machine that went off) is removed and made again, never loaded. Those that were used longest
+ago go first. Several processes may use the folder at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+from compiler.base import cache as kept
+from compiler.base.errors import Limitation
+
+MOST_BYTES = 256 << 20
+_SUFFIX = ".so"
+_STALE_SECONDS = 3600
+"""Age at which a file that is still being written was left behind."""
+
+
+def folder() -> Path:
+    """Where libraries are kept: the user's cache, or a folder that goes with this process."""
+    return kept.folder("c") or Path(_own_folder().name)
+
+
+@cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="stridescope-")
+
+
+def find(key: str) -> Path | None:
+    """The library that was kept under a key, whole and this user's own; else None."""
+    for path in folder().glob(f"{key}-*{_SUFFIX}"):
+        try:
+            if kept.is_own(path.lstat()) and path.name == _name(key, path.read_bytes()):
+                os.utime(path)
+                return path
+            path.unlink()
+        except OSError:
+            continue
+    return None
+
+
+def keep(key: str, made: Path) -> Path:
+    """Keep a library, at the cost of old ones. Raises Limitation where there is no room for it."""
+    home = folder()
+    try:
+        data = made.read_bytes()
+        target = home / _name(key, data)
+        handle, name = tempfile.mkstemp(dir=home)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(name, target)
+        except OSError:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise Limitation(
+            f"there is no room for the compiled program ({error.strerror})",
+            hint="Free some space, or run it with the reference interpreter.",
+        ) from None
+    _prune(home, target)
+    return target
+
+
+def _name(key: str, data: bytes) -> str:
+    return f"{key}-{hashlib.sha256(data).hexdigest()[:32]}{_SUFFIX}"
+
+
+def _prune(home: Path, newest: Path) -> None:
+    """Remove what was used longest ago until the rest is small enough; never the newest."""
+    used: list[tuple[float, int, str]] = []
+    now = time.time()
+    with contextlib.suppress(OSError), os.scandir(home) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if entry.name.endswith(_SUFFIX):
+                    used.append((status.st_mtime, status.st_size, entry.path))
+                elif now - status.st_mtime > _STALE_SECONDS:
+                    os.unlink(entry.path)
+    total = sum(size for _, size, _ in used)
+    for _, size, path in sorted(used):
+        if total <= MOST_BYTES:
+            return
+        if path != str(newest):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            total -= size
