@@ -51,6 +51,8 @@ LONGEST_RUN = 1_000_000
 LONGEST_PROOF = 20
 """Seconds for one question about LMADs."""
 CHARACTERS_PER_ELEMENT = 12
+LEAST_CHARACTERS_PER_ELEMENT = 5
+"""As in `1i8, `."""
 REMEMBERED = 16
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
 
@@ -323,17 +325,28 @@ def input_prims(source: str, entry: str, options: Mapping[str, Any]) -> list[Pri
 
 
 def generate(
-    source: str, entry: str, sizes: Mapping[str, int], seed: int, options: Mapping[str, Any]
+    source: str,
+    entry: str,
+    sizes: Mapping[str, int],
+    seed: int,
+    options: Mapping[str, Any],
+    longest: int | None = None,
 ) -> Json:
-    """Random inputs for an entry point, as text; `sizes` by the names that the author used."""
+    """Random inputs for an entry point, as text; `sizes` by the names that the author used.
+
+    Raises UsageError for a text of more than `longest` characters, if given.
+    """
     fun = entry_function(compilation(source, options), entry)
     random_values.check_names(fun, sizes)
-    made = random_values.inputs(fun, sizes, seed)
-    return {
-        "ok": True,
-        "input": "\n".join(values.show(v) for v in made.values),
-        "sizes": made.sizes,
-    }
+    most = None if longest is None else longest // LEAST_CHARACTERS_PER_ELEMENT
+    made = random_values.inputs(fun, sizes, seed, most)
+    text = "\n".join(values.show(v) for v in made.values)
+    if longest is not None and len(text) > longest:
+        raise UsageError(
+            f"The inputs would have {len(text)} characters; at most {longest} are given as text.",
+            hint=random_values.FEWER,
+        )
+    return {"ok": True, "input": text, "sizes": made.sizes}
 
 
 def memory(

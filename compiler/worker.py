@@ -255,6 +255,10 @@ def _whole(request: Json, name: str, default: int) -> int:
     return value
 
 
+def _longest(request: Json) -> int | None:
+    return None if request.get("longest") is None else _whole(request, "longest", 0)
+
+
 def _seconds(request: Json) -> float:
     value = request.get("deadline", 60.0)
     if not isinstance(value, float) and not api.is_whole(value):
@@ -298,15 +302,14 @@ def _run(source: str, request: Json, _partial: Partial) -> Json:
         _text(request, "stage", "") if request.get("stage") is not None else "",
         _object(request, "options"),
         _seconds(request),
-        _whole(request, "longest", 0) if request.get("longest") is not None else None,
+        _longest(request),
     )
 
 
 def _generate(source: str, request: Json, _partial: Partial) -> Json:
     sizes, seed = _numbers(request, "sizes"), _whole(request, "seed", 1)
-    return api.generate(
-        source, _text(request, "entry", ""), sizes, seed, _object(request, "options")
-    )
+    entry, options = _text(request, "entry", ""), _object(request, "options")
+    return api.generate(source, entry, sizes, seed, options, _longest(request))
 
 
 def _memory(source: str, request: Json, _partial: Partial) -> Json:

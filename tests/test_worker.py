@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,25 @@ def test_the_raised_limit_of_recursion_goes_with_the_deep_stack() -> None:
 def test_every_exception_is_an_error_of_some_kind(problem: Exception, kind: str) -> None:
     assert worker.as_error(problem).kind == kind
     assert worker.as_error(problem).message
+
+
+def test_inputs_that_are_too_long_as_text_are_refused_before_they_are_made() -> None:
+    request = {"op": "generate", "source": PAIR, "longest": 4_000_000}
+    worker.answer({**request, "sizes": {"n": 1, "m": 1}})
+    tracemalloc.start()
+    answer = worker.answer({**request, "sizes": {"n": 500_000, "m": 500_000}})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "1000000 elements" in answer["error"]["message"]
+    assert "800000" in answer["error"]["message"]
+    assert "sizes alone" in answer["error"]["hint"]
+    assert peak < 2_000_000
+    assert worker.answer({**request, "sizes": {"n": 1000, "m": 1000}})["ok"]
+    # Few enough, but each has many digits.
+    answer = worker.answer({**request, "sizes": {"n": 400_000, "m": 400_000}})
+    assert "characters; at most 4000000" in answer["error"]["message"]
+    del request["longest"]
+    assert len(worker.answer({**request, "sizes": {"n": 400_000, "m": 4}})["input"]) > 4_000_000
+
+
+PAIR = "entry main [n] [m] (xs: [n]f64) (ys: [m]i32) = (length xs, length ys)\n"

@@ -7,6 +7,7 @@ is smaller. A scalar of type i64 that is a size of another parameter gets that s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from compiler.ir.values import Value
 DEFAULT_SIZE = 16
 LARGEST = 1 << 31
 """Elements; more than this is refused."""
+FEWER = "Choose smaller sizes, or run with sizes alone: then inputs are made where they are used."
 _SPREAD = 1000
 
 
@@ -52,11 +54,12 @@ def _names(array: Array) -> set[Name]:
     return {name for size in array.shape for name in size.names()}
 
 
-def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
+def inputs(fun: Function, sizes: Mapping[str, int], seed: int, most: int | None = None) -> Inputs:
     """Values for all parameters of an entry point before memory is introduced.
 
     Names in `sizes` that the entry point does not have are ignored, see `check_names`. Raises
-    UsageError for negative or far too large sizes, numbers that do not fit, and a negative seed.
+    UsageError for negative or far too large sizes, for more than `most` elements in all, numbers
+    that do not fit, and a negative seed.
     """
     if seed < 0:
         raise UsageError("`seed` is a whole number, 0 or more.")
@@ -66,6 +69,8 @@ def inputs(fun: Function, sizes: Mapping[str, int], seed: int) -> Inputs:
     symbols = {name for shape in shapes for size in shape for name in size.names()}
     symbols |= {p.name for p in fun.params[: fun.implicit]}
     known = {name: sizes.get(base_of(name), DEFAULT_SIZE) for name in sorted(symbols)}
+    if most is not None:
+        _refuse_many([[dim.evaluate(known) for dim in shape] for shape in shapes], most)
     made: list[Value] = []
     for param in params:
         match param.type:
@@ -97,6 +102,15 @@ def _refuse_bad(name: str, extent: tuple[int, ...]) -> None:
         raise UsageError(f"`{base_of(name)}` cannot have the shape {list(extent)}.")
     if np.prod([float(size) for size in extent]) > LARGEST:
         raise UsageError(f"`{base_of(name)}` would have more than {LARGEST} elements.")
+
+
+def _refuse_many(extents: list[list[int]], most: int) -> None:
+    total = sum(math.prod(extent) for extent in extents if min(extent) > 0)
+    if total > most:
+        raise UsageError(
+            f"The inputs would have {total} elements; at most {most} are given as text.",
+            hint=FEWER,
+        )
 
 
 def _random(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Value:

@@ -80,6 +80,13 @@ def test_blocks_that_can_share_memory_are_told(ask: Any) -> None:
     assert "has no memory" in error["message"]
 
 
+def test_inputs_longer_than_may_be_typed_are_not_sent(ask: Any) -> None:
+    source = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
+    error = ask("generate", source=source, entry="main", sizes={"n": 10**7})["error"]
+    assert "10000000 elements" in error["message"]
+    assert len(ask("generate", source=source, entry="main", sizes={"n": 10**5})["input"]) > 10**5
+
+
 def test_errors_have_places_and_kinds(ask: Any) -> None:
     error = ask("check", source="entry main = 1 +\n\nentry other = (2")["error"]
     assert error["kind"] == "syntax"
