@@ -20,6 +20,7 @@ from app.pool import (
     collect,
 )
 from app.stops import PASSING, STOPS, too_many, why
+from compiler.sandbox import walls
 
 Answer = dict[str, Any]
 
@@ -174,7 +175,8 @@ class Jobs:
             worker_jobs=config["WORKER_JOBS"],
             hurry_seconds=config[f"{kind}_SECONDS_SHARED"],
         )
-        return Pool(name, config[f"{kind}_WORKERS"], config["WORKER_COMMAND"], bounds)
+        policy = walls.worker_policy(runs=name == "run")
+        return Pool(name, config[f"{kind}_WORKERS"], config["WORKER_COMMAND"], bounds, policy)
 
     def close(self, grace: float = 0.0) -> None:
         """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""

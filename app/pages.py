@@ -1,4 +1,4 @@
-"""The HTML routes: the page itself, frozen states, metrics. All of them read without JavaScript."""
+"""The HTML routes: the page, frozen states (both read without JavaScript), health, metrics."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from app.gallery import Example
 from app.highlight import html_lines
 from app.http import FOREVER
 from app.permalinks import State
+from compiler.sandbox import walls
 
 blueprint = Blueprint("pages", __name__)
 
@@ -80,6 +81,13 @@ def permalink_stage(name: str, stage: str) -> Response:
 def permalink_slash(name: str) -> BaseResponse:
     """The same page without the slash."""
     return redirect(url_for("pages.permalink", name=name))
+
+
+@blueprint.get("/health")
+def health() -> Response:
+    """Whether the server answers; for this machine also how well its processes are confined."""
+    local = is_local(request)
+    return jsonify(ok=True, **({"sandbox": walls.state().as_json()} if local else {}))
 
 
 @blueprint.get("/metrics")

@@ -20,6 +20,7 @@ from app.worker import (
     Worker,
     WorkerDied,
 )
+from compiler.sandbox.policies import Policy
 
 START_SECONDS = 30.0
 STOP_SECONDS = 2.0
@@ -55,7 +56,7 @@ class Bounds:
 
 
 class Pool:
-    """At most `size` workers. Turns are taken as `app/turns.py` says."""
+    """At most `size` workers, confined if there is a policy. Turns are as `app/turns.py` says."""
 
     def __init__(
         self,
@@ -63,12 +64,14 @@ class Pool:
         size: int,
         command: Sequence[str] = COMMAND,
         bounds: Bounds = Bounds(),
+        policy: Policy | None = None,
     ) -> None:
         self.name = name
         self.size = size
         self.replaced = 0
         self._command = command
         self._bounds = bounds
+        self._policy = policy
         self._turns = Turns(bounds.queue, bounds.client_running, bounds.client_waiting)
         self._changed = threading.Condition()
         self._idle: list[Worker] = []
@@ -240,7 +243,8 @@ class Pool:
         return worker
 
     def _new_worker(self) -> Worker:
-        worker = Worker(self._command, self._bounds.memory_mb, self._bounds.answer_mb)
+        bounds = self._bounds
+        worker = Worker(self._command, bounds.memory_mb, bounds.answer_mb, self._policy)
         self._all.add(worker)
         return worker
 

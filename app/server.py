@@ -13,6 +13,7 @@ from app import create_app
 from app.context import EXTENSION
 from app.intake import CONNECTIONS, Intake
 from app.settings import PREFIX, from_environment, request_threads
+from compiler.sandbox import walls
 
 EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -79,6 +80,8 @@ def serve(
         print(f"It answers to {names}: {PREFIX}HOSTS names others.", flush=True)  # noqa: T201
     if not quiet:
         print(f"Stridescope is at http://{listens}:{port}", flush=True)  # noqa: T201
+    for words in walls.state().missing:
+        print(f"Not confined as it should be: {words}", flush=True)  # noqa: T201
     Server(
         {
             "bind": f"{listens}:{port}",

@@ -21,6 +21,8 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from app import warden
+from compiler.sandbox import walls
+from compiler.sandbox.policies import Policy
 
 T = TypeVar("T")
 COMMAND = (sys.executable, "-m", "compiler", "worker", "--with-parent")
@@ -65,9 +67,14 @@ class Worker:
     """A process that speaks the worker protocol. Used by one thread at a time."""
 
     def __init__(
-        self, command: Sequence[str] = COMMAND, memory_mb: int = 0, answer_mb: int = 0
+        self,
+        command: Sequence[str] = COMMAND,
+        memory_mb: int = 0,
+        answer_mb: int = 0,
+        policy: Policy | None = None,
     ) -> None:
         self._command = list(command)
+        self._policy = policy
         self._memory = memory_mb << 20
         self._longest = answer_mb << 20
         self._process: subprocess.Popen[bytes] | None = None
@@ -94,7 +101,7 @@ class Worker:
         self._buffer = b""
         self._folder = tempfile.mkdtemp(prefix=FOLDER)
         try:
-            self._process = spawn(self._command, self._folder)
+            self._process = spawn(self._command, self._folder, self._policy, self._memory)
         except OSError:
             remove(self._folder)
             raise
@@ -230,14 +237,22 @@ class _Spawner:
 _SPAWNER = _Spawner()
 
 
-def spawn(command: Sequence[str], folder: str) -> subprocess.Popen[bytes]:
-    """Start a worker in a process group of its own, with `folder` for its temporary files."""
+def spawn(
+    command: Sequence[str], folder: str, policy: Policy | None = None, memory_bytes: int = 0
+) -> subprocess.Popen[bytes]:
+    """Start a worker in a process group of its own, with `folder` for its temporary files.
+
+    With a policy it is confined, and `memory_bytes` bound the address space of each process.
+    """
     environment = {
         **os.environ,
         "PYTHONUNBUFFERED": "1",
         "OMP_WAIT_POLICY": "passive",
         "TMPDIR": folder,
     }
+    if policy is not None:
+        made = walls.confine(policy, command, folder, memory_bytes, with_parent=True)
+        command, environment = made.command, made.environment
     return _SPAWNER.call(
         lambda: subprocess.Popen(
             list(command),

@@ -4,13 +4,14 @@
 |---|---|---|---|
 | COMPILE | a worker that compiles | Python, the compiler; scratch of its own | none, threads only |
 | RUN | a worker that starts runs | the same, and the C compiler | the C compiler, runs |
+| RUN_ON_DEVICE | the same with a GPU | the same, and the GPU's files | the C compiler, runs |
 | PROGRAM | one run of a compiled program | none (the library is open) | none, threads only |
 | DEVICE | one run on a GPU | Python, CuPy, the GPU's files; scratch | none, threads only |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MIB = 1 << 20
 
@@ -32,5 +33,6 @@ class Policy:
 
 COMPILE = Policy("compile")
 RUN = Policy("run", starts_programs=True, scratch_bytes=1024 * MIB, processes=256)
+RUN_ON_DEVICE = replace(RUN, name="run on device", devices=True, files=1024)
 PROGRAM = Policy("program", scratch_bytes=0, files=64)
 DEVICE = Policy("device", devices=True, processes=256, files=1024)

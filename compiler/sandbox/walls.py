@@ -6,6 +6,7 @@ out by starting one and trying to get out of it, once for a process; `state` tel
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -16,12 +17,12 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from compiler.base import cache
 from compiler.sandbox.enter import CONFINED, Orders
-from compiler.sandbox.policies import COMPILE, Policy
+from compiler.sandbox.policies import COMPILE, RUN, RUN_ON_DEVICE, Policy
 
 HERE = Path(__file__).resolve()
 PACKAGE = HERE.parents[1]
@@ -75,18 +76,28 @@ def confine(
     command: Sequence[str],
     scratch: str,
     memory_bytes: int = 0,
-    seeds: Sequence[tuple[str, str]] = (),
+    with_parent: bool = False,
 ) -> Confined:
     """The command that runs `command`, a program of this Python, under a policy.
 
     `command` is `(sys.executable, "-m", MODULE, ..)` or `(sys.executable, SCRIPT, ..)`. `scratch`
     is a folder for nobody else: the process's temporary folder, home and cache. `memory_bytes`
-    bounds the address space of each process. `seeds` are names in scratch with files to copy there.
+    bounds the address space of each process. `with_parent`: it ends with the thread that starts it.
     """
-    return _confined(state().wall, policy, command, scratch, memory_bytes, dict(seeds))
+    made = _confined(state().wall, policy, command, scratch, memory_bytes, seeds())
+    if with_parent and state().wall.bubblewrap:
+        return Confined((made.command[0], "--die-with-parent", *made.command[1:]), made.environment)
+    return made
 
 
-@cache
+def worker_policy(runs: bool) -> Policy:
+    """The policy of a worker that compiles, or `runs` programs."""
+    if not runs:
+        return COMPILE
+    return RUN_ON_DEVICE if devices() else RUN
+
+
+@functools.cache
 def state() -> State:
     """The best wall that works here, and what is missing. Starts a process for each that is tried.
 
@@ -155,7 +166,7 @@ def python_path() -> list[str]:
     return found
 
 
-@cache
+@functools.cache
 def readable() -> tuple[str, ...]:
     """System, Python and compiler: what every process of ours needs."""
     paths = [*SYSTEM, *_both(sys.base_prefix), *_both(sys.prefix), str(PACKAGE)]
@@ -182,6 +193,27 @@ def environment(policy: Policy, scratch: str) -> dict[str, str]:
         **(dict.fromkeys(("HOME", "TMPDIR"), scratch) if scratch else {}),
         **({"XDG_CACHE_HOME": os.path.join(scratch, "cache")} if scratch else {}),
     }
+
+
+def seeds() -> dict[str, str]:
+    """What was computed once and is kept for new processes: names in scratch, and the files.
+
+    They are copies, so that no process can leave something there for another.
+    """
+    folder = cache.folder()
+    found: dict[str, str] = {}
+    for kind in ("grammar", "prelude"):
+        kept = list(folder.glob(f"{kind}-*.pickle")) if folder is not None else []
+        for path in sorted(kept, key=_age)[:1]:
+            found[f"cache/stridescope/{path.name}"] = str(path)
+    return found
+
+
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def devices() -> list[str]:

@@ -27,7 +27,8 @@ CALLS = "".join(f"def f{k} (x: i64): i64 = f{k - 1} (f{k - 1} x)\n" for k in ran
 ENDLESS_COMPILE = f"def f0 (x: i64): i64 = x * 3 + 1\n{CALLS}entry main (x: i64): i64 = f44 x\n"
 """Inlined, it has 2^44 multiplications."""
 ENDLESS_RUN = (
-    "entry main (n: i64): i64 = loop (s, i) = (1, 0) while i < n do ((s * 3 + i) % 1000003, i % n)"
+    "entry main (n: i64): i64 =\n"
+    "  let (s, _) = loop (s, i) = (1, 0) while i < n do ((s * 3 + i) % 1000003, i % n) in s"
 )
 
 
