@@ -111,8 +111,9 @@ def state() -> State:
         if layers is not None:
             layers = {"bubblewrap": bool(wall.bubblewrap), **layers}
             return State(wall, layers, tuple(_missing(layers, complaints)))
-        complaints.append(complaint)
-    return State(Wall(), {}, ("No process can be confined: " + "; ".join(complaints),))
+        if wall.bubblewrap:
+            complaints.append(complaint)
+    return State(Wall(), {}, ("No process could be confined when it was tried.",))
 
 
 def is_confined() -> bool:
