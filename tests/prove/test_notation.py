@@ -1,12 +1,14 @@
 """Questions about LMADs from outside: types, sizes, and an answer in bounded time."""
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compiler import api, worker
 from compiler.base.errors import UsageError
+from compiler.prove import notation
 from compiler.prove.notation import Reader, facts_of
 
 LMAD = {"offset": "n", "dims": [["n", "1"]]}
@@ -131,3 +133,11 @@ def test_the_time_for_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     answer = worker.answer({"op": "prove", "a": LMAD, "b": LMAD})
     assert answer["error"]["kind"] == "timeout"
     assert "The proof did not finish" in answer["error"]["message"]
+
+
+def test_the_document_names_the_bounds() -> None:
+    text = " ".join((Path(__file__).parents[2] / "docs" / "proving.md").read_text().split())
+    assert f"at most {notation.MOST_TERMS} terms of degree {notation.MOST_DEGREE}" in text
+    assert f"numbers of {notation.MOST_BITS} bits" in text
+    assert f"at most {notation.MOST_DIMS} dimensions" in text
+    assert f"at most {notation.MOST_ASSUMPTIONS} assumptions" in text
