@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
@@ -11,6 +11,7 @@ from compiler.ir.nodes import (
     I64,
     SE,
     SE_NODES,
+    Assert,
     Bin,
     Body,
     Conv,
@@ -31,6 +32,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms, free, rename
+from compiler.optimise.fuse.graph import can_fail
 
 
 class Bounds:
@@ -43,8 +45,8 @@ class Bounds:
         """Indices, which run from 0 up to, not including, a bound."""
         self.made: dict[Name, Stm] = {}
         """The statement that binds a name inside the kernel."""
-        self.top: set[Name] = set()
-        """Names bound by the kernel's own statements, not by nested ones."""
+        self.top: list[Stm] = []
+        """The kernel's own statements so far, in order; nested ones are not among them."""
 
     def index(self, name: Name, bound: Poly | None) -> None:
         """Enter a loop's or a kernel's index."""
@@ -55,8 +57,8 @@ class Bounds:
         """Enter a statement of the kernel."""
         for param in stm.pat:
             self.made[param.name] = stm
-            if top:
-                self.top.add(param.name)
+        if top:
+            self.top.append(stm)
 
     def inner(self, poly: Poly) -> set[Name]:
         """The names of `poly` that have no meaning outside the kernel."""
@@ -149,24 +151,40 @@ class Bounds:
         return result.name
 
     def _needed(self, count: Poly) -> list[Stm] | None:
-        """The statements that compute the names of `count`, in order; None if some may not move."""
-        wanted = list(self.inner(count))
-        found: set[int] = set()
+        """The statements that compute the names of `count`, in order; None if some may not move.
+
+        They come with the checks that stand before them: a division or an index is right only
+        where these have passed. Checks that may not move are left out if nothing needs them.
+        """
+        found = self._computing(self.inner(count))
+        if found is None:
+            return None
+        last = max((k for k, stm in enumerate(self.top) if id(stm) in found), default=0)
+        checks = {id(stm): stm for stm in self.top[:last] if isinstance(stm.exp, Assert)}
+        of_checks = self._computing(x for stm in checks.values() for x in free(stm))
+        if of_checks is not None:
+            found |= of_checks | checks
+        elif any(can_fail(stm.exp) for stm in found.values()):
+            return None
+        return [stm for stm in self.top if id(stm) in found]
+
+    def _computing(self, names: Iterable[Name]) -> dict[int, Stm] | None:
+        """The kernel's own statements that these names follow from; None if some may not move."""
+        own = {param.name: stm for stm in self.top for param in stm.pat}
+        indices = {index for index, _ in self.space.dims}
+        wanted = [name for name in names if name in self.made or name in self.below]
+        found: dict[int, Stm] = {}
         while wanted:
             name = wanted.pop()
-            if name not in self.made:
-                if not any(name == index for index, _ in self.space.dims):
-                    return None
+            if name in indices:
                 continue
-            stm = self.made[name]
-            if id(stm) in found:
-                continue
-            if name not in self.top or not _may_move(stm):
+            stm = own.get(name)
+            if stm is None or not _may_move(stm):
                 return None
-            found.add(id(stm))
-            wanted += [x for x in free(stm) if x in self.made or x in self.below]
-        ordered = {id(stm): stm for stm in self.made.values() if id(stm) in found}
-        return list(ordered.values())
+            if id(stm) not in found:
+                found[id(stm)] = stm
+                wanted += [x for x in free(stm) if x in self.made or x in self.below]
+        return found
 
 
 def _may_move(stm: Stm) -> bool:

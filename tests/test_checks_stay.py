@@ -1,0 +1,278 @@
+"""No switch removes a check: whatever is off, a program that must fail fails, in the same words.
+
+Each program of `FAILING` fails for the inputs beside it. It is compiled with every pass and every
+rule switched off, alone and together, and with rewriting stopped early, and each different C text
+is run. A check that had gone would show as a result, as a crash of the process, or in other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+
+from compiler import switches
+from compiler.base.context import Options
+from compiler.base.errors import RuntimeError_
+from compiler.base.text import plain
+from compiler.ir import entry, interp, values
+from compiler.pipeline import Compilation
+from compiler.target import runner
+
+PASSES = [p.id for p in switches.PASSES]
+FUEL = (0, 1, 2, 3, 5, 8, 13, 21)
+SECONDS = 60
+
+FAILING: dict[str, tuple[str, tuple[str, ...]]] = {
+    "division": (
+        "entry main (x: i64) (y: i64): i64 = x / y",
+        ("10i64 0i64",),
+    ),
+    "remainder in a map": (
+        r"entry main (xs: []i64) (y: i64): []i64 = map (\x -> y % x) xs",
+        ("[1i64,0] 5i64",),
+    ),
+    "division in a loop": (
+        "entry main (xs: []i64) (y: i64): i64 = loop a = 1 for x in xs do a + y / x",
+        ("[1i64,0] 5i64",),
+    ),
+    "division in a reduction": (
+        r"entry main (xs: []i64): i64 = reduce (\a b -> a / b) 1 xs",
+        ("[1i64,0]",),
+    ),
+    "division in a scan": (
+        r"entry main (xs: []i64): []i64 = scan (\a b -> a / b) 1 xs",
+        ("[1i64,0]",),
+    ),
+    "division in a histogram": (
+        r"""
+entry main (xs: []i64): []i64 =
+  reduce_by_index (replicate 3 1) (\a b -> a / (b - b)) 1 (map (% 3) xs) xs
+""",
+        ("[1i64,0]",),
+    ),
+    "index": (
+        "entry main (xs: []i64) (i: i64): i64 = xs[i]",
+        (
+            "[1i64,0] 5i64",
+            "[1i64] -1i64",
+        ),
+    ),
+    "index in a map": (
+        r"entry main (xs: []i64) (is: []i64): []i64 = map (\i -> xs[i]) is",
+        ("[1i64,0] [0i64,5]",),
+    ),
+    "update": (
+        "entry main (xs: *[]i64) (i: i64): []i64 = xs with [i] = 2",
+        ("[1i64,0] 5i64",),
+    ),
+    "update in a loop": (
+        "entry main (xs: *[]i64) (i: i64): []i64 = loop xs for j < i do xs with [j] = 2",
+        ("[1i64,0] 5i64",),
+    ),
+    "slice": (
+        "entry main (xs: []i64) (i: i64) (j: i64): []i64 = map (+1) xs[i:j]",
+        (
+            "[1i64,0] 1i64 5i64",
+            "[1i64,2] 2i64 1i64",
+        ),
+    ),
+    "update of a slice": (
+        "entry main (xs: *[]i64) (i: i64) (j: i64): []i64 = xs with [i:j] = replicate (j - i) 0",
+        (
+            "[1i64,0] 1i64 5i64",
+            "[1i64,2] 2i64 1i64",
+        ),
+    ),
+    "negative iota": (
+        "entry main (n: i64): []i64 = iota n",
+        ("-1i64",),
+    ),
+    "negative replicate": (
+        "entry main (n: i64): []i64 = map (+1) (replicate n 1)",
+        ("-1i64",),
+    ),
+    "assertion": (
+        "entry main (n: i64): i64 = assert (n > 0) (n * 2)",
+        ("-1i64",),
+    ),
+    "assertion whose result is not used": (
+        "entry main (n: i64): i64 = let x = assert (n > 0) (n * 2) in n",
+        ("-1i64",),
+    ),
+    "size coercion": (
+        "entry main [n] (xs: [n]i64) (m: i64): i64 = let ys = xs :> [m]i64 in ys[m-1]",
+        ("[1i64,2] 3i64",),
+    ),
+    "size that a division in a kernel gives": (
+        r"""
+entry main (ks: []i64): []i64 =
+  map (\k -> let m = 10 / k
+             let a = loop a = replicate m k for j < m do a with [j] = a[(j * 7) % m] + j
+             in i64.sum a) ks
+""",
+        ("[1i64,0,3]",),
+    ),
+    "size that a slice in a kernel gives": (
+        r"""
+entry main (s: []i64) (bs: [][2]i64) =
+  map (\b -> let xs = s[b[0]:b[1]]
+             let ys = filter (> 1) xs
+             let zs = filter (< 4) (map (* 2) ys)
+             in i64.sum (scan (+) 0 zs)) bs
+""",
+        ("[1i64, 2i64, 3i64, 4i64] [[0i64, -1i64], [1i64, 3i64]]",),
+    ),
+    "division in a branch": (
+        r"entry main (xs: []i64) (c: bool) (d: i64): []i64 = map (\x -> if c then x / d else x) xs",
+        ("[1i64] true 0i64",),
+    ),
+    "division in a while loop": (
+        "entry main (x: i64) (d: i64): i64 = loop x while x > 0 do x / d - 1",
+        ("5i64 0i64",),
+    ),
+    "division that is the same for all points": (
+        r"entry main (xs: []i64) (d: i64): []i64 = map (\x -> x + 100 / d) xs",
+        ("[1i64] 0i64",),
+    ),
+    "division that is the same in every turn": (
+        r"""
+entry main (xs: *[]i64) (d: i64) (m: i64): []i64 =
+  loop xs for i < m do xs with [i % 2] = 100 / d
+""",
+        ("[1i64,2] 0i64 3i64",),
+    ),
+    "negative power": (
+        "entry main (x: i64) (y: i64): i64 = x ** y",
+        ("2i64 -1i64",),
+    ),
+    "unflatten": (
+        r"""
+entry main (xs: []i64) (n: i64) (m: i64): [][]i64 =
+  map (map (+1)) (unflatten (xs :> [n*m]i64))
+""",
+        ("[1i64,2,3] 2i64 2i64",),
+    ),
+    "size of a part of a concatenation": (
+        "entry main (xs: []i64) (n: i64): []i64 = xs ++ replicate (10 / n) 1",
+        ("[1i64] 0i64",),
+    ),
+    "update of a row": (
+        r"""
+entry main (xss: *[][]i64) (i: i64) (n: i64): [][]i64 =
+  xss with [i] = map (\j -> j / n) (iota (length xss[0]))
+""",
+        (
+            "[[1i64,2]] 0i64 0i64",
+            "[[1i64,2]] 1i64 1i64",
+        ),
+    ),
+    "size of an array that is not made": (
+        r"""
+entry main (n: i64) (d: i64): i64 =
+  let m = n / d
+  let xs = map (\i -> i % m) (iota m)
+  in i64.sum xs
+""",
+        ("5i64 0i64",),
+    ),
+    "size that a function promises": (
+        r"""
+def f (n: i64) (d: i64): [n / d]i64 = replicate (n / d) 1
+entry main (n: i64) (d: i64): i64 = i64.sum (f n d)
+""",
+        ("5i64 0i64",),
+    ),
+    "division in nested maps": (
+        r"""
+entry main (xss: [][]i64) (ds: []i64): [][]i64 =
+  map2 (\xs d -> map (\x -> x / d) xs) xss (ds :> [length xss]i64)
+""",
+        ("[[1i64,2],[3,4]] [1i64,0]",),
+    ),
+    "size in nested maps": (
+        r"""
+entry main (ds: []i64): []i64 =
+  map (\d -> i64.sum (map (\x -> x / d) (iota (10 / d)))) ds
+""",
+        ("[1i64,0]",),
+    ),
+    "division in what is scattered": (
+        r"""
+entry main (xs: *[]i64) (is: []i64) (d: i64): []i64 =
+  scatter xs is (map (\i -> i / d) is)
+""",
+        ("[1i64,2] [0i64] 0i64",),
+    ),
+    "range": (
+        "entry main (a: i64) (b: i64) (c: i64): []i64 = a..b...c",
+        (
+            "1i64 1i64 5i64",
+            "5i64 6i64 1i64",
+        ),
+    ),
+    "division in a match": (
+        "entry main (x: i64) (d: i64): i64 = match x / d case 0 -> 1 / d case y -> y",
+        ("5i64 0i64",),
+    ),
+    "division of bytes": (
+        "entry main (xs: []u8) (d: u8): []u8 = map (/ d) xs",
+        ("[1u8] 0u8",),
+    ),
+    "division and remainder": (
+        "entry main (x: i64) (y: i64): i64 = x / y + x % y",
+        ("1i64 0i64",),
+    ),
+    "division whose result a branch does not use": (
+        r"""
+entry main (xs: []i64) (d: i64) (m: i64): i64 =
+  let q = xs[0] / d in if m > 0 then q else 0
+""",
+        ("[1i64] 0i64 0i64",),
+    ),
+    "slice by an LMAD": (
+        r"""
+entry main [n] (xs: *[n]i64) (at: i64): [n]i64 =
+  lmad_update_2d xs at (3, 1) [[1, 2], [3, 4]]
+""",
+        (
+            "[1i64,2,3,4,5] 1i64",
+            "[1i64,2,3,4,5] -1i64",
+        ),
+    ),
+}
+
+
+def settings() -> Iterator[Options]:
+    """Every pass and rule alone, passes in pairs, all but one, all, and little fuel."""
+    yield Options()
+    for count in (1, 2, len(PASSES) - 1, len(PASSES)):
+        yield from (Options(disabled=frozenset(off)) for off in combinations(PASSES, count))
+    yield from (Options(disabled=frozenset((rule,))) for rule in switches.RULES)
+    yield Options(disabled=frozenset(switches.RULES))
+    yield from (Options(fuel=fuel) for fuel in FUEL)
+
+
+@pytest.mark.skipif(
+    not runner.compiler_available(), reason="there is no C compiler on this machine"
+)
+@pytest.mark.parametrize("name", FAILING)
+def test_every_check_stays(name: str) -> None:
+    source, inputs = FAILING[name]
+    meaning = Compilation(source).result("soa").prog
+    main = entry.find(meaning, "main")
+    cases: list[tuple[list[values.Value], str]] = []
+    for text in inputs:
+        args = values.parse(text, entry.prims(main))
+        with pytest.raises(RuntimeError_) as wrong:
+            interp.run(meaning, "main", args)
+        cases.append((args, wrong.value.message))
+    texts: dict[str, Options] = {}
+    for options in settings():
+        texts.setdefault(plain(Compilation(source, options).result("c").text), options)
+    for code, options in texts.items():
+        for args, message in cases:
+            with pytest.raises(RuntimeError_) as found:
+                runner.run_c(code, "main", args, SECONDS, flags=("-O0",))
+            assert found.value.message == message, (sorted(options.disabled), options.fuel)
