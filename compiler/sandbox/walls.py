@@ -43,10 +43,14 @@ FIRST_USER, NOBODY = 2_000_000_000, 65_534
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """One way to start a process: the outer wall, and the user to become (0: stay)."""
+    """One way to start a process: the outer wall, and the user to become (0: stay).
+
+    Containers often refuse a new `/proc`, and with it numbers of its own for processes.
+    """
 
     bubblewrap: str = ""
     own_users: bool = False
+    own_processes: bool = True
     user: int = 0
 
 
@@ -109,7 +113,8 @@ def state() -> State:
     for wall in walls():
         layers, complaint = _probe(wall)
         if layers is not None:
-            layers = {"bubblewrap": bool(wall.bubblewrap), **layers}
+            own = bool(wall.bubblewrap) and wall.own_processes
+            layers = {"bubblewrap": bool(wall.bubblewrap), "own processes": own, **layers}
             return State(wall, layers, tuple(_missing(layers, complaints)))
         if wall.bubblewrap:
             complaints.append(complaint)
@@ -129,8 +134,9 @@ def walls() -> list[Wall]:
     found = []
     path = shutil.which("bwrap")
     if path is not None:
-        found += [Wall(path, False, user) for user in users]
-        found.append(Wall(path, True))
+        for own_processes in (True, False):
+            found += [Wall(path, False, own_processes, user) for user in users]
+            found.append(Wall(path, True, own_processes))
     return [*found, *(Wall(user=user) for user in users), Wall()]
 
 
@@ -272,15 +278,16 @@ def bubblewrap(
     """Namespaces of its own, and a tree of files in which only these exist."""
     if not wall.bubblewrap:
         return []
-    made = [wall.bubblewrap, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    made += ["--unshare-cgroup-try"]
+    made = [wall.bubblewrap, "--unshare-ipc", "--unshare-net", "--unshare-uts"]
+    made += ["--unshare-cgroup-try", *(["--unshare-pid"] if wall.own_processes else [])]
     if wall.own_users:
         made += ["--unshare-user"]
     made += ["--cap-drop", "ALL"]
     if wall.user:
         for right in ("CAP_SETUID", "CAP_SETGID"):
             made += ["--cap-add", right]
-    made += ["--proc", "/proc", "--dev", "/dev"]
+    made += ["--proc", "/proc"] if wall.own_processes else ["--ro-bind", "/proc", "/proc"]
+    made += ["--dev", "/dev"]
     parents = {str(parent) for path in (*seen, scratch or "/") for parent in Path(path).parents}
     for path in sorted(parents - {"/", "/dev", "/proc"}):
         # Otherwise such a folder is as closed as the one outside, /root for example.
@@ -334,6 +341,8 @@ def _missing(layers: dict[str, Any], complaints: Sequence[str]) -> list[str]:
     if not layers["bubblewrap"]:
         why = complaints[0] if complaints else "it is not installed"
         found.append(f"There is no wall of bubblewrap: {why}.")
+    elif not layers["own processes"]:
+        found.append(f"Bubblewrap shows the machine's other processes: {complaints[0]}.")
     if not layers["privileges"]:
         found.append("Programs cannot be kept from getting more rights (no_new_privs).")
     if not layers["landlock"]:

@@ -437,6 +437,9 @@ def _parsed(data: bytes) -> Plain:
         raise senseless()
     if not all(math.isfinite(t) for t in answer.get("times", ())):
         raise senseless()
+    words = [*answer.get("slots", ()), *answer.get("values", ())]
+    if not all(-(1 << 63) <= word < 1 << 63 for word in words):
+        raise senseless()
     return answer
 
 
@@ -601,7 +604,11 @@ def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int)
         if min(shape) < 0 or (count and not 0 <= start <= size - count * dtype.itemsize):
             raise senseless()
         flat = np.frombuffer(area, dtype, count, start) if count else np.empty(0, dtype)
-        found.append(flat.reshape(shape))
+        try:
+            found.append(flat.reshape(shape))
+        except ValueError:
+            words = " by ".join(map(str, shape))
+            raise RuntimeError_(f"A result of {words} elements is too large to show.") from None
     return found
 
 

@@ -270,6 +270,27 @@ def test_a_false_answer_is_an_error_of_the_program(what: str) -> None:
     assert run(hostile.program("return 7;")) == 7
 
 
+@pytest.mark.parametrize("value", [10**30, -(10**30), 1 << 63])
+def test_a_number_beyond_64_bits_is_no_result(value: int) -> None:
+    said = (
+        f'"{{\\"slots\\": [{value}], \\"times\\": [1.0], \\"peak\\": 1, \\"allocs\\": 1,'
+        ' \\"bytes_allocated\\": 1, \\"bytes_copied\\": 1}"'
+    )
+    body = hostile.ANSWER.replace("LENGTH", "sizeof said - 1").replace("SAID", said)
+    with pytest.raises(RuntimeError_) as caught:
+        run(hostile.program(body.replace("AFTER", "_exit(0)") + "return 0;"))
+    assert "overwrote" in caught.value.message
+
+
+def test_an_empty_result_with_a_large_side_is_an_error_with_words() -> None:
+    source = "entry main (n: i64): [][]i32 = replicate n (replicate 0 0i32)"
+    text = plain(compiled(source).result("c").text)
+    assert runner.run_c(text, "main", [np.int64(1 << 40)]).values[0].shape == (1 << 40, 0)
+    with pytest.raises(RuntimeError_) as caught:
+        runner.run_c(text, "main", [np.int64(1 << 62)])
+    assert "4611686018427387904" in caught.value.message
+
+
 @pytest.mark.parametrize(
     "slots", ["[-8]", "[1]", "[1000000]", "[9223372036854775807]", f"[{10**30}]"]
 )

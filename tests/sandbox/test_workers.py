@@ -153,6 +153,8 @@ def test_a_bubblewrap_that_is_refused_is_found_out(
 @pytest.mark.parametrize(
     ("layer", "words"),
     [
+        ("bubblewrap", "it is not installed"),
+        ("own processes", "other processes: bwrap: no"),
         ("landlock", "Landlock"),
         ("seccomp", "seccomp"),
         ("privileges", "no_new_privs"),
@@ -163,12 +165,11 @@ def test_a_bubblewrap_that_is_refused_is_found_out(
     ],
 )
 def test_each_layer_that_is_missing_is_named(layer: str, words: str) -> None:
-    all_there = dict.fromkeys(
-        ("bubblewrap", "privileges", "landlock", "seccomp", "network", "files", "signals", "user"),
-        1,
-    )
+    names = ("bubblewrap", "own processes", "privileges", "landlock", "seccomp")
+    all_there = dict.fromkeys((*names, "network", "files", "signals", "user"), 1)
     assert walls._missing(all_there, []) == []
-    (said,) = walls._missing({**all_there, layer: 0}, [])
+    complaints = ["bwrap: no"] if layer == "own processes" else []
+    (said,) = walls._missing({**all_there, layer: 0}, complaints)
     assert words in said
 
 
