@@ -39,8 +39,8 @@ class Op:
     """Whether the same request gets the same answer again."""
     program: bool = True
     """Whether it is about a program, the field `source`."""
-    short: bool = False
-    """Whether it takes little time, unless the program is long."""
+    share: float = 1.0
+    """What part of a whole compile it takes, roughly."""
 
 
 OPS: dict[str, Op] = {
@@ -50,7 +50,7 @@ OPS: dict[str, Op] = {
             "check",
             "Parse and type-check: entry points, warnings, errors.",
             ("options?",),
-            short=True,
+            share=0.15,
         ),
         Op("show", "Compile: stages as text lines, counts, remarks.", ("stages?", "options?")),
         Op(
@@ -78,14 +78,14 @@ OPS: dict[str, Op] = {
             "Whether two LMADs ever share a cell, under assumptions.",
             ("assumptions?", "a", "b"),
             program=False,
-            short=True,
+            share=0.0,
         ),
         Op(
             "cells",
             "The cells of LMADs for values of their names.",
             ("assumptions?", "lmads", "values?"),
             program=False,
-            short=True,
+            share=0.0,
         ),
         Op("tuning", "The tree of code versions under their thresholds.", ("options?",)),
         Op(
@@ -129,8 +129,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-SHORT_SOURCE = 20_000
-"""Characters up to which a program's check takes little time."""
+CHARACTER_SECONDS = 80e-6
+"""What compiling takes for each character of a program, see `docs/figures.md`."""
 
 
 class Jobs:
@@ -226,9 +226,9 @@ class Jobs:
             request = {**request, "longest": int(self._config["OUTPUT_LIMIT"])}
         if op.name == "generate":
             request = {**request, "longest": int(self._config["INPUT_LIMIT"])}
-        short = op.short and len(request.get("source", "")) <= SHORT_SOURCE
+        expected = op.share * CHARACTER_SECONDS * len(request.get("source", ""))
         try:
-            for answer in pool.stream(request, seconds, client, short):
+            for answer in pool.stream(request, seconds, client, expected):
                 yield self._trimmed(answer) if op.runs else answer
         except TooMany:
             raise too_many(self._config) from None

@@ -122,17 +122,19 @@ class Pool:
         request: dict[str, Any],
         seconds: float,
         client: Client = ANYONE,
-        short: bool = False,
+        expected: float = 0.0,
     ) -> Iterator[dict[str, Any]]:
         """The answers to a request: `{"queued": position}` while it waits, partial ones, the last.
 
-        `short` jobs go before others. Raises Busy, TooMany, DeadlinePassed, MemoryExceeded,
-        AnswerTooLong, WorkerDied, ClientGone, Stopping. A worker that did not finish is killed and
-        replaced. One that gives partial answers never waits for who reads them.
+        `expected` seconds help to find whose turn it is. A worker that did not finish is killed and
+        replaced; one that gives partial answers never waits for who reads them.
+
+        Raises Busy, TooMany, DeadlinePassed, MemoryExceeded, AnswerTooLong, WorkerDied, ClientGone,
+        Stopping.
         """
         if not request.get("stream"):
-            return self._answers(request, seconds, client, short)
-        return _ahead(lambda client: self._answers(request, seconds, client, short), client)
+            return self._answers(request, seconds, client, expected)
+        return _ahead(lambda client: self._answers(request, seconds, client, expected), client)
 
     def ask(
         self, request: dict[str, Any], seconds: float, client: Client = ANYONE
@@ -141,12 +143,12 @@ class Pool:
         return collect(self.stream(request, seconds, client))
 
     def _answers(
-        self, request: dict[str, Any], seconds: float, client: Client, short: bool
+        self, request: dict[str, Any], seconds: float, client: Client, expected: float
     ) -> Iterator[dict[str, Any]]:
         with self._changed:
             if self._closed:
                 raise Stopping
-            ticket = self._turns.join(client, short)
+            ticket = self._turns.join(client, expected)
             self._changed.notify_all()
         worker: Worker | None = None
         finished = False
@@ -172,7 +174,7 @@ class Pool:
             if worker is not None:
                 self._release(worker, finished)
             with self._changed:
-                self._turns.end(ticket)
+                self._turns.end(ticket, stopped=not finished)
                 self._changed.notify_all()
 
     def _watch(self, ticket: Ticket, seconds: float) -> Watch:

@@ -1,10 +1,14 @@
 """Whose turn it is: a bounded queue that is fair to clients and to addresses.
 
-A client has few jobs at a time, running and waiting. Of the others, short jobs go before long ones
-(a long one that has waited for PATIENCE seconds counts as short), then comes the address that was
-served longest ago, then its client that was. Where the queue is full, the address with the most
-waiting jobs loses its last one to an address with fewer: a client that makes itself many tokens has
-the whole queue while nobody else wants it, and can never shut anyone out.
+A client has few jobs at a time, running and waiting. Of those that may start, the next is that of
+the client that will then have had the least: worker seconds used lately, and those that the job is
+expected to take, less a part of the time that it has waited. So clients take turns, short jobs go
+before long ones but not for ever, and one whose jobs run on until they are stopped comes last.
+
+Tokens cost nothing, so that an address counts as well: as PAGES clients, which is a class behind
+one address, or the many names of somebody who makes them up. Where the queue is full, the address
+with the most waiting jobs loses its last one to an address with fewer: it has the whole queue while
+nobody else wants it, and never shuts anyone out.
 
 Nothing here waits or locks; `pool.py` does, and calls these methods under its lock.
 """
@@ -17,10 +21,17 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-PATIENCE = 2.0
-"""Seconds after which a long job that waits goes before short ones that came later."""
+PAGES = 30
+LEAST_SECONDS = 0.02
+"""What a job counts at least."""
+STOPPED = 10
+"""A job that had to be stopped counts so many times as much as one that ended."""
+HALF_LIFE = 30.0
+"""Seconds after which what was used counts half."""
+AGING, MOST_AGING = 0.25, 1.0
+"""What a second of waiting is worth, in worker seconds, and what all of it is worth at most."""
 REMEMBERED = 10_000
-"""Clients and addresses of which it is known when they were served last."""
+"""Clients and addresses of which it is known what they used."""
 
 
 class Busy(Exception):
@@ -53,12 +64,14 @@ ANYONE = Client()
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """One job on its way: waiting, running or turned away."""
+    """One job on its way: waiting, running or turned away. Times by the monotonic clock."""
 
     client: Client
-    short: bool
+    expected: float
+    """Seconds that it is thought to take."""
     number: int
     since: float
+    started: float = 0.0
     refused: bool = False
 
 
@@ -70,18 +83,18 @@ class Turns:
         self._most_running = running
         self._most_waiting = waiting
         self._numbers = itertools.count(1)
-        self._served: OrderedDict[str, int] = OrderedDict()
+        self._used = Used()
         self._running: Counter[str] = Counter()
         self.waiting: list[Ticket] = []
 
-    def join(self, client: Client, short: bool) -> Ticket:
+    def join(self, client: Client, expected: float) -> Ticket:
         """A place for a job. Raises TooMany or Busy."""
         mine = sum(one.client.key == client.key for one in self.waiting)
         if mine + self._running[client.key] >= self._most_waiting + self._most_running:
             raise TooMany
         if len(self.waiting) >= self._limit:
             self._make_room(client.address)
-        ticket = Ticket(client, short, next(self._numbers), time.monotonic())
+        ticket = Ticket(client, expected, next(self._numbers), time.monotonic())
         self.waiting.append(ticket)
         return ticket
 
@@ -102,30 +115,33 @@ class Turns:
     def _may_run(self, ticket: Ticket) -> bool:
         return self._running[ticket.client.key] < self._most_running
 
-    def _rank(self, ticket: Ticket) -> tuple[bool, int, int, int]:
-        quick = ticket.short or time.monotonic() - ticket.since > PATIENCE
-        client = ticket.client
-        served = self._served.get(client.address, 0), self._served.get(client.key, 0)
-        return not quick, *served, ticket.number
+    def _rank(self, ticket: Ticket) -> tuple[float, int]:
+        now = time.monotonic()
+        used = max(
+            self._used.by(ticket.client.key, now),
+            self._used.by(_all_of(ticket.client), now) / PAGES,
+        )
+        waited = min(MOST_AGING, AGING * (now - ticket.since))
+        return used + ticket.expected - waited, ticket.number
 
     def start(self, ticket: Ticket) -> None:
         """A waiting job gets a worker."""
         self.waiting.remove(ticket)
         self._running[ticket.client.key] += 1
-        for name in (ticket.client.address, ticket.client.key):
-            self._served[name] = next(self._numbers)
-            self._served.move_to_end(name)
-        while len(self._served) > REMEMBERED:
-            self._served.popitem(last=False)
+        ticket.started = time.monotonic()
 
-    def end(self, ticket: Ticket) -> None:
-        """A job gives its worker back, or goes away while it waits."""
+    def end(self, ticket: Ticket, stopped: bool = False) -> None:
+        """A job gives its worker back (`stopped`: it had to), or goes away while it waits."""
         if ticket in self.waiting:
             self.waiting.remove(ticket)
         elif not ticket.refused:
-            self._running[ticket.client.key] -= 1
-            if not self._running[ticket.client.key]:
-                del self._running[ticket.client.key]
+            now, key = time.monotonic(), ticket.client.key
+            self._running[key] -= 1
+            if not self._running[key]:
+                del self._running[key]
+            seconds = max(LEAST_SECONDS, now - ticket.started) * (STOPPED if stopped else 1)
+            self._used.add(key, seconds, now)
+            self._used.add(_all_of(ticket.client), seconds, now)
 
     def position(self, ticket: Ticket) -> int:
         """The place of a waiting job: those of clients that may start one go first."""
@@ -136,3 +152,30 @@ class Turns:
         """Whether another client could use the worker that this job has."""
         mine = ticket.client.key
         return any(one.client.key != mine and self._may_run(one) for one in self.waiting)
+
+
+def _all_of(client: Client) -> str:
+    """The name of all clients of an address together; no client has it."""
+    return f"{client.address} *"
+
+
+class Used:
+    """Worker seconds by name, of which half is forgotten every HALF_LIFE seconds."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def by(self, name: str, now: float) -> float:
+        """What counts at that time."""
+        seconds, at = self._kept.get(name, (0.0, now))
+        return float(seconds * 0.5 ** ((now - at) / HALF_LIFE))
+
+    def add(self, name: str, seconds: float, now: float) -> None:
+        """Add to it; names that nothing was added to for longest are forgotten."""
+        self._kept[name] = self.by(name, now) + seconds, now
+        self._kept.move_to_end(name)
+        while len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)

@@ -1,0 +1,266 @@
+"""A class in front of one server: how long each answer takes, alone and beside a hostile client.
+
+    python -m bench.classroom
+
+Thirty pupils behind one address open the page within ten seconds, write programs of three sizes
+(each its own, so that no cache helps) and compile them as the page does; ten of them run theirs.
+The server is a real one on loopback, with every limit on and nothing more generous for this
+machine. The hostile client comes from an address of its own, and asks for compiles and runs that
+never end, two of each at a time, again and again; or the same under a new name each time.
+
+Everything is bounded: each part ends when the class has its answers, after two minutes at the
+latest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.clients import TOKEN_HEADER
+from bench.compile import program_of
+from bench.machine import ROOT, save
+from tests.app import endless
+
+PUPILS = 30
+RUNS = 10
+SECONDS = 10.0
+"""Within which they all come."""
+LINES = (10, 30, 100)
+TOO_LONG = 120.0
+CLASS, HOSTILE = "127.0.0.1", "127.0.0.2"
+GOALS = {"alone": 2.0, "beside a hostile client": 3.0}
+"""Seconds for 95 of 100 answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer: what was asked, by a program of how many lines, seconds, and what came."""
+
+    what: str
+    lines: int
+    seconds: float
+    outcome: str
+
+
+@dataclass(slots=True)
+class Record:
+    """What happened in one part."""
+
+    samples: list[Sample] = field(default_factory=list)
+    hostile: dict[str, int] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Browser:
+    """One page: an address and a token."""
+
+    def __init__(self, port: int, address: str, token: str) -> None:
+        self._port = port
+        self._address = address
+        self._headers = {TOKEN_HEADER: token, "Content-Type": "application/json"}
+
+    def ask(self, method: str, path: str, body: Any = None, stream: bool = False) -> str:
+        """The whole answer's outcome: `ok`, or what kind of refusal or error it is."""
+        accept = "text/event-stream" if stream else "application/json"
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self._port, timeout=TOO_LONG, source_address=(self._address, 0)
+        )
+        with contextlib.closing(connection):
+            text = None if body is None else json.dumps(body)
+            connection.request(method, path, text, {**self._headers, "Accept": accept})
+            response = connection.getresponse()
+            data = response.read()
+        if response.status != 200:
+            return f"status {response.status}"
+        if body is None:
+            return "ok"
+        if stream:
+            data = data.rstrip().rpartition(b"\ndata: ")[2]
+        answer = json.loads(data)
+        return "ok" if answer.get("ok") else str(answer["error"]["kind"])
+
+
+def pupil(number: int, port: int, record: Record) -> None:
+    """Open the page, check, compile; some also run. One after another, as the page does."""
+    lines = LINES[number % len(LINES)]
+    source = program_of(lines).replace("in reduce (+) 0", f"in {number + 1} + reduce (+) 0")
+    browser = Browser(port, CLASS, f"pupil-number-{number:08}")
+    body = {"source": source, "options": {}}
+    asked: list[tuple[str, str, str, Any, bool]] = [
+        ("page", "GET", "/", None, False),
+        ("check", "POST", "/api/check", body, False),
+        ("show", "POST", "/api/show", body, True),
+    ]
+    if number % (PUPILS // RUNS) == (number // (PUPILS // RUNS)) % (PUPILS // RUNS):
+        more = {**body, "entry": "main", "sizes": {"n": 1000}, "seed": 1, "backend": "c"}
+        asked.append(("run", "POST", "/api/run", more, False))
+    for what, method, path, given, stream in asked:
+        began = time.monotonic()
+        try:
+            outcome = browser.ask(method, path, given, stream)
+        except OSError as error:
+            outcome = type(error).__name__
+        with record.lock:
+            record.samples.append(Sample(what, lines, time.monotonic() - began, outcome))
+
+
+def hostile(port: int, stop: threading.Event, record: Record, forges: bool) -> None:
+    """Two endless compiles and two endless runs at a time until told to stop."""
+
+    def ask_on(number: int) -> None:
+        count = 0
+        while not stop.is_set():
+            count += 1
+            token = f"hostile-{number}-{count:08}" if forges else "hostile-hostile-hostile"
+            browser = Browser(port, HOSTILE, token)
+            op, source = ("show", endless.COMPILE) if number % 2 else ("run", endless.RUN)
+            body = {"source": f"{source}\n-- {number} {count}\n", "input": "10i64", "backend": "c"}
+            try:
+                outcome = browser.ask("POST", f"/api/{op}", body)
+            except OSError as error:
+                outcome = type(error).__name__
+            with record.lock:
+                record.hostile[outcome] = record.hostile.get(outcome, 0) + 1
+            stop.wait(0.2)
+
+    for number in range(4):
+        threading.Thread(target=ask_on, args=(number,), daemon=True).start()
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """A server with nothing kept from before; its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "compiler", "serve", "--port", str(port)],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "XDG_CACHE_HOME": folder,
+                "STRIDESCOPE_DATA": folder,
+                "STRIDESCOPE_LOCAL_FACTOR": "1",
+            },
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            _warm(port)
+            yield port
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def _warm(port: int) -> None:
+    """Wait until every worker has answered."""
+    until = time.monotonic() + TOO_LONG
+    for number in range(8):
+        browser = Browser(port, CLASS, f"before-the-class-{number}")
+        for op, more in (("show", {}), ("run", {"backend": "c", "input": ""})):
+            while time.monotonic() < until:
+                try:
+                    source = f"entry main: i64 = {number // 4}"
+                    if browser.ask("POST", f"/api/{op}", {"source": source, **more}) == "ok":
+                        break
+                except OSError:
+                    pass
+                time.sleep(0.2)
+
+
+def part(beside: Callable[[int, threading.Event, Record], None] | None) -> dict[str, Any]:
+    """One class, perhaps beside somebody; figures in seconds."""
+    record, stop = Record(), threading.Event()
+    with server() as port:
+        if beside is not None:
+            beside(port, stop, record)
+            time.sleep(2.0)
+        began = time.monotonic()
+        threads = []
+        for number in range(PUPILS):
+            time.sleep(max(0.0, began + SECONDS * number / PUPILS - time.monotonic()))
+            thread = threading.Thread(target=pupil, args=(number, port, record), daemon=True)
+            thread.start()
+            threads.append(thread)
+        for thread in threads:
+            thread.join(max(0.0, began + TOO_LONG - time.monotonic()))
+        took = time.monotonic() - began
+        stop.set()
+    return {**summary(record), "whole_s": round(took, 2)}
+
+
+def summary(record: Record) -> dict[str, Any]:
+    """Counts, outcomes and percentiles."""
+    kinds = sorted({(sample.what, sample.lines) for sample in record.samples})
+    outcomes: dict[str, int] = {}
+    for sample in record.samples:
+        outcomes[sample.outcome] = outcomes.get(sample.outcome, 0) + 1
+    return {
+        "answers": len(record.samples),
+        "missing": PUPILS * 3 + RUNS - len(record.samples),
+        "outcomes": outcomes,
+        "p50_s": percentile([s.seconds for s in record.samples], 50),
+        "p95_s": percentile([s.seconds for s in record.samples], 95),
+        "largest_s": percentile([s.seconds for s in record.samples], 100),
+        "by_kind_s": {
+            f"{what}, {lines} lines": [
+                percentile(
+                    [s.seconds for s in record.samples if (s.what, s.lines) == (what, lines)], p
+                )
+                for p in (50, 95, 100)
+            ]
+            for what, lines in kinds
+        },
+        "hostile": record.hostile,
+    }
+
+
+def percentile(values: list[float], percent: int) -> float:
+    """The smallest value that so many of 100 are not above; 0 without values."""
+    ordered = sorted(values)
+    return round(ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3) if ordered else 0.0
+
+
+def measure() -> dict[str, Any]:
+    """All parts."""
+    return {
+        "alone": part(None),
+        "beside a hostile client": part(lambda *given: hostile(*given, forges=False)),
+        "beside one who makes up names": part(lambda *given: hostile(*given, forges=True)),
+    }
+
+
+def main() -> None:
+    """The command line."""
+    parts = measure()
+    load = os.getloadavg()[0]
+    for name, found in parts.items():
+        goal = f", goal {GOALS[name]:g} s" if name in GOALS else ""
+        print(
+            f"{name}: {found['answers']} answers, p50 {found['p50_s']} s, "
+            f"p95 {found['p95_s']} s{goal}, largest {found['largest_s']} s; {found['outcomes']}"
+        )
+        for kind, (middle, most, largest) in found["by_kind_s"].items():
+            print(f"  {kind:18} p50 {middle:6.2f}  p95 {most:6.2f}  largest {largest:6.2f}")
+        print(f"  hostile: {found['hostile']}")
+    figures = {"parts": parts, "goals_s": GOALS, "lines": LINES, "load_at_end": round(load, 1)}
+    print(f"written to {save('classroom', 'python -m bench.classroom', figures).name}")
+
+
+if __name__ == "__main__":
+    main()
