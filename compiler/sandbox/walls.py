@@ -6,6 +6,7 @@ out by starting one and trying to get out of it, once for a process; `state` tel
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -36,6 +37,7 @@ KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
 KEPT_FOR_DEVICES = ("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 ADDRESS_SPACE = 2 << 30
 """Beside the memory that a process may use: stacks, libraries, what threads reserve."""
+ROOM_FOR_OTHERS = 512
 PROBE_SECONDS = 20.0
 FIRST_USER, NOBODY = 2_000_000_000, 65_534
 """Users for root's processes to become: numbers that no system gives out, else the usual one."""
@@ -108,7 +110,7 @@ def state() -> State:
     Inside a wall there is no second one.
     """
     if is_confined():
-        return State(Wall())
+        return State(Wall(), {}, ("The process that asks is inside a wall itself.",))
     complaints: list[str] = []
     for wall in walls():
         layers, complaint = _probe(wall)
@@ -145,9 +147,27 @@ def fresh_user(wall: Wall) -> int:
     return wall.user + random.getrandbits(26) if wall.user == FIRST_USER else wall.user
 
 
-def counts_processes(wall: Wall) -> bool:
-    """Whether a limit on processes is not about those of others."""
-    return wall.own_users or wall.user != 0 or is_confined()
+def most_processes(wall: Wall, wanted: int) -> int | None:
+    """The limit on processes and threads behind a wall; None inside one, which has a limit already.
+
+    The kernel counts all that a user has. Where a wall brings no user of its own, the others of
+    this user are counted as well, with room for new ones.
+    """
+    if is_confined():
+        return None
+    if wall.own_users or wall.user == FIRST_USER:
+        return wanted
+    return _threads_of(wall.user or os.geteuid()) + ROOM_FOR_OTHERS
+
+
+def _threads_of(user: int) -> int:
+    """How many threads a user has now."""
+    found = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.stat().st_uid == user:
+                found += len(os.listdir(process / "task"))
+    return found
 
 
 def script(wall: Wall, policy: Policy, path: Path, argument: str) -> Confined:
@@ -251,8 +271,9 @@ def _confined(
     limits = {"CORE": 0, "NOFILE": policy.files, "FSIZE": policy.scratch_bytes}
     if memory_bytes and not found:
         limits["AS"] = memory_bytes + ADDRESS_SPACE
-    if counts_processes(wall):
-        limits["NPROC"] = policy.processes
+    processes = most_processes(wall, policy.processes)
+    if processes is not None:
+        limits["NPROC"] = processes
     seen = [*readable(), *script]
     orders: Orders = {
         "policy": policy.name,

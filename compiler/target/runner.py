@@ -213,6 +213,7 @@ class _Runner:
         if sanitized:
             self.walls = [walls.Wall()]
         self.ready = False
+        self.processes: int | None = None
         self.start()
 
     def start(self) -> None:
@@ -239,6 +240,8 @@ class _Runner:
 
     def wait(self) -> None:
         """Wait until the process is ready; behind the next wall where this one does not stand."""
+        if self.ready:
+            return
         while not self.ready:
             self.control.settimeout(START_SECONDS)
             said = b""
@@ -251,6 +254,7 @@ class _Runner:
                 if not self.walls:
                     raise CompilerBug("the process for runs could not be started")
                 self.start()
+        self.processes = walls.most_processes(self.walls[0], PROGRAM.processes + self.cores)
         if self.said is None:
             _Runner.wall = self.walls[0]
 
@@ -380,8 +384,8 @@ class _Runner:
         made = {"FSIZE": memory_bytes, "NOFILE": PROGRAM.files, "CORE": 0}
         if self.said is None:
             made["AS"] = memory_bytes + walls.ADDRESS_SPACE
-        if walls.counts_processes(self.walls[0]):
-            made["NPROC"] = PROGRAM.processes + self.cores
+        if self.processes is not None:
+            made["NPROC"] = self.processes
         return made
 
 

@@ -133,8 +133,8 @@ def test_threads_work_and_are_bounded() -> None:
     return k;
     """
     made = run(hostile.program(bomb, wait))
-    if walls.counts_processes(runner._Runner.wall or walls.Wall()):
-        assert made < 200
+    if os.geteuid() or (runner._Runner.wall or walls.Wall()).user:  # nothing bounds root
+        assert made < 200 + walls.ROOM_FOR_OTHERS
     assert run(hostile.program("return 7;")) == 7
 
 
