@@ -2,11 +2,13 @@
 
     python -m bench.campaign --programs 20000 --seed 0
     python -m bench.campaign --shrink 1234          one seed, made small if its stages differ
+    python -m bench.campaign --extremes             programs at the ends of 64 bits, sanitised
 
 Programs are compiled in batches, each with an entry point of its own. Batches differ in what is
 switched off, in which code versions are taken and in how hard the C compiler tries, all by their
 number: a seed range means the same every time. With `--log FILE` finished batches are kept there
-and not done again.
+and not done again. With `--sanitize` C runs under sanitisers: what they report, and a crash, counts
+as a difference of the program that was run.
 """
 
 from __future__ import annotations
@@ -34,21 +36,28 @@ from bench.machine import save
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.base.text import plain
+from compiler.deadline import deadline
 from compiler.ir import interp
 from compiler.ir.values import Value, show
 from compiler.pipeline import STAGES, Compilation
 from compiler.storage import heap
 from compiler.storage.short_circuit import attempts
 from compiler.switches import PASSES
-from compiler.target import imp_interp, runner
+from compiler.target import imp_interp, runner, sanitize
 from compiler.target.cc import compile_c
-from tests.generate_storage import Generated, program
+from tests import generate_extremes, generate_storage
+from tests.generate_storage import Generated
 from tests.storage.helpers import Always
 
 BATCH = 20
 """Programs in a batch."""
 SECONDS = 60.0
 """For one run in C."""
+EXTREME_SECONDS = 3.0
+EXTREME_BYTES = 1 << 28
+"""What a run may use that is likely to be refused."""
+LITTLE = ("memory", "bytes", "did not finish", "processor time")
+"""Words of errors that depend on what a run may use."""
 IR = [stage.id for stage in STAGES if stage.kind == "ir"]
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 SWITCHES = [name for p in PASSES for name in (p.id, *p.ids())]
@@ -68,9 +77,11 @@ class Manner:
     versions: bool = False
     gpu: bool = False
     counted: bool = False
+    sanitized: bool = False
+    extreme: bool = False
 
     @staticmethod
-    def of(batch: int) -> Manner:
+    def of(batch: int, sanitized: bool = False, extreme: bool = False) -> Manner:
         """The manner of that batch."""
         rng = random.Random(f"manner {batch}")
         off: list[str] = []
@@ -79,12 +90,23 @@ class Manner:
             off = rng.sample(names if rng.random() < 0.6 else SWITCHES, rng.randint(1, 4))
         return Manner(
             frozenset(off),
-            "-O3" if batch % 12 == 0 else "-O0",
+            ("-O1" if sanitized else "-O3") if batch % 12 == 0 else "-O0",
             verified=batch % 5 == 0,
             versions=batch % 4 == 1,
             gpu=batch % 4 == 2,
-            counted=batch % 8 == 0,
+            counted=batch % 8 == 0 and not extreme,
+            sanitized=sanitized or extreme,
+            extreme=extreme,
         )
+
+    def program(self, seed: int, name: str = "main") -> Generated:
+        """The program of that seed."""
+        return (generate_extremes if self.extreme else generate_storage).program(seed, name)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """For the C compiler."""
+        return (*sanitize.FLAGS, self.effort) if self.sanitized else (self.effort,)
 
 
 @dataclass
@@ -147,6 +169,9 @@ def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[s
 
 def check(work: Compilation, made: Generated, manner: Manner) -> None:
     """Raise Difference if a stage or C differs from the value semantics at `soa`."""
+    if manner.extreme:
+        check_extremes(work, made, manner)
+        return
     soa = work.result("soa").prog
     expected = []
     for args in made.inputs:
@@ -156,13 +181,75 @@ def check(work: Compilation, made: Generated, manner: Manner) -> None:
             raise Difference("soa", error.message) from error
     for where, at, run in runs(work, made, manner):
         same(_tried(run, where), expected[at], where)
-    code = plain(work.result("c").text)
+    code = work.result("c").text
 
     def in_c(args: list[Value]) -> list[Any]:
-        return runner.run_c(code, made.name, args, SECONDS, flags=(manner.effort,)).values
+        flags, sanitized = (manner.effort,), manner.sanitized
+        return runner.run_c(code, made.name, args, SECONDS, flags=flags, sanitized=sanitized).values
 
     for args, want in zip(made.inputs, expected, strict=True):
         same(_tried(partial(in_c, args), "c"), want, "c")
+
+
+def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
+    """Raise Difference if C or IMP does something else than to fail where the program fails.
+
+    How much memory there is, and how long a run may take, may differ.
+    """
+    soa, imp, code = work.result("soa").prog, work.result("imp").prog, work.result("c").text
+    limits = interp.Limits(EXTREME_SECONDS, EXTREME_BYTES)
+
+    def in_c(args: list[Value]) -> list[Any]:
+        return runner.run_c(
+            code,
+            made.name,
+            args,
+            EXTREME_SECONDS,
+            memory_bytes=EXTREME_BYTES,
+            cores=1,
+            flags=(manner.effort,),
+            sanitized=True,
+        ).values
+
+    for args in made.inputs:
+        expected = outcome(lambda a=args: interp.run(soa, made.name, a, limits))
+        for where, run in (
+            ("imp", lambda a=args: timed(lambda: imp_interp.run(imp, made.name, a))),
+            ("c", lambda a=args: in_c(a)),
+        ):
+            found = outcome(run)
+            if isinstance(expected, str) or isinstance(found, str):
+                little = any(word in str(x) for x in (expected, found) for word in LITTLE)
+                if not little and isinstance(expected, str) != isinstance(found, str):
+                    raise Difference(where, f"{shown(found)} and not {shown(expected)}")
+            else:
+                same(found, expected, where)
+
+
+def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
+    """The results, or the message of an ordinary error. Raises Difference for any other."""
+    try:
+        return run()
+    except runner.Crash as error:
+        raise Difference("run", f"crash: {error.message}") from error
+    except RuntimeError_ as error:
+        return error.message
+    except Exception as error:
+        text = getattr(error, "message", "") or str(error)
+        raise Difference("run", f"{type(error).__name__}: {text}") from error
+
+
+def timed(run: Callable[[], list[Any]]) -> list[Any]:
+    """A run of an interpreter that has no limit of its own."""
+    with deadline(EXTREME_SECONDS):
+        return run()
+
+
+def shown(found: list[Any] | str) -> str:
+    """An outcome in few words."""
+    if isinstance(found, str):
+        return f"the error `{found}`"
+    return f"({', '.join(show(np.asarray(v)[()])[:80] for v in found)})"
 
 
 def _tried(run: Callable[[], list[Any]], where: str) -> list[Any]:
@@ -190,11 +277,11 @@ def compiled(source: str, manner: Manner) -> Compilation:
     return work
 
 
-def check_batch(batch: int) -> Report:
+def check_batch(batch: int, sanitized: bool = False, extreme: bool = False) -> Report:
     """The programs of one batch."""
-    manner = Manner.of(batch)
+    manner = Manner.of(batch, sanitized, extreme)
     report = Report()
-    made = [program(seed, f"p{seed}") for seed in range(batch * BATCH, (batch + 1) * BATCH)]
+    made = [manner.program(seed, f"p{seed}") for seed in range(batch * BATCH, (batch + 1) * BATCH)]
     made, whole = accepted(made, manner, report)
     for one in made:
         report.counts["programs"] += 1
@@ -220,7 +307,7 @@ def accepted(
     while made:
         try:
             work = compiled("\n".join(g.source for g in made), manner)
-            compile_c(plain(work.result("c").text), (manner.effort,))
+            compile_c(plain(work.result("c").text), manner.flags)
             return made, work
         except (CompilerBug, Difference):
             break
@@ -306,10 +393,10 @@ def failure(made: Generated, manner: Manner) -> str:
     return ""
 
 
-def show_shrunk(seed: int) -> None:
+def show_shrunk(seed: int, sanitized: bool, extreme: bool) -> None:
     """Print the program of that seed, and if its stages differ, a small one that does as well."""
-    manner = Manner.of(seed // BATCH)
-    made = program(seed)
+    manner = Manner.of(seed // BATCH, sanitized, extreme)
+    made = manner.program(seed)
     what = failure(made, manner)
     print(made.source, f"\n{manner}\n", what or "no difference")
     if what:
@@ -329,16 +416,23 @@ def prepare() -> None:
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="campaign-")
 
 
-def one_batch(batch: int) -> tuple[int, Report]:
+def one_batch(batch: int, sanitized: bool, extreme: bool) -> tuple[int, Report]:
     """A batch in a process of the pool; the libraries that it made are removed."""
     start = time.perf_counter()
-    report = check_batch(batch)
+    report = check_batch(batch, sanitized, extreme)
     report.counts["milliseconds"] = round((time.perf_counter() - start) * 1000)
     shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
     return batch, report
 
 
-def run(first: int, count: int, jobs: int, log: Path | None) -> Report:
+def run(
+    first: int,
+    count: int,
+    jobs: int,
+    log: Path | None,
+    sanitized: bool = False,
+    extreme: bool = False,
+) -> Report:
     """All batches of a seed range, in `jobs` processes."""
     total = Report()
     batches = range(first // BATCH, -(-(first + count) // BATCH))
@@ -352,8 +446,9 @@ def run(first: int, count: int, jobs: int, log: Path | None) -> Report:
                 total.add(Report(found, Counter(kept["counts"])))
     left = [b for b in batches if b not in done]
     start = time.perf_counter()
+    work = partial(one_batch, sanitized=sanitized, extreme=extreme)
     with get_context("fork").Pool(jobs, prepare) as pool:
-        for number, (batch, report) in enumerate(pool.imap_unordered(one_batch, left), 1):
+        for number, (batch, report) in enumerate(pool.imap_unordered(work, left), 1):
             total.add(report)
             if log is not None:
                 entry = {
@@ -412,18 +507,22 @@ def main() -> None:
     parser.add_argument("--log", type=Path)
     parser.add_argument("--save", action="store_true", help="write bench/results/campaign.json")
     parser.add_argument("--shrink", type=int, metavar="SEED")
+    parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--extremes", action="store_true")
     given = parser.parse_args()
     prepare()
     if given.shrink is not None:
-        show_shrunk(given.shrink)
+        show_shrunk(given.shrink, given.sanitize, given.extremes)
         return
-    report = run(given.seed, given.programs, given.jobs, given.log)
+    report = run(given.seed, given.programs, given.jobs, given.log, given.sanitize, given.extremes)
     made = figures(given.seed, report)
     print(json.dumps(made, indent=1))
     print(json.dumps({k: v for k, v in report.counts.items() if ":" in k}))
     if given.save:
         command = f"python -m bench.campaign --programs {given.programs} --seed {given.seed}"
-        save("campaign", f"{command} --jobs {given.jobs}", made)
+        options = " --sanitize" * given.sanitize + " --extremes" * given.extremes
+        name = "extremes" if given.extremes else "sanitized" if given.sanitize else "campaign"
+        save(name, f"{command} --jobs {given.jobs}{options}", made)
 
 
 if __name__ == "__main__":

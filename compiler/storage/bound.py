@@ -33,12 +33,15 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms, free, rename
 from compiler.optimise.fuse.graph import can_fail
+from compiler.storage.exact import exact_or_largest
 
 
 class Bounds:
     """What is known of the names bound inside one kernel."""
 
-    def __init__(self, ctx: Ctx, space: SegSpace) -> None:
+    def __init__(self, ctx: Ctx, space: SegSpace, sizes: frozenset[Name] = frozenset()) -> None:
+        """`sizes` are names from outside that are sizes of arrays."""
+        self.sizes = sizes
         self.ctx = ctx
         self.space = space
         self.below: dict[Name, Poly] = dict(space.dims)
@@ -64,22 +67,28 @@ class Bounds:
         """The names of `poly` that have no meaning outside the kernel."""
         return {name for name in poly.names() if name in self.below or name in self.made}
 
-    def outside(
-        self, count: Poly, shape: Sequence[Poly], prov: Prov, out: list[Stm]
-    ) -> Poly | None:
-        """A size in terms of names from outside that is never less than `count`.
+    def outside(self, count: Poly, shape: Sequence[Poly]) -> Poly | None:
+        """A size in terms of names from outside that is never less than `count`, or None.
 
-        First by what is known of the names, for `count` itself or for each of the sizes in
-        `shape`, whose product it is; then by a reduction over the space, which joins `out`, that
-        computes the maximum beforehand. None if neither is possible.
+        By what is known of the names, for `count` itself or for each of the sizes in `shape`, whose
+        product it is. Unless `is_certain`, arithmetic that wraps around may make it too small.
         """
         simple = self._simple(count)
         if not self.inner(simple):
             return simple
         sizes = [self._simple(size) for size in shape]
-        if not any(map(self.inner, sizes)):
-            return Poly.product(sizes)
-        return self._maximum(simple, prov, out)
+        return None if any(map(self.inner, sizes)) else Poly.product(sizes)
+
+    def is_certain(self, count: Poly) -> bool:
+        """Whether `outside` is right about a count although arithmetic wraps around.
+
+        It is where all names are indices and sizes, and none is taken away: what is a part of a sum
+        is not larger than the block that is made.
+        """
+        indices = {name for name in count.names() if name in self.below}
+        return count.names() <= self.sizes | indices and all(
+            coeff > 0 or not mono for mono, coeff in count.terms.items()
+        )
 
     def _simple(self, count: Poly) -> Poly:
         """Replace inner names, as far as possible, by others that are never less."""
@@ -111,10 +120,11 @@ class Bounds:
                 return count.subst({name: limits[0]})
         return None
 
-    def _maximum(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
+    def maximum(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
         """The largest `count` over the space, from the statements that it follows from.
 
-        They may need memory themselves, so that the reduction is a kernel to be expanded in turn.
+        They may need memory themselves, so that the reduction, which joins `out`, is a kernel to be
+        expanded in turn. None if they may not move.
         """
         needed = self._needed(count)
         if needed is None:
@@ -122,7 +132,8 @@ class Bounds:
         fresh = self.ctx.fresh
         dims = tuple((fresh(index), bound) for index, bound in self.space.dims)
         renamed = {old: new for (old, _), (new, _) in zip(self.space.dims, dims, strict=True)}
-        body = rename(KernelBody(tuple(needed), (se_of(count),), (I64,)), fresh, renamed)
+        more, exact = exact_or_largest(count, fresh, prov)
+        body = rename(KernelBody((*needed, *more), (exact,), (I64,)), fresh, renamed)
         largest = self._flat(dims, body, prov, out)
         return Poly.var(largest)
 

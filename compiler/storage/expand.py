@@ -3,7 +3,8 @@
 A block that every thread of a kernel makes for itself becomes one block made before the kernel, and
 the index functions inside say which part is whose. On the CPU a thread's elements lie next to each
 other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
-of constant size stay with their thread (`private`), which are registers or the stack.
+of constant size stay with their thread (`private`), which are registers or the stack; so do, on the
+CPU, arrays of a size that only the thread knows. On the GPU a kernel before measures the largest.
 Blocks that go through loops and branches inside a kernel are first made to stay (`settle.py`), and
 those of a point that are never needed at once share memory (`merge.py`).
 """
@@ -23,6 +24,8 @@ from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     Alloc,
     Array,
+    Assert,
+    Bin,
     Body,
     Exp,
     ForLoop,
@@ -44,9 +47,10 @@ from compiler.ir.nodes import (
     Type,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds
+from compiler.storage.exact import exact_or_largest
 from compiler.storage.interference import Sizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.settle import Settler, carried, place_parts
@@ -61,7 +65,7 @@ _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
 
 
 def expand(prog: Prog, ctx: Ctx) -> Prog:
-    """Move every allocation out of kernels, but those of small private and shared arrays.
+    """Move every allocation out of kernels, but those of private and shared arrays.
 
     Needs: memory. Keeps: values; the memory of everything outside kernels.
     """
@@ -138,7 +142,7 @@ class Expansion:
         self.ctx = ctx
         self.outer = outer
         self.types: MutableMapping[Name, Type] = outer
-        self.bounds = Bounds(ctx, exp.space)
+        self.bounds = Bounds(ctx, exp.space, sizes.names)
         self.owner = Owner(exp.space.dims)
         self.before: list[Stm] = []
         self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
@@ -178,7 +182,7 @@ class Expansion:
         for stm in stms:
             self.bounds.enter(stm, top)
             if isinstance(stm.exp, Alloc):
-                self._alloc(stm.pat[0], stm.exp, stm.prov)
+                out += self._alloc(stm.pat[0], stm.exp, stm.prov)
             else:
                 out.append(self._stm(stm))
         return tuple(out)
@@ -241,12 +245,13 @@ class Expansion:
 
     # --- one block ---
 
-    def _alloc(self, param: Param, exp: Alloc, prov: Prov) -> None:
-        """Decide where a block of the kernel goes."""
+    def _alloc(self, param: Param, exp: Alloc, prov: Prov) -> list[Stm]:
+        """Decide where a block of the kernel goes; what stays in its place."""
         size = exp.count.constant
         if exp.space == "shared":
             self.owner.private.append(Stm((param,), exp, prov))
-        elif (
+            return []
+        if (
             size is not None
             and param.name not in self.travelling
             and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left)
@@ -255,16 +260,23 @@ class Expansion:
             kind = Mem(exp.prim, "private")
             new = Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
             self.owner.private.append(new)
-        else:
-            self._expand(param, exp, prov)
+            return []
+        return self._expand(param, exp, prov)
 
-    def _expand(self, param: Param, exp: Alloc, prov: Prov) -> None:
-        """Procedure 4.5 for one block."""
+    def _expand(self, param: Param, exp: Alloc, prov: Prov) -> list[Stm]:
+        """Procedure 4.5 for one block; statements that stay in its place."""
         name = base_of(param.name)
         count = None
+        checks: list[Stm] = []
         if self.owner.dims:
             shape = self.shapes.get(param.name, (exp.count,))
-            count = self.bounds.outside(exp.count, shape, prov, self.before)
+            count = self.bounds.outside(exp.count, shape)
+            if count is None:
+                if self.ctx.options.target == "c" and param.name not in self.travelling:
+                    return [self._kept(param, exp, prov)]
+                count = self.bounds.maximum(exp.count, prov, self.before)
+            elif self.bounds.inner(exp.count) and not self.bounds.is_certain(exp.count):
+                checks = self._fits(exp, count, prov)
         if count is None:
             raise Limitation(
                 f"How much memory `{name.removesuffix('_mem')}` needs is known only inside the "
@@ -272,6 +284,31 @@ class Expansion:
                 prov[0] if prov else NOWHERE,
                 "Use an array whose size does not depend on values computed by the same thread.",
             )
+        self._make(param, exp, count, prov)
+        return checks
+
+    def _kept(self, param: Param, exp: Alloc, prov: Prov) -> Stm:
+        """A block whose size only its thread knows, which makes it for itself."""
+        name = base_of(param.name).removesuffix("_mem")
+        because = f"Every thread makes memory for `{name}`, of a size that only it knows."
+        numbers = (("per thread", size_text(exp.prim, exp.count)),)
+        stage = self.ctx.stage
+        self.ctx.remark(
+            Remark("note", "memory/expand", prov, because, numbers=numbers, stage=stage)
+        )
+        kind = Mem(exp.prim, "private")
+        return Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
+
+    def _fits(self, exp: Alloc, most: Poly, prov: Prov) -> list[Stm]:
+        """A check that a thread's block is not larger than its part of the memory for all."""
+        stms, count = exact_or_largest(exp.count, self.ctx.fresh, prov)
+        size = f" elements of {BYTES[exp.prim]} bytes (type {exp.prim})."
+        message = ("There is not enough memory for an array of ", count, size)
+        return [*stms, Stm((), Assert(Bin("<=", "i64", count, se_of(most)), message), prov)]
+
+    def _make(self, param: Param, exp: Alloc, count: Poly, prov: Prov) -> None:
+        """Make one block for all threads, each of which needs that many elements."""
+        name = base_of(param.name)
         total = Poly.product(bound for _, bound in self.owner.dims) * count
         new = Param(self.ctx.fresh(param.name), Mem(exp.prim))
         self.before.append(Stm((new,), Alloc(total, exp.prim), prov))

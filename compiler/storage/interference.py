@@ -173,6 +173,11 @@ class Sizes:
                 self.known.define(stm.pat[0].name, stm.exp)
         self._prover: Prover | None = None
 
+    @property
+    def names(self) -> frozenset[Name]:
+        """Names that sizes of the parameters are made of."""
+        return frozenset(self._names)
+
     def equal(self, a: Poly, b: Poly) -> bool:
         """Whether two blocks certainly have the same size."""
         return self.known.equal(a, b)

@@ -42,6 +42,7 @@ from compiler.target.sequential import (
 )
 from compiler.target.traits import (
     Traits,
+    allocations,
     traits_of,
     work_of,
 )
@@ -89,8 +90,11 @@ class MapKernels(Statements):
             self.fail(site)
             self.close()
         elif not self.local_array(stm):
-            self.line(f"{kind} *{name} = ss_scratch({self.show(stm.count)}, sizeof({kind}));")
-            self.scratch.append(name)
+            count = self.elements(stm.count)
+            self.line(f"{name} = ss_scratch({name}, {count}, sizeof({kind}));")
+            self.open(f"if (!{name}) {{")
+            self.fail(self.site(stm.prov, self.no_memory(stm, stm.count)))
+            self.close()
 
     def elements(self, count: SE) -> str:
         """How many elements a block has: sums and products do not wrap around."""
@@ -217,7 +221,7 @@ class MapKernels(Statements):
         outer, self.label = self.label, f"next_{self.labels}"
         kept, self.scratch = self.scratch, []
         if traits.allocs:
-            self.scratch_names(stms)
+            self.scratch_names((*stms, *after))
         self.stms(stms)
         self.stms(after)
         if self.label in self.reached:
@@ -228,7 +232,12 @@ class MapKernels(Statements):
         self.label = outer
 
     def scratch_names(self, stms: Stms) -> None:
-        """Nothing to prepare in C: `ss_scratch` memory is on the point's own list."""
+        """Declare the variables for scratch memory, which failed checks must not jump over."""
+        for stm in allocations(stms):
+            if not self.is_local(stm):
+                name = c_name(stm.name)
+                self.line(f"{C_TYPE[stm.prim]} *{name} = 0;")
+                self.scratch.append(name)
 
     def map(self, kernel: Kernel) -> None:
         """Share out the points."""

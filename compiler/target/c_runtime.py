@@ -157,7 +157,8 @@ void ss_release(void *cells) { ss_drop(cells); }
 
 void *ss_input(const void *from, int64_t bytes) {
     void *cells = ss_alloc(bytes, 1);
-    return cells ? memcpy(cells, from, bytes) : 0;
+    if (cells && bytes) memcpy(cells, from, bytes);
+    return cells;
 }
 """
 
@@ -212,12 +213,17 @@ float truncf(float);
 """
 
 SCRATCH = """\
-static void *ss_scratch(int64_t count, int64_t size) {
+// Memory of one point, which gives it back at its end.
+static void *ss_scratch(void *old, ss_wide count, int64_t size) {
+    free(old);
+    if (count < 0) count = 0;
+    if (count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+    int64_t bytes = (int64_t)count * size;
 #ifdef SS_COUNT
     __atomic_fetch_add(&ss_allocs, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&ss_bytes_allocated, count > 0 ? count * size : 0, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&ss_bytes_allocated, bytes, __ATOMIC_RELAXED);
 #endif
-    return malloc(count > 0 ? count * size : 1);
+    return malloc(bytes ? bytes : 1);
 }
 static void ss_unscratch(void *cells) { free(cells); }
 """

@@ -259,10 +259,16 @@ class Statements(Writer):
         """A bulk copy."""
         self.run_copy(stm)
 
+    def is_local(self, stm: Alloc) -> bool:
+        """Whether a block of a thread is an array on its stack."""
+        count = stm.count
+        return isinstance(count, Lit) and int(count.value) * BYTES[stm.prim] <= LOCAL_BYTES
+
     def local_array(self, stm: Alloc) -> bool:
         """A block of constant, small size as an array on the stack; False for others."""
-        if type(stm.count) is not Lit or int(stm.count.value) * BYTES[stm.prim] > LOCAL_BYTES:
+        if not self.is_local(stm):
             return False
+        assert isinstance(stm.count, Lit)
         size = max(1, int(stm.count.value))
         self.line(f"{self.cell_type(stm.prim)} {c_name(stm.name)}[{size}];")
         return True

@@ -213,7 +213,7 @@ def _allocate(zero: Any, count: int, place: Any) -> list[Any]:
             f" at most {MAX_CELLS}.",
             place,
         )
-    return [zero] * count
+    return [zero] * max(count, 0)
 
 
 def _fail(place: Any, parts: Sequence[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from compiler.base.names import Name
@@ -197,6 +197,18 @@ def loaded(stms: Stms) -> set[Name]:
             case For() | While() | Kernel():
                 found |= loaded(stm.body)
     return found
+
+
+def allocations(stms: Stms) -> Iterator[Alloc]:
+    """The blocks that statements make, also in loops and branches."""
+    for stm in stms:
+        match stm:
+            case Alloc():
+                yield stm
+            case If():
+                yield from allocations((*stm.then, *stm.orelse))
+            case For() | While() | Kernel():
+                yield from allocations(stm.body)
 
 
 def may_run_twice(body: Stms, traits: Traits) -> bool:

@@ -113,8 +113,14 @@ def test_a_block_for_all_threads_is_contiguous_on_the_cpu_and_interleaved_on_the
 
 def test_sizes_known_only_inside_are_bounded_before() -> None:
     assert "alloc(100*n_1**2 - 99*n_1, i64)" in show_text(expanded(ALL["TRIANGLE"], "c"))
-    text = show_text(expanded(ALL["READ_SIZES"], "c"))
+    text = show_text(expanded(ALL["READ_SIZES"], "cuda"))
     assert text.index("segred @grid") < text.index("segmap @grid")
+
+
+def test_a_thread_of_the_cpu_makes_what_only_it_knows_the_size_of() -> None:
+    text = show_text(expanded(ALL["READ_SIZES"], "c"))
+    assert "segred" not in text
+    assert text.index("segmap @grid") < text.index(", private)")
 
 
 def test_blocks_of_threads_share_what_fits() -> None:

@@ -1,0 +1,70 @@
+"""Numbers of elements as statements whose arithmetic does not wrap around unnoticed.
+
+A kernel that computes how much memory its threads need has 64 bits for it. What does not fit is the
+largest number there is, of which no machine has enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.ir.nodes import I64, SE, Bin, Fun, Lit, Param, Select, Stm, Var
+from compiler.ir.poly import Poly
+
+LARGEST = 2**63 - 1
+_BITS = Lit(63, "i64")
+_ZERO = Lit(0, "i64")
+
+
+def exact_or_largest(
+    count: Poly, fresh: Callable[[Name], Name], prov: Prov
+) -> tuple[list[Stm], SE]:
+    """Statements, and the value of `count` after them; LARGEST if a part of it does not fit."""
+    made = _Exact(fresh, prov)
+    total: SE = _ZERO
+    for mono, coeff in count.terms.items():
+        if not -LARGEST <= coeff <= LARGEST:
+            return [], Lit(LARGEST, "i64")
+        term: SE = Lit(coeff, "i64")
+        for name, power in mono:
+            for _ in range(power):
+                term = made.times(term, Var(name, "i64"))
+        total = made.plus(total, term)
+    for fits in made.fits:
+        total = Select(fits, total, Lit(LARGEST, "i64"))
+    return made.stms, total
+
+
+class _Exact:
+    """`fits` are the conditions under which no operation of `stms` has wrapped around."""
+
+    def __init__(self, fresh: Callable[[Name], Name], prov: Prov) -> None:
+        self.fresh = fresh
+        self.prov = prov
+        self.stms: list[Stm] = []
+        self.fits: list[SE] = []
+
+    def times(self, a: SE, b: SE) -> SE:
+        """A product: all of its upper half is the sign of the lower one."""
+        if a == Lit(1, "i64"):
+            return b
+        product = self._named(Bin("*", "i64", a, b))
+        upper = Fun("mul_hi", "i64", (a, b))
+        self.fits.append(Bin("==", "i64", upper, Bin(">>", "i64", product, _BITS)))
+        return product
+
+    def plus(self, a: SE, b: SE) -> SE:
+        """A sum: its sign is that of an operand."""
+        if a == _ZERO:
+            return b
+        total = self._named(Bin("+", "i64", a, b))
+        signs = Bin("&", "i64", Bin("^", "i64", a, total), Bin("^", "i64", b, total))
+        self.fits.append(Bin(">=", "i64", signs, _ZERO))
+        return total
+
+    def _named(self, value: SE) -> SE:
+        name = self.fresh("size")
+        self.stms.append(Stm((Param(name, I64),), value, self.prov))
+        return Var(name, "i64")
