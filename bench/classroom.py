@@ -1,6 +1,6 @@
 """A class in front of one server: how long each answer takes, alone and beside a hostile client.
 
-    python -m bench.classroom
+    python -m bench.classroom [--remark "what the machine did beside this"]
 
 Thirty pupils behind one address open the page within ten seconds, write programs of three sizes
 (each its own, so that no cache helps) and compile them as the page does; ten of them run theirs.
@@ -14,6 +14,7 @@ latest.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import http.client
 import json
@@ -247,8 +248,10 @@ def measure() -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
+    parser = argparse.ArgumentParser(description="How long a class waits for its answers.")
+    parser.add_argument("--remark", default="", help="a sentence about the machine, kept with it")
+    args = parser.parse_args()
     parts = measure()
-    load = os.getloadavg()[0]
     for name, found in parts.items():
         goal = f", goal {GOALS[name]:g} s" if name in GOALS else ""
         print(
@@ -258,7 +261,15 @@ def main() -> None:
         for kind, (middle, most, largest) in found["by_kind_s"].items():
             print(f"  {kind:18} p50 {middle:6.2f}  p95 {most:6.2f}  largest {largest:6.2f}")
         print(f"  hostile: {found['hostile']}")
-    figures = {"parts": parts, "goals_s": GOALS, "lines": LINES, "load_at_end": round(load, 1)}
+    figures = {
+        "parts": parts,
+        "goals_s": GOALS,
+        "pupils": PUPILS,
+        "runs": RUNS,
+        "seconds": SECONDS,
+        "lines": LINES,
+        "remark": args.remark,
+    }
     print(f"written to {save('classroom', 'python -m bench.classroom', figures).name}")
 
 

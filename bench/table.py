@@ -273,6 +273,45 @@ of the text, or an answer that takes a minute.
 """
 
 
+def classroom_part(data: dict[str, Any]) -> str:
+    """How long a class waits."""
+    f = data["figures"]
+    body = []
+    for name, found in f["parts"].items():
+        refused = sum(n for outcome, n in found["outcomes"].items() if outcome != "ok")
+        goal = f["goals_s"].get(name, "")
+        times = [found["p50_s"], found["p95_s"], goal, found["largest_s"]]
+        body.append([name, found["answers"], refused, *times])
+    parts = list(f["parts"].values())
+    kinds = [
+        [kind, *(" / ".join(f"{seconds:g}" for seconds in p["by_kind_s"][kind]) for p in parts)]
+        for kind in parts[0]["by_kind_s"]
+        if all(kind in p["by_kind_s"] for p in parts)
+    ]
+    lines = ", ".join(map(str, f["lines"]))
+    return f"""
+## A class in front of one server
+
+{where(data)}
+
+{f["pupils"]} pupils behind one address come within {f["seconds"]:g} s, with programs of about
+{lines} lines, all different; each opens the page, checks and compiles, {f["runs"]} run theirs in C.
+Every limit is on. The hostile client has two compiles and two runs without end at a time, again
+and again, under one name or under a new one each time. {f["remark"]}
+
+{
+        rows(
+            ["class", "answers", "refused", "p50, s", "p95, s", "goal for p95, s", "largest, s"],
+            body,
+        )
+    }
+
+By what was asked, p50 / p95 / largest in seconds:
+
+{rows(["asked", *f["parts"]], kinds)}
+"""
+
+
 def main() -> None:
     """The command line."""
     parts = [HEAD]
@@ -283,6 +322,7 @@ def main() -> None:
         ("short_circuit", short_circuit_part),
         ("prove", prove_part),
         ("campaign", campaign_part),
+        ("classroom", classroom_part),
     )
     for name, make in makers:
         data = load(name)

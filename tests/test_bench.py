@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import campaign, examples, prove, short_circuit, table, whole
+from bench import campaign, classroom, examples, prove, short_circuit, table, whole
 from bench.compile import once
 from bench.futhark import Program
 from compiler.prove.disjoint import Verdict, disjoint
@@ -104,3 +104,40 @@ def test_the_page_has_random_pairs_and_programs() -> None:
     text = table.campaign_part(data(campaign.figures(40, report)))
     assert "7 programs from seed 40 on: 0 differences" in text
     assert "| update | 1 | 3 |" in text
+
+
+def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classroom, "PUPILS", 3)
+    monkeypatch.setattr(classroom, "RUNS", 1)
+    monkeypatch.setattr(classroom, "SECONDS", 0.5)
+    monkeypatch.setattr(classroom, "LINES", (10,))
+    found = classroom.part(None)
+    assert found["outcomes"] == {"ok": 10}
+    assert found["missing"] == 0
+    assert found["by_kind_s"].keys() == {f"{what}, 10 lines" for what in KINDS}
+    text = table.classroom_part(
+        data(
+            {
+                "parts": {"alone": found},
+                "goals_s": {"alone": 2.0},
+                "pupils": 3,
+                "runs": 1,
+                "seconds": 0.5,
+                "lines": [10],
+                "remark": "",
+            }
+        )
+    )
+    assert "| alone | 10 | 0 |" in text
+    assert "| run, 10 lines |" in text
+
+
+KINDS = ("page", "check", "show", "run")
+
+
+def test_percentiles_are_values_that_there_are() -> None:
+    values = [float(k) for k in range(1, 101)]
+    assert classroom.percentile(values, 95) == 95.0
+    assert classroom.percentile(values, 100) == 100.0
+    assert classroom.percentile([3.0], 50) == 3.0
+    assert classroom.percentile([], 95) == 0.0
