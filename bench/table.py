@@ -160,6 +160,28 @@ programs, by outcome (the conditions are those of the thesis that failed):
 """
 
 
+def walls_part(data: dict[str, Any]) -> str:
+    """What walls cost."""
+    f = data["figures"]
+    kinds = list(f["first_ms"])
+    body = [[f"{name}, warm", *by_kind.values()] for name, by_kind in f["warm_ms"].items()]
+    body.append(["first answer of a cold worker", *f["first_ms"].values()])
+    process = [f["process_ms"].get(kind, "-") for kind in kinds]
+    body.append(["`stridescope run` as a process", *process])
+    layers = ", ".join(name for name, holds in f["layers"].items() if holds)
+    return f"""
+## What the walls around a run cost
+
+{where(data)}
+
+{rows(["request, ms", *kinds], body)}
+
+Medians of requests with `"op": "run"`, in turns, each a new process behind walls; before, runs
+shared one process without any. The worker of the command line is not confined, that of the server
+is. What held: {layers}.
+"""
+
+
 def whole_part(data: dict[str, Any]) -> str:
     """Compile times where most has to be proved."""
     body = [
@@ -320,6 +342,7 @@ def main() -> None:
         ("whole", whole_part),
         ("run", run_part),
         ("short_circuit", short_circuit_part),
+        ("walls", walls_part),
         ("prove", prove_part),
         ("campaign", campaign_part),
         ("classroom", classroom_part),

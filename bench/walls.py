@@ -23,7 +23,7 @@ from bench.machine import ROOT, save
 from compiler.sandbox import walls
 from compiler.sandbox.policies import RUN
 
-ROUNDS, REPEATS = 5, 20
+ROUNDS, REPEATS, PROCESSES = 5, 20, 3
 PROGRAMS: dict[str, tuple[str, dict[str, int]]] = {
     "three numbers": ("def main [n] (xs: [n]i64) = i64.sum (map (* 3) xs)", {"n": 3}),
     "sum of 10^6 i64": ("def main [n] (xs: [n]i64) = i64.sum (map (* 3) xs)", {"n": 10**6}),
@@ -77,10 +77,31 @@ def started(kind: str, before: Path | None, scratch: str) -> Worker:
     return Worker(list(made.command), ROOT, made.environment)
 
 
+def command_line(folder: Path, python: str) -> float:
+    """Milliseconds of `stridescope run` as a process, its library compiled before."""
+    source, sizes = PROGRAMS["three numbers"]
+    with tempfile.NamedTemporaryFile("w", suffix=".fut") as file:
+        file.write(source)
+        file.flush()
+        given = [f for name, size in sizes.items() for f in ("--generate", f"{name}={size}")]
+        start = time.perf_counter()
+        subprocess.run(
+            [python, "-m", "compiler", "run", file.name, *given],
+            cwd=folder,
+            capture_output=True,
+            check=True,
+        )
+        return (time.perf_counter() - start) * 1000
+
+
 def measure(kinds: list[str], before: Path | None) -> dict[str, Any]:
     """Milliseconds of a warm run by program and kind of worker, and of a cold worker's first."""
     times: dict[str, dict[str, list[float]]] = {name: {k: [] for k in kinds} for name in PROGRAMS}
     first: dict[str, list[float]] = {kind: [] for kind in kinds}
+    pythons = {"command line": (ROOT, sys.executable)}
+    if before is not None:
+        pythons["before"] = (before, str(before / ".venv" / "bin" / "python"))
+    process: dict[str, list[float]] = {kind: [] for kind in pythons}
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as scratch:
             workers = {}
@@ -99,12 +120,16 @@ def measure(kinds: list[str], before: Path | None) -> dict[str, Any]:
                         times[name][kind].append(took)
             for worker in workers.values():
                 worker.close()
+        for _ in range(PROCESSES):
+            for kind, (folder, python) in pythons.items():
+                process[kind].append(command_line(folder, python))
     return {
         "warm_ms": {
             name: {kind: _median(found) for kind, found in by_kind.items()}
             for name, by_kind in times.items()
         },
         "first_ms": {kind: _median(found) for kind, found in first.items()},
+        "process_ms": {kind: _median(found) for kind, found in process.items()},
         "layers": walls.state().layers,
     }
 

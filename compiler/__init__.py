@@ -7,10 +7,12 @@
     optimise/  simplify, fuse
     parallel/  nested parallelism -> kernels; code versions under thresholds
     prove/     inequalities over sizes, and whether two LMADs meet, with certificates
+    sandbox/   walls around processes that handle what strangers wrote
     storage/   every array gets a block and an index function; no allocation in kernels
     target/    IMP, C, CUDA, and the processes that run them
 
-The folders are listed in pipeline order, and a folder imports only itself and those before it.
+The folders are listed in pipeline order (but for the sandbox, which is about processes), and a
+folder imports only itself and those before it.
 `pipeline.py` is the order of the passes, and the only place that knows it. `switches.py` lists the
 passes and rules that can be switched off. `api.py` is what the rest of the world imports;
 `worker.py` speaks JSON over it, `__main__.py` is the command line.

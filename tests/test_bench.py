@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bench import campaign, classroom, examples, prove, short_circuit, table, whole
+from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
 from compiler.prove.disjoint import Verdict, disjoint
@@ -80,6 +81,20 @@ def test_whole_compile_times(tmp_path: Path) -> None:
     assert figures["attempts"] == figures["built_in_place"] == 1
     assert 0 < figures["proving_ms"] < figures["total_ms"]
     assert "| 1 of 1 |" in table.whole_part(data({"lu_step": figures}))
+
+
+def test_what_walls_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not runner.compiler_available():
+        pytest.skip("there is no C compiler")
+    for name in ("ROUNDS", "REPEATS", "PROCESSES"):
+        monkeypatch.setattr(bench_walls, name, 1)
+    program = bench_walls.PROGRAMS["three numbers"]
+    monkeypatch.setattr(bench_walls, "PROGRAMS", {"three numbers": program})
+    figures = bench_walls.measure(["command line", "server"], None)
+    assert figures["warm_ms"]["three numbers"].keys() == {"command line", "server"}
+    text = table.walls_part(data(figures))
+    assert "| request, ms | command line | server |" in text
+    assert text.count("| - |") == 1
 
 
 def test_futhark_gets_the_slices_that_our_prelude_has() -> None:

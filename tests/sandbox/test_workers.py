@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from compiler.base.errors import UsageError
 from compiler.sandbox import walls
 from compiler.sandbox.policies import COMPILE, RUN, Policy
+from compiler.target import runner
 from tests.sandbox import hostile
 from tests.target.helpers import needs_cc
 
@@ -208,6 +210,13 @@ def test_each_layer_that_is_missing_is_named(layer: str, words: str) -> None:
     complaints = ["bwrap: no"] if layer == "own processes" else []
     (said,) = walls._missing({**all_there, layer: 0}, complaints)
     assert words in said
+
+
+def test_a_confined_worker_runs_nothing_under_sanitisers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(walls.CONFINED, "run")
+    with pytest.raises(UsageError) as caught:
+        runner.run_c("", "main", [], sanitized=True)
+    assert "sanitisers" in caught.value.message
 
 
 def test_only_programs_of_python_are_confined() -> None:
