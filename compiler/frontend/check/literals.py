@@ -19,6 +19,8 @@ def literal(st: State, exp: ast.Exp) -> t.Const:
     match exp:
         case ast.IntLit(span=span, value=value, suffix=suffix):
             if suffix:
+                if suffix[0] == "f":
+                    check_range(value, PRIM_T[suffix], span)
                 return t.Const(PRIM_T[suffix], span, value)
             return t.Const(st.prim_meta(NUMBER_SET, span), span, value)
         case ast.FloatLit(span=span, text=text, suffix=suffix):
@@ -72,7 +74,8 @@ def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
     if isinstance(value, bool) or prim == "bool":
         return
     if prim[0] == "f":
-        fits = not math.isfinite(value) or abs(value) < _TOO_LARGE[prim]
+        special = isinstance(value, float) and not math.isfinite(value)
+        fits = special or abs(value) < _TOO_LARGE[prim]
     else:
         low, high = int_range(prim)
         fits = low <= value <= high
