@@ -156,10 +156,19 @@ def _command(program: str, data: bytes, folder: Path) -> str:
     source, given = folder / "program.fut", folder / "input"
     source.write_text(program)
     given.write_bytes(data)
-    backend = "c" if len(data) % 10 == 0 else "ref"
+    backend = "c" if len(data) % 20 == 0 else "ref"
     said = io.TextIOWrapper(io.BytesIO(), "utf-8")
     complained = io.StringIO()
-    arguments = ["run", str(source), "--input", str(given), "--backend", backend, "--deadline", "1"]
+    arguments = [
+        "run",
+        str(source),
+        "--input",
+        str(given),
+        "--backend",
+        backend,
+        "--deadline",
+        "0.2",
+    ]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
         status = command_line.main(arguments)
     message = complained.getvalue()

@@ -315,7 +315,8 @@ def run_binary(rng: random.Random) -> tuple[str, bytes]:
 _NAMES = ("n", "m", "b", "i", "j", "k", "g", "(n//b)")
 
 
-def _polynomial(rng: random.Random, depth: int = 2) -> str:
+def _polynomial(rng: random.Random, depth: int | None = None) -> str:
+    depth = rng.choice((1, 1, 1, 2)) if depth is None else depth
     if depth == 0 or rng.random() < 0.3:
         return rng.choice(_NAMES) if rng.random() < 0.6 else str(rng.randint(-3, 9))
     left, right = _polynomial(rng, depth - 1), _polynomial(rng, depth - 1)
@@ -323,7 +324,7 @@ def _polynomial(rng: random.Random, depth: int = 2) -> str:
 
 
 def _lmad(rng: random.Random) -> Any:
-    dims = [[_polynomial(rng), _polynomial(rng, 1)] for _ in range(rng.choice((0, 1, 1, 2, 2, 3)))]
+    dims = [[_polynomial(rng), _polynomial(rng, 1)] for _ in range(rng.choice((0, 1, 1, 2)))]
     offset = _polynomial(rng)
     if rng.random() < 0.3:
         inside = ", ".join(f"({size} : {stride})" for size, stride in dims)
@@ -346,7 +347,7 @@ def problem(rng: random.Random) -> Json:
     if rng.random() < 0.3:
         made: Json = json.loads(json.dumps(rng.choice(_known())))
     else:
-        few = range(rng.choice((0, 1, 2, 3)))
+        few = range(rng.choice((0, 1, 1, 2)))
         made = {
             "assumptions": {
                 "nonnegative": [rng.choice(_NAMES) for _ in few],
