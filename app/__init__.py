@@ -61,7 +61,7 @@ def _parts(app: Flask) -> Any:
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.globals["version"] = compiler_version()
     if app.config["WARM"]:
-        jobs.compile_pool.warm()
+        jobs.warm()
     return Parts(
         jobs=jobs,
         metrics=metrics,

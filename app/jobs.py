@@ -10,7 +10,7 @@ from typing import Any
 
 from app.cache import AnswerCache, cache_key
 from app.door import refuse_unsafe
-from app.errors import AppError
+from app.errors import AppError, status_of
 from app.metrics import Metrics
 from app.pool import (
     Bounds,
@@ -19,7 +19,7 @@ from app.pool import (
     TooMany,
     collect,
 )
-from app.stops import PASSING, STOPS, too_many, why
+from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why
 from compiler.sandbox import walls
 
 Answer = dict[str, Any]
@@ -178,6 +178,11 @@ class Jobs:
         policy = walls.worker_policy(runs=name == "run")
         return Pool(name, config[f"{kind}_WORKERS"], config["WORKER_COMMAND"], bounds, policy)
 
+    def warm(self) -> None:
+        """Start all workers, in the background."""
+        self.compile_pool.warm()
+        self.run_pool.warm()
+
     def close(self, grace: float = 0.0) -> None:
         """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
         pools = (self.compile_pool, self.run_pool)
@@ -298,6 +303,14 @@ class ClientJobs:
         Raises AppError for a wrong request, or if the client has too many jobs.
         """
         return collect(self.stream(name, body))
+
+    def must(self, name: str, body: Answer) -> Answer:
+        """As `call`, for answers that are kept. AppError as well if there was no worker for it."""
+        answer = self.call(name, body)
+        error = answer.get("error") or {}
+        if error.get("kind") in UNAVAILABLE:
+            raise AppError(error["kind"], error["message"], status_of(answer), error["hint"])
+        return answer
 
     def stream(self, name: str, body: Answer) -> Iterator[Answer]:
         """The answers to one operation as they come: queue positions, partial ones, the last."""

@@ -23,7 +23,7 @@ CELLS = 600
 
 def attempts(jobs: ClientJobs, source: Any, options: Any) -> list[Answer] | None:
     """All attempts to build arrays in their places; None where the program does not compile."""
-    answer = jobs.call("attempts", {"source": source, "options": options})
+    answer = jobs.must("attempts", {"source": source, "options": options})
     if not answer.get("ok"):
         return None
     left = PICTURES
@@ -48,7 +48,7 @@ def _drawn(jobs: ClientJobs, pair: Answer) -> Answer:
         "lmads": [pair["write"], pair["use"]],
         "values": (pair["witness"] or {}).get("values", {}),
     }
-    answer = jobs.call("cells", body)
+    answer = jobs.must("cells", body)
     if not answer.get("ok"):
         return pair
     sets = [[at["cell"] for at in one["points"]] for one in answer["lmads"]]
@@ -69,11 +69,11 @@ def lifetimes(
         if info.get("kind") != "ir" or stage is None or " @ " not in stage["text"]:
             continue
         body = {"source": source, "options": options, "stage": info["id"]}
-        first = jobs.call("lifetimes", body)
+        first = jobs.must("lifetimes", body)
         if not first.get("ok"):
             continue
         values = _proposed(first["functions"])
-        valued = jobs.call("lifetimes", {**body, "values": values})
+        valued = jobs.must("lifetimes", {**body, "values": values})
         if valued.get("ok"):
             kept = {"stage": info["id"], "values": values, "functions": valued["functions"]}
             found.append(kept)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import logging
 import queue
 import threading
 import time
@@ -22,6 +24,7 @@ from app.worker import (
 )
 from compiler.sandbox.policies import Policy
 
+LOG = logging.getLogger(__name__)
 START_SECONDS = 30.0
 STOP_SECONDS = 2.0
 LOOK = 0.2
@@ -160,7 +163,7 @@ class Pool:
                     yield {"queued": step}
             assert worker is not None
             if not worker.alive:
-                worker.start()
+                self._start(worker)
             if self._ended:
                 raise Stopping
             worker.client = client.key
@@ -269,19 +272,29 @@ class Pool:
             if self._closed or len(self._all) >= self.size:
                 return
             worker = self._new_worker()
-        threading.Thread(target=self._start, args=(worker,), daemon=True).start()
+        threading.Thread(target=self._prepare, args=(worker,), daemon=True).start()
 
-    def _start(self, worker: Worker) -> None:
-        worker.start(warm_up=START_SECONDS)
-        with self._changed:
-            if not self._closed:
-                self._idle.append(worker)
-                self._changed.notify_all()
-                return
+    def _prepare(self, worker: Worker) -> None:
+        """Start a worker and make it idle."""
+        with contextlib.suppress(WorkerDied):
+            self._start(worker, START_SECONDS)
+            with self._changed:
+                if not self._closed:
+                    self._idle.append(worker)
+                    self._changed.notify_all()
+                    return
         worker.stop()
         with self._changed:
             self._all.discard(worker)
             self._changed.notify_all()
+
+    def _start(self, worker: Worker, warm_up: float = 0.0) -> None:
+        """Start a worker. Raises WorkerDied where the machine has no room for one."""
+        try:
+            worker.start(warm_up)
+        except OSError as error:
+            LOG.warning("a worker could not be started: %s", error)
+            raise WorkerDied(None) from None
 
 
 def _ahead(

@@ -69,7 +69,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output that are sent; the rest is cut."),
     Setting("ANSWER_MB", 64, "Longest answer; a worker that gives a longer one is stopped.", 1),
     Setting("CACHE_MB", 64, "Answers kept in memory, compressed."),
-    Setting("WARM", True, "Start the compile workers with the server, not with the first request."),
+    Setting("WARM", True, "Start the workers with the server, not with the first request."),
     Setting("LIMIT_CHECK", "600 per minute", "Checks that one page may ask for."),
     Setting("LIMIT_SHOW", "300 per minute", "Compilations that one page may ask for."),
     Setting("LIMIT_ASK", "1200 per minute", "Questions about a compiled program, and proofs."),

@@ -21,9 +21,8 @@ def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:
     (the page's own arrangement, kept as it is). AppError when there is no worker for it.
     """
     source, options = body.get("source"), body.get("options") or {}
-    shown = jobs.call("show", {"source": source, "options": options})
-    refuse_if_unavailable(shown)
-    checked = jobs.call("check", {"source": source, "options": options})
+    shown = jobs.must("show", {"source": source, "options": options})
+    checked = jobs.must("check", {"source": source, "options": options})
     state: State = {
         "format": FORMAT,
         "version": version,
@@ -57,8 +56,7 @@ def _run(jobs: ClientJobs, source: Any, options: Any, asked: dict[str, Any]) -> 
         body["options"] = options
     answer = jobs.last_run(body)
     if answer is None:
-        answer = jobs.call("run", body)
-        refuse_if_unavailable(answer)
+        answer = jobs.must("run", body)
     return {"request": request, "answer": answer}
 
 
@@ -68,10 +66,3 @@ def _view(view: Any) -> dict[str, Any]:
     if len(json.dumps(view)) > VIEW_LIMIT:
         raise AppError("usage", "The field `view` is too large.", 413)
     return view
-
-
-def refuse_if_unavailable(answer: dict[str, Any]) -> None:
-    """Do not freeze an answer that says nothing about the program."""
-    error = answer.get("error") or {}
-    if error.get("kind") == "busy":
-        raise AppError("busy", error["message"], 503, error.get("hint", ""))

@@ -25,7 +25,9 @@ STOPS = (
     ClientGone,
     WorkerDied,
 )
-PASSING = ("busy", "timeout", "internal", "gone")
+UNAVAILABLE = ("busy", "gone")
+"""Kinds of errors that say nothing about the program."""
+PASSING = (*UNAVAILABLE, "timeout", "internal")
 """Kinds of errors that the same request need not get again."""
 
 

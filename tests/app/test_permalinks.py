@@ -3,13 +3,17 @@
 import html
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app.context import parts
+from app.context import EXTENSION, parts
+from app.errors import failure
 from app.permalinks import Permalinks, content_digest
+from app.turns import Client
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
 
@@ -161,3 +165,28 @@ def test_states_are_stored_compressed(make_app: MakeApp, tmp_path: Path) -> None
     name = share(client, source=long)
     size = len(json.dumps(client.get(f"/z/{name}.json").get_json()))
     assert (tmp_path / "data" / "permalinks.sqlite").stat().st_size < size / 4
+
+
+def test_nothing_is_kept_of_what_there_was_no_worker_for(make_app: MakeApp, tmp_path: Path) -> None:
+    response = make_app(QUEUE_LIMIT=0).test_client().post("/api/share", json={"source": SOURCE})
+    assert response.status_code == 503
+    assert response.get_json()["error"]["kind"] == "busy"
+    assert not (tmp_path / "data" / "permalinks.sqlite").exists()
+
+
+def test_a_link_has_all_of_a_state_or_there_is_no_link(make_app: MakeApp) -> None:
+    app = make_app()
+    client = app.test_client()
+    jobs = app.extensions[EXTENSION].jobs
+    answers = jobs.stream
+
+    def one_too_many(name: str, body: dict[str, Any], asked: Client) -> Iterator[dict[str, Any]]:
+        if name == "attempts":
+            return iter([failure("busy", "Every worker is busy.")])
+        given: Iterator[dict[str, Any]] = answers(name, body, asked)
+        return given
+
+    jobs.stream = one_too_many
+    assert client.post("/api/share", json={"source": SOURCE}).status_code == 503
+    jobs.stream = answers
+    assert client.get(f"/z/{share(client)}.json").get_json()["attempts"]

@@ -282,3 +282,18 @@ def test_waiting_too_long_is_busy() -> None:
 def test_the_memory_of_a_process_tree_is_seen() -> None:
     assert tree_memory(os.getpid()) > 1 << 20
     assert tree_memory(2**30) == 0
+
+
+def test_a_machine_without_room_for_a_worker_gets_one_later(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(prefix: str) -> str:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.worker.tempfile.mkdtemp", full)
+        pool.warm()
+        for _ in range(3):
+            with pytest.raises(WorkerDied):
+                pool.ask(request("x"), 20)
+    assert pool.ask(request("x"), 20)["ok"]
