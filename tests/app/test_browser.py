@@ -62,7 +62,7 @@ def test_a_program_of_ones_own_has_no_story(page: Page) -> None:
 def test_an_answer_that_is_out_of_date_is_dropped(page: Page) -> None:
     expect(pane(page)).to_contain_text("-- fused")
     write(page, "-- SLOW\nentry main = 1\n")
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(700)
     write(page, "entry main = 3\n")
     expect(pane(page)).to_contain_text("entry main = 3 -- fused")
     page.wait_for_timeout(1200)
@@ -370,3 +370,37 @@ def test_the_whole_of_it_with_the_compiler_behind(browser: Browser, real_app: Fl
         expect(page.locator(".chip.stopped")).to_have_text(re.compile("Types"))
     expect.set_options(timeout=5_000)
     context.close()
+
+
+IN_FLIGHT = """
+window.most = window.flying = 0;
+const fetched = window.fetch;
+window.fetch = async (path, options) => {
+  if (!String(path).includes("/api/") || options?.method !== "POST") return fetched(path, options);
+  window.most = Math.max(window.most, ++window.flying);
+  await new Promise((resume) => setTimeout(resume, 1500));
+  try { return await fetched(path, options); } finally { window.flying -= 1; }
+};
+"""
+
+
+def test_the_page_has_no_more_jobs_at_a_time_than_the_server_takes(
+    browser: Browser, site: str
+) -> None:
+    page = browser.new_context().new_page()
+    refused: list[int] = []
+    page.on("response", lambda answer: refused.append(answer.status))
+    page.add_init_script(IN_FLIGHT)
+    page.goto(site)
+    expect(page.locator(".status")).to_contain_text("compiled in", timeout=20_000)
+    for number in range(3):
+        page.get_by_role("button", name="Sharing").click()
+        page.get_by_role("tab", name="Proof").click()
+        page.get_by_role("tab", name="Memory").click()
+        write(page, f"entry main (xs: []i64) = map (+{number}) xs")
+        page.wait_for_timeout(700)
+    while page.evaluate("window.flying"):
+        page.wait_for_timeout(100)
+    assert page.evaluate("window.most") == 3
+    assert 429 not in refused
+    page.context.close()
