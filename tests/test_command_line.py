@@ -207,3 +207,59 @@ def test_attempts_are_told_with_their_proofs(
     told = capsys.readouterr().out
     assert "5:41: shortcircuit/update fails at condition 5: " in told
     assert "overlap: Both hold cell 0 for i = 0, n = " in told
+
+
+def test_a_defect_is_status_3(
+    program: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file", "/home/someone/x/table")
+
+    monkeypatch.setattr("compiler.api.check", broken)
+    assert main(["check", program]) == 3
+    said = capsys.readouterr().err
+    assert "No such file" in said
+    assert "someone" not in said
+    assert "defect of Stridescope" in said
+
+
+@pytest.mark.parametrize(
+    ("problem", "status"), [(RecursionError(), 1), (MemoryError(), 1), (KeyError("x"), 3)]
+)
+def test_every_exception_has_a_status(
+    program: str, monkeypatch: pytest.MonkeyPatch, problem: Exception, status: int
+) -> None:
+    def broken(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr("compiler.api.check", broken)
+    assert main(["check", program]) == status
+    assert main(["check", program, "--json"]) == status
+
+
+def test_an_input_that_cannot_be_read_is_status_2(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", program, "--input", str(tmp_path / "nowhere")]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_file_whose_name_is_no_text_can_be_named(tmp_path: Path, more: list[str]) -> None:
+    file = tmp_path.joinpath("name\udcff.fut")
+    file.write_text("def main = )")
+    command = [sys.executable, "-m", "compiler", "check", str(file), *more]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"Expected an expression" in done.stdout + done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["[", "[]", "9" * 5000, "[" * 300_000, '{"a": NaN}', '{"a": 1}'])
+def test_a_problem_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    file = tmp_path / "problem.json"
+    file.write_text(text)
+    assert main(["prove", str(file)]) in (1, 2)
+    assert capsys.readouterr().err.strip()

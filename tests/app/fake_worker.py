@@ -34,7 +34,7 @@ def stage(source: str, name: str) -> dict[str, Any]:
             "src": [[number, 1, number, len(text) + 1]],
             "node": number - 1,
         }
-        for number, text in enumerate(source.splitlines(), 1)
+        for number, text in enumerate(source.split("\n"), 1)
         if text.strip()
     ]
     text = "".join(f"{line['text']}\n" for line in lines)
@@ -74,7 +74,7 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 def check(request: dict[str, Any]) -> dict[str, Any]:
     """One entry point, or one error."""
-    for number, line in enumerate(request["source"].splitlines(), 1):
+    for number, line in enumerate(request["source"].split("\n"), 1):
         if "WRONG" in line:
             column = line.index("WRONG") + 1
             error = {
@@ -92,7 +92,7 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
             "hint": "Call it `_`.",
             "span": [number, line.index("UNUSED") + 1, number, line.index("UNUSED") + 7],
         }
-        for number, line in enumerate(request["source"].splitlines(), 1)
+        for number, line in enumerate(request["source"].split("\n"), 1)
         if "UNUSED" in line
     ]
     return {"ok": True, "entries": entries, "warnings": warnings}

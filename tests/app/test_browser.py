@@ -35,6 +35,12 @@ def test_errors_stand_under_the_text_and_old_stages_are_dimmed(page: Page) -> No
     expect(pane(page)).not_to_have_class(re.compile("stale"))
 
 
+def test_places_are_counted_as_the_compiler_counts_them(page: Page) -> None:
+    """In characters, of which some are two for the browser; only a newline ends a line."""
+    write(page, '-- a\u2028b\x0cc\x85d\nentry main = "😀𝒙" + WRONG\n')
+    expect(page.locator(".source .wavy")).to_have_text("WRONG")
+
+
 def test_warnings_stand_under_the_text_and_the_program_is_compiled(page: Page) -> None:
     write(page, "entry main UNUSED = 2\n")
     expect(pane(page)).to_contain_text("entry main UNUSED = 2 -- fused")
