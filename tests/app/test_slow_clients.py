@@ -20,7 +20,9 @@ from app.clients import TOKEN_HEADER
 from tests.app.conftest import FAKE, SOURCE
 from tests.app.fake_worker import MANIFEST
 
-PATIENCE = 15.0
+PATIENCE = 30.0
+START = 120.0
+"""Seconds: for an answer that must come soon, and for a server on a busy machine to start."""
 SERVE = (
     "import json, sys; from app.server import serve;"
     "serve(port=int(sys.argv[1]), quiet=True, config=json.loads(sys.argv[2]))"
@@ -33,16 +35,24 @@ GET = b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\n\r\n"
 Serve = Callable[..., int]
 
 
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Starts servers; answers their ports."""
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """Starts servers, one for equal settings; answers their ports."""
+    data = tmp_path_factory.mktemp("data")
+    known: dict[str, int] = {}
     started: list[subprocess.Popen[bytes]] = []
 
     def start(**config: Any) -> int:
+        key = json.dumps(config)
+        if key not in known:
+            known[key] = start_new(config)
+        return known[key]
+
+    def start_new(config: dict[str, Any]) -> int:
         with closing(socket.create_server(("127.0.0.1", 0))) as free:
             port = int(free.getsockname()[1])
         settings = {
-            "DATA": str(tmp_path / "data"),
+            "DATA": str(data),
             "WORKER_COMMAND": [sys.executable, str(FAKE)],
             "MANIFEST": MANIFEST,
             "WARM": False,
@@ -51,7 +61,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         }
         command = [sys.executable, "-c", SERVE, str(port), json.dumps(settings)]
         started.append(subprocess.Popen(command))
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + START
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), PATIENCE).close()
