@@ -6,79 +6,29 @@ sockets has a time limit, so that a server that stands still fails the test.
 
 import json
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.clients import TOKEN_HEADER
-from tests.app.conftest import FAKE, SOURCE
-from tests.app.fake_worker import MANIFEST
+from tests.app.conftest import SOURCE
+from tests.app.serving import PATIENCE, Serve, connect, read_answer, servers
 
-PATIENCE = 30.0
-START = 120.0
-"""Seconds: for an answer that must come soon, and for a server on a busy machine to start."""
-SERVE = (
-    "import json, sys; from app.server import serve;"
-    "serve(port=int(sys.argv[1]), quiet=True, config=json.loads(sys.argv[2]))"
-)
 THREADS = {"COMPILE_WORKERS": 1, "RUN_WORKERS": 1, "QUEUE_LIMIT": 2, "SPARE_THREADS": 4}
 """Ten threads."""
 MANY = 40
 GET = b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-Serve = Callable[..., int]
-
 
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Starts servers, one for equal settings; answers their ports."""
-    data = tmp_path_factory.mktemp("data")
-    known: dict[str, int] = {}
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(**config: Any) -> int:
-        key = json.dumps(config)
-        if key not in known:
-            known[key] = start_new(config)
-        return known[key]
-
-    def start_new(config: dict[str, Any]) -> int:
-        with closing(socket.create_server(("127.0.0.1", 0))) as free:
-            port = int(free.getsockname()[1])
-        settings = {
-            "DATA": str(data),
-            "WORKER_COMMAND": [sys.executable, str(FAKE)],
-            "MANIFEST": MANIFEST,
-            "WARM": False,
-            **THREADS,
-            **config,
-        }
-        command = [sys.executable, "-c", SERVE, str(port), json.dumps(settings)]
-        started.append(subprocess.Popen(command))
-        until = time.monotonic() + START
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), PATIENCE).close()
-                return port
-            except ConnectionRefusedError:
-                assert time.monotonic() < until, "the server does not start"
-                time.sleep(0.05)
-
-    yield start
-    for process in started:
-        process.terminate()
-    for process in started:
-        process.wait(PATIENCE)
-
-
-def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), PATIENCE)
+    """Starts servers with few threads."""
+    with servers(tmp_path_factory.mktemp("data"), **THREADS) as start:
+        yield start
 
 
 def post(op: str, page: int = 0, **body: Any) -> bytes:
@@ -87,21 +37,6 @@ def post(op: str, page: int = 0, **body: Any) -> bytes:
     head = f"POST /api/{op} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     head += f"{TOKEN_HEADER}: page-number-{page:08}\r\n"
     return f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
-
-
-def read_answer(sock: socket.socket) -> tuple[int, bytes]:
-    """The next answer on a connection: status and body."""
-    with sock.makefile("rb", 0) as file:
-        status = int(file.readline().split()[1])
-        length = 0
-        while (line := file.readline()).strip():
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        body = b""
-        while len(body) < length:
-            body += file.read(length - len(body)) or b""
-        return status, body
 
 
 def ask(port: int, request: bytes) -> tuple[int, dict[str, Any]]:
