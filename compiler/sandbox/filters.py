@@ -48,6 +48,7 @@ stat:4:-1  statfs:137:43  statx:332:291  symlink:88:-1  symlinkat:266:36  sysinf
 tgkill:234:131  time:201:-1  times:100:153  truncate:76:45  umask:95:166  uname:63:160
 unlink:87:-1  unlinkat:263:35  utimensat:280:88  vfork:58:-1  wait4:61:260  waitid:247:95
 write:1:64  writev:20:66  getsockname:51:204
+preadv:295:69  pwritev:296:70  close_range:436:436
 pidfd_open:434:434
 """.split()
     )
@@ -81,14 +82,13 @@ _FILES = tuple(
     access faccessat faccessat2 unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir chmod
     fchmod fchmodat umask chdir fchdir getcwd utimensat truncate fsync fdatasync fallocate flock
     link linkat symlink symlinkat dup dup2 dup3 pipe pipe2 poll ppoll select pselect6 epoll_create1
-    epoll_ctl epoll_wait epoll_pwait eventfd2 uname sysinfo times time getuid geteuid getgid getegid
-    getppid getpgid getpgrp getsid getgroups arch_prctl set_tid_address prctl memfd_create statfs
-    fstatfs setitimer getitimer copy_file_range sendfile sendmsg recvmsg sendto recvfrom shutdown
-    getsockname getsockopt pidfd_open fadvise64 mincore membarrier getpriority getrlimit msync
-    preadv2 pwritev2 getcpu sched_getparam sched_getscheduler sched_get_priority_max
-    sched_get_priority_min
-    sched_setaffinity rt_sigtimedwait rt_sigsuspend capget seccomp landlock_create_ruleset
-    landlock_add_rule landlock_restrict_self
+    epoll_ctl epoll_wait epoll_pwait eventfd2 uname sysinfo times time getuid geteuid getgid
+    getegid getppid getpgid getpgrp getsid getgroups arch_prctl set_tid_address prctl memfd_create
+    statfs fstatfs setitimer getitimer copy_file_range sendfile sendmsg recvmsg sendto recvfrom
+    shutdown getsockname getsockopt pidfd_open fadvise64 mincore membarrier getpriority getrlimit
+    msync preadv pwritev preadv2 pwritev2 close_range getcpu sched_getparam sched_getscheduler
+    sched_get_priority_max sched_get_priority_min sched_setaffinity rt_sigtimedwait rt_sigsuspend
+    capget seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
     """.split()
 )
 """What Python and its libraries need beside; walls and Landlock say which files."""

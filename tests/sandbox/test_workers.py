@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import socket
@@ -120,6 +121,30 @@ def test_a_program_in_a_worker_reaches_nothing(kind: str, tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert [list(attempts)[k] for k in json.loads(done.stdout)] == []
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang not installed")
+@pytest.mark.parametrize("kind", ["the best wall", "no outer wall"])
+def test_the_zig_wheel_compiles_in_a_worker(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wall = wall_of(kind)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    request = {"op": "run", "source": "entry main (x: f64) = f64.exp x", "input": "0f64"}
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "compiler", "worker"]
+    made = walls._confined(wall, RUN, command, str(scratch), 0, {})
+    done = subprocess.run(
+        made.command,
+        env=made.environment,
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    assert (told["backend"], told["output"]) == ("c", "1.0f64")
 
 
 def test_the_attempts_succeed_without_walls(
