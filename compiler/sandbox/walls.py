@@ -340,7 +340,7 @@ def _probe(wall: Wall) -> tuple[dict[str, Any] | None, str]:
         os.mkdir(scratch, 0o700)
         port = server.getsockname()[1]
         command = [sys.executable, "--report", secret, str(port), str(os.getpid())]
-        made = _confined(wall, COMPILE, command, scratch, 0, {})
+        made = _confined(wall, RUN, command, scratch, 0, {})
         try:
             done = subprocess.run(
                 made.command,

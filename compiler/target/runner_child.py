@@ -145,7 +145,9 @@ def serve(message: dict[str, Any], files: list[int]) -> dict[str, Any]:
     try:
         library = load(message, files)
         return run(library, message, files)
-    except (OSError, MemoryError, ValueError) as problem:
+    except MemoryError as problem:
+        return {"error": str(problem) or "there is not enough memory"}
+    except (OSError, ValueError) as problem:
         return {"error": f"{type(problem).__name__}: {problem}"}
 
 
@@ -277,8 +279,9 @@ def outputs(
             sizes[k] = max(sizes[k], count)
     total = sum((size + 63) // 64 * 64 for size in sizes)
     given = list(out)[: len(results)]
-    if total > message["limits"]["FSIZE"]:
-        raise MemoryError(f"the results need {total} bytes, more than the limit")
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if most != resource.RLIM_INFINITY and total > most:
+        raise MemoryError(f"the results need {total} bytes, more than the limit of {most}")
     os.ftruncate(file, total)
     at = 0
     for k, size in enumerate(sizes):
