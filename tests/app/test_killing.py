@@ -265,6 +265,18 @@ def test_endless_jobs_end_with_a_web_process_that_is_killed(site: Site) -> None:
 
 @linux
 @needs_cc
+def test_an_endless_run_ends_with_a_worker_that_is_killed(site: Site) -> None:
+    site.post("run", source=endless.RUN, input="10i64", backend="c")
+    assert until(lambda: bool(busy(below(site.web))), 60)
+    (running,) = busy(below(site.web))
+    above = [pid for pid in below(site.web) if running in below(pid)]
+    os.kill(above[0], signal.SIGKILL)
+    assert until(lambda: not any(map(alive, (*above, running))))
+    assert site.up()
+
+
+@linux
+@needs_cc
 def test_endless_jobs_end_with_a_server_that_is_killed(site: Site, folder: Path) -> None:
     pids = busy_site(site)
     for pid in (site.master.pid, site.web):
