@@ -46,6 +46,7 @@ def _secure(response: Response) -> None:
     response.headers.setdefault("Content-Security-Policy", policy)
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
+    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
 
 
 def _cache(response: Response) -> None:

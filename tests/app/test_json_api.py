@@ -144,9 +144,12 @@ def test_answers_are_compressed_where_that_is_asked_for(client: FlaskClient) -> 
 
 def test_every_response_has_a_content_policy(client: FlaskClient) -> None:
     for path in ("/", "/api/manifest", "/nothing"):
-        policy = client.get(path).headers["Content-Security-Policy"]
+        headers = client.get(path).headers
+        policy = headers["Content-Security-Policy"]
         assert "script-src 'self';" in policy
         assert "unsafe" not in policy
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_metrics_count_jobs_by_outcome(client: FlaskClient) -> None:
