@@ -84,6 +84,7 @@ class Limits:
             f"Too many requests: {who} may ask for {rate.amount} {WORDS[purpose]} {each}.",
             429,
             f"Wait {seconds} s.",
+            retry=seconds,
         )
         refusal.headers["Retry-After"] = str(seconds)
         return refusal

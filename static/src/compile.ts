@@ -5,11 +5,13 @@ import { flat, type Model } from "./model";
 import type { Problem } from "./types";
 
 const QUIET = 180; // ms without typing before a check
+const AGAIN = [3, 60] as const; // seconds before a busy server is asked again: at first, at most
 
 export class Compiler {
   private wanted = 0;
   private done = 0;
   private busy = false;
+  private patience: number = AGAIN[0];
   private readonly soon: () => void;
 
   constructor(private readonly model: Model) {
@@ -73,6 +75,7 @@ export class Compiler {
       this.fail(shown.error, fresh);
       return;
     }
+    this.patience = AGAIN[0];
     model.setStatus({ phase: "idle", ms: performance.now() - began });
     announce(`Compiled, ${model.present().length} stages.`);
   }
@@ -82,5 +85,14 @@ export class Compiler {
     this.model.setProblems(flat(error));
     this.model.setStatus({ phase: "failed" });
     announce(error.message);
+    if (error.kind === "busy") this.tryAgain(error.retry ?? 0);
+  }
+
+  /** Asks a busy server again when it said so, or ever more rarely, unless the program changes. */
+  private tryAgain(seconds: number): void {
+    const version = this.wanted;
+    const wait = Math.max(seconds, this.patience);
+    this.patience = Math.min(2 * this.patience, AGAIN[1]);
+    setTimeout(() => this.wanted === version && this.changed(true), 1000 * wait);
   }
 }

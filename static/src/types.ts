@@ -42,6 +42,8 @@ export interface Problem {
   code?: string;
   errors?: Problem[];
   position?: number;
+  /** Seconds after which a busy server takes such a request again. */
+  retry?: number;
 }
 
 export interface Failure {

@@ -1,5 +1,6 @@
 """Pages of other sites in a real browser: what they send to the server makes nothing run."""
 
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -11,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from playwright.sync_api import Request as BrowserRequest
 
 from app.clients import TOKEN_HEADER
-from tests.app.browsing import CHROMIUM, FLAGS, MARKS, serving
+from tests.app.browsing import CHROMIUM, FLAGS, MARKS, pane, serving, write
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.test_door import jobs_done
 
@@ -177,3 +178,25 @@ def test_each_page_says_that_it_is_itself(target: str, misled: Browser) -> None:
 def token_of(one: BrowserRequest) -> list[str]:
     """The token that a call of the server carries; none for what is no call."""
     return [one.headers.get(TOKEN_HEADER.lower(), "")] if "/api/" in one.url else []
+
+
+def test_the_page_waits_when_it_asked_too_often(make_app: MakeApp, other: Page) -> None:
+    """It says so, and asks again by itself when the server takes it."""
+    with serving(make_app(LIMIT_CHECK="2 per 5 seconds", LOCAL_FACTOR=1)) as address:
+        other.goto(address)
+        status = other.locator("[role=status]").first
+        for k in range(3):
+            write(other, f"entry main = {k}\n")
+            words = "Compiled" if k < 1 else "Compiled, |Too many requests"
+            expect(status).to_contain_text(re.compile(words), timeout=15_000)
+        expect(other.get_by_text("one page may ask for 2 checks").first).to_be_visible()
+        expect(status).to_contain_text("Compiled", timeout=15_000)
+        expect(pane(other)).to_contain_text("entry main = 2 -- ")
+
+
+def test_the_page_says_that_links_cannot_be_stored(make_app: MakeApp, other: Page) -> None:
+    with serving(make_app(DATABASE_URL="sqlite:////nowhere/at/all.sqlite")) as address:
+        other.goto(address)
+        expect(other.locator("[role=status]").first).to_contain_text("Compiled", timeout=15_000)
+        other.get_by_role("button", name="Share").click()
+        expect(other.get_by_text("Links cannot be stored now.").first).to_be_visible()

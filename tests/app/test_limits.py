@@ -49,6 +49,7 @@ def test_beyond_a_limit_the_answer_says_which_and_how_long(make_app: MakeApp) ->
     seconds = int(response.headers["Retry-After"])
     assert 1 <= seconds <= 60
     assert f"{seconds} s" in error["hint"]
+    assert error["retry"] == seconds
 
 
 def test_purposes_have_buckets_of_their_own(make_app: MakeApp) -> None:
