@@ -47,6 +47,8 @@ Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
 LONGEST_ANSWER = 1 << 20
 """Bytes of what a run says, beside its results."""
 START_SECONDS = 20.0
+SHORT_RUNS = 3
+"""A single run that is short is timed this often: each process is a new one, with cold memory."""
 END_SECONDS = 2.0
 """How long a run that was killed may take to end."""
 _PRELOADED = (
@@ -71,6 +73,7 @@ class Timeout(RuntimeError_):
 class RunResult:
     """Results in the entry point's order; `ms` is the best run, `times` all of them.
 
+    A single run that takes a few milliseconds or less is repeated.
     `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
     The last three are of one run: blocks allocated, their bytes, and, where the program was
     compiled with `cc.COUNTING`, the bytes that copies moved (else 0) and what threads allocated.
@@ -352,6 +355,7 @@ class _Runner:
                 "slots": slots,
                 "input_bytes": total,
                 "runs": runs,
+                "short_runs": SHORT_RUNS if runs == 1 and self.said is None else 0,
                 "results": entry["results"],
                 "gives": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
                 "sizes": sizes,

@@ -161,6 +161,15 @@ def test_repeated_runs_start_from_the_same_inputs() -> None:
     assert len(result.times) == 4
 
 
+def test_a_single_run_is_repeated_if_it_is_short() -> None:
+    text = code("def main (xs: *[]i32): []i32 = loop xs for i < 3 do xs with [i] = xs[i] + 1")
+    result = runner.run_c(text, "main", [np.zeros(5, np.int32)])
+    assert list(result.values[0]) == [1, 1, 1, 0, 0]
+    assert len(result.times) == runner.SHORT_RUNS
+    text = code("def main (n: i64): i64 = loop s = 1 for i < n do (s * 3 + i) % 1000003")
+    assert len(runner.run_c(text, "main", [np.int64(20_000_000)]).times) == 1
+
+
 def test_peak_memory_counts_inputs_results_and_what_lives_between() -> None:
     text = code(
         "def main (xs: []f64): f64 = let ys = scan (+) 0 xs in reduce f64.max 0 (scan (+) 0 ys)"
