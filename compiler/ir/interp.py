@@ -149,11 +149,15 @@ class Machine:
 
     def room(self, shape: Sequence[int], itemsize: int) -> None:
         """Refuse an array of negative size, or of more bytes than allowed."""
-        total = itemsize
+        total = rows = itemsize
         for size in shape:
             if size < 0:
                 raise self.error(f"An array cannot have the negative size {size}.")
             total *= size
+            rows *= max(size, 1)
+        if rows >= 1 << 63:
+            wanted = f"An array of shape {list(shape)} has rows of {rows} bytes"
+            raise self.error(f"{wanted}, which is more than can be told in 64 bits.")
         if total > self.limits.bytes:
             wanted = f"An array of shape {list(shape)} needs {total} bytes"
             raise self.error(f"{wanted}, which is more than the {self.limits.bytes} allowed.")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir.nodes import (
+    Array,
     ArrayLit,
     Concat,
     Copy,
@@ -173,6 +174,7 @@ def _slice(m: Machine, exp: Slice, pat: Sequence[Param]) -> list[Data]:
         return [data[(slice(None),) * len(outer) + dims.basic()]]
     kept = len(dims.counts)
     if 0 in own or 0 in dims.counts:
+        m.room(dims.counts, data.dtype.itemsize)
         return [np.zeros(tuple(dims.counts), data.dtype)]
     grids = dims.grids()
     found = data[tuple(_grids(outer, kept)) + tuple(grids)]
@@ -239,6 +241,7 @@ def _reshape(m: Machine, exp: Reshape, pat: Sequence[Param]) -> list[Data]:
     own = data.shape[data.ndim - rank :]
     if np.prod(own, dtype=object) != np.prod(shape, dtype=object) or min(shape) < 0:
         raise m.error(f"An array of shape {list(own)} cannot have the shape {list(shape)}.")
+    m.room(shape, data.dtype.itemsize)
     return [data.reshape(outer + shape)]
 
 
@@ -284,7 +287,10 @@ def _scratch(m: Machine, exp: Scratch, pat: Sequence[Param]) -> list[Data]:
 def _array_lit(m: Machine, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
     if not exp.elems:
         kind = pat[0].type
-        return [np.zeros(m.shape(kind.shape), DTYPE[kind.prim])]  # type: ignore[union-attr]
+        assert isinstance(kind, Array)
+        shape = m.shape(kind.shape)
+        m.room(shape, DTYPE[kind.prim].itemsize)
+        return [np.zeros(shape, DTYPE[kind.prim])]
     parts = [m.operand(elem) for elem in exp.elems]
     rank = m.rank_of(exp.elems[0])
     outer = np.broadcast_shapes(*(outer_shape(p, rank) for p in parts))

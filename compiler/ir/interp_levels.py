@@ -104,6 +104,7 @@ def empty(m: Machine, kind: Type, *sizes: int) -> Data:
     """An array of no elements, with the sizes that its type says."""
     if isinstance(kind, Array):
         shape = sizes + tuple(_size_or_zero(m, size) for size in kind.shape)
+        m.room(shape, DTYPE[kind.prim].itemsize)
         return np.zeros(shape, DTYPE[kind.prim])
     return np.zeros(sizes, DTYPE[kind.prim])
 

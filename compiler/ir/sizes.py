@@ -72,17 +72,24 @@ def poly_of(se: SE) -> Poly | None:
     return None
 
 
+def signed(value: int) -> int:
+    """A number as 64-bit arithmetic has it."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 def se_of(poly: Poly) -> SE:
     """A polynomial as an i64 expression; the order of terms depends on the polynomial alone."""
     result: SE | None = None
     for mono, coeff in sorted(poly.terms.items(), key=lambda t: (-sum(p for _, p in t[0]), t[0])):
         factors: list[SE] = [Var(name, "i64") for name, power in mono for _ in range(power)]
-        size = abs(coeff) if result is not None else coeff
+        coeff = signed(coeff)
+        subtracted = result is not None and 0 > coeff > -(1 << 63)
+        size = -coeff if subtracted else coeff
         if size != 1 or not factors:
             factors.insert(0, Lit(size, "i64"))
         term = factors[0]
         for factor in factors[1:]:
             term = Bin("*", "i64", term, factor)
-        op = "-" if coeff < 0 else "+"
+        op = "-" if subtracted else "+"
         result = term if result is None else Bin(op, "i64", result, term)
     return Lit(0, "i64") if result is None else result

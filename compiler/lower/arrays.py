@@ -32,6 +32,7 @@ from compiler.lower.leaves import leaves
 from compiler.lower.loops import Loops
 from compiler.lower.measure import key_of
 
+LARGEST = 2**63 - 1
 MINUS_ONE = Lit(-1, "i64")
 Position = SE | tuple[SE | None, ...]
 """An index, or the three parts of a slice."""
@@ -59,6 +60,28 @@ def add(lhs: SE, rhs: SE) -> SE:
 def sub(lhs: SE, rhs: SE) -> SE:
     """`lhs - rhs` at i64, folded where both are literals."""
     return _fold("-", lhs, rhs)
+
+
+def _rise_fits(start: SE, stop: SE, more: int) -> SE:
+    """Whether `stop - start + more` is told by 64 bits, if `start <= stop`; nothing wraps here."""
+    most = LARGEST - more
+    if isinstance(start, Lit):
+        if start.value >= more:
+            return TRUE
+        return Bin("<=", "i64", stop, literal(int(start.value) + most, "i64"))
+    end = Bin("+", "i64", start, literal(most, "i64"))
+    return either(Bin("<=", "i64", literal(more, "i64"), start), Bin("<=", "i64", stop, end))
+
+
+def _fall_fits(start: SE, stop: SE, more: int) -> SE:
+    """Whether `start - stop + more` is told by 64 bits, if `stop <= start`; nothing wraps here."""
+    most = LARGEST - more
+    if isinstance(start, Lit):
+        if start.value < -more:
+            return TRUE
+        return Bin("<=", "i64", literal(int(start.value) - most, "i64"), stop)
+    end = Bin("-", "i64", start, literal(most, "i64"))
+    return either(Bin("<", "i64", start, literal(-more, "i64")), Bin("<=", "i64", end, stop))
 
 
 def _fold(op: str, lhs: SE, rhs: SE) -> SE:
@@ -126,7 +149,8 @@ class Arrays(Loops):
             step: SE = MINUS_ONE if e.kind == "..>" else ONE
         else:
             step = self.atom(sub(self.wide(second), start), "step")
-        count = self.range_count(e.kind, start, stop, step, tuple(text))
+        wide = prim in ("i64", "u64")
+        count = self.range_count(e.kind, start, stop, step, tuple(text), wide)
         exp = ir.Iota(count, first, Conv("i64", prim, step) if prim != "i64" else step, prim)
         if isinstance(step, Lit):
             exp = ir.Iota(count, first, literal(step.value, prim), prim)
@@ -143,30 +167,44 @@ class Arrays(Loops):
             return se
         return literal(se.value, "i64") if isinstance(se, Lit) else Conv(prim, "i64", se)
 
-    def range_count(self, kind: str, start: SE, stop: SE, step: SE, text: Message) -> Poly:
-        """How many elements a range has; asserts that it is valid."""
+    def range_count(
+        self, kind: str, start: SE, stop: SE, step: SE, text: Message, wide: bool
+    ) -> Poly:
+        """How many elements a range has; asserts that it is valid.
+
+        `wide`: its ends have 64 bits, which may be too few for the number of its elements.
+        """
         distance = sub(stop, start)
         inclusive = kind == "..."
+        more = abs(int(step.value)) - (not inclusive) if isinstance(step, Lit) else 0
+        more = min(more, 1) if inclusive else more
+        up: SE = Bin("<=", "i64", start, stop)
+        down: SE = Bin("<=", "i64", stop, start)
+        if wide:
+            up = both(up, _rise_fits(start, stop, more))
+            down = both(down, _fall_fits(start, stop, more))
         if step == ONE:
             total = self.poly(distance)
-            if not self.facts.is_nonneg(total):
-                self.check(Bin("<=", "i64", start, stop), text)
+            if up != Bin("<=", "i64", start, stop) or not self.facts.is_nonneg(total):
+                self.check(up, text)
             return total + 1 if inclusive else total
         if step == MINUS_ONE and not inclusive:
-            self.check(Bin("<=", "i64", stop, start), text)
+            self.check(down, text)
             return self.poly(sub(start, stop))
-        up, down = Bin("<=", "i64", start, stop), Bin("<=", "i64", stop, start)
         rises, falls = Bin("<", "i64", ZERO, step), Bin("<", "i64", step, ZERO)
-        if kind == "..<":
-            self.check(both(rises, up), text)
-            round_up = sub(step, ONE)
-        elif kind == "..>":
-            self.check(both(falls, down), text)
-            round_up = add(step, ONE)
-        else:
+        if inclusive:
             self.check(either(both(rises, up), both(falls, down)), text)
-            return self.poly(Bin("//", "i64", distance, step), "n") + 1
-        return self.poly(Bin("//", "i64", add(distance, round_up), step), "n")
+            steps = self.poly(Bin("//", "i64", distance, step), "n")
+            if wide and not isinstance(step, Lit):
+                self.check(Bin("<", "i64", se_of(steps), literal(LARGEST, "i64")), text)
+            return steps + 1
+        self.check(both(rises, up) if kind == "..<" else both(falls, down), text)
+        if isinstance(step, Lit):
+            round_up = literal(more if kind == "..<" else -more, "i64")
+            return self.poly(Bin("//", "i64", add(distance, round_up), step), "n")
+        whole = self.poly(Bin("//", "i64", distance, step), "n")
+        rest = Bin("!=", "i64", Bin("%%", "i64", distance, step), ZERO)
+        return whole + self.poly(Conv("bool", "i64", rest), "rest")
 
     # --- positions ---------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
+    SE,
     Alloc,
     Bin,
     Body,
@@ -26,6 +27,7 @@ from compiler.ir.nodes import (
     Mem,
     Operand,
     Param,
+    Select,
     Stm,
 )
 from compiler.ir.poly import Poly
@@ -143,15 +145,33 @@ class _Reserving:
         self.gone.add(name)
 
     def _allocate(self, block: Param, exp: Alloc, stm: Stm) -> None:
-        """An allocation in front of the loop. A size that no turn may need can be negative."""
+        """An allocation in front of the loop.
+
+        A size that no turn may need can be negative, or more than there is.
+        """
         count = exp.count
         if not self.around.sizes.nonnegative(count):
             size = Param(self.ctx.fresh("size"), I64)
-            value = Bin("max", "i64", se_of(count), Lit(0, "i64"))
+            value: SE = Bin("max", "i64", se_of(count), Lit(0, "i64"))
+            runs = self._runs()
+            if runs is not None:
+                value = Select(runs, value, Lit(0, "i64"))
             self.around.sizes.known.define(size.name, value)
             self.before.append(Stm((size,), value, stm.prov))
             count = Poly.var(size.name)
         self.before.append(Stm((block,), replace(exp, count=count), stm.prov))
+
+    def _runs(self) -> SE | None:
+        """Whether the loop has a first turn; None if it certainly has."""
+        form = self.loop.form
+        if isinstance(form, ForLoop):
+            if isinstance(form.bound, Lit) and form.bound.value > 0:
+                return None
+            return Bin(">", form.prim, form.bound, Lit(0, form.prim))
+        names = [param.name for param in self.loop.params]
+        first = self.loop.init[names.index(form.cond)]
+        assert not isinstance(first, str)
+        return first
 
     # --- double buffering ---
 

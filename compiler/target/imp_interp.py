@@ -41,7 +41,7 @@ from compiler.target.index import poly_exp
 from compiler.target.py_scalar import py_name, show, show_exact
 from compiler.target.runner import Value, prepare
 from compiler.target.sequential import sequential
-from compiler.target.signature import choose_entry, poly_value, signature
+from compiler.target.signature import choose_entry, shape_of, signature
 
 MAX_CELLS = 1 << 28
 """Largest block, in elements."""
@@ -74,7 +74,7 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
         if data["shape"] is None:
             found.append(dtype.type(values[give.name]))
             continue
-        shape = [poly_value(size, numbers) for size in data["shape"]]
+        shape = shape_of(data["shape"], numbers)
         count = int(np.prod(shape, dtype=np.int64))
         with np.errstate(all="ignore"):
             found.append(np.array(values[give.block][:count], dtype).reshape(shape))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.poly import Monomial, Poly
+from compiler.ir.sizes import signed
 
 ZERO = Lit(0, "i64")
 ONE = Lit(1, "i64")
@@ -22,20 +23,30 @@ def add(lhs: SE, rhs: SE) -> SE:
         if rhs.value == 0:
             return lhs
         if type(lhs) is Lit:
-            return Lit(int(lhs.value) + int(rhs.value), "i64")
-        if rhs.value < 0:
+            return _number(int(lhs.value) + int(rhs.value))
+        if -(1 << 63) < rhs.value < 0:
             return Bin("-", "i64", lhs, Lit(-int(rhs.value), "i64"))
     elif type(lhs) is Lit and lhs.value == 0:
         return rhs
-    if type(rhs) is Bin and rhs.op == "*" and type(rhs.rhs) is Lit and rhs.rhs.value < 0:
+    if type(rhs) is Bin and rhs.op == "*" and type(rhs.rhs) is Lit and _is_taken(rhs.rhs):
         return sub(lhs, mul(rhs.lhs, Lit(-int(rhs.rhs.value), "i64")))
     return Bin("+", "i64", lhs, rhs)
+
+
+def _number(value: int) -> Lit:
+    """A literal: what 64-bit arithmetic makes of a number."""
+    return Lit(signed(value), "i64")
+
+
+def _is_taken(factor: Lit) -> bool:
+    """Whether adding a multiple is better said as taking the opposite one away."""
+    return -(1 << 63) < factor.value < 0
 
 
 def sub(lhs: SE, rhs: SE) -> SE:
     """`lhs - rhs` at i64, without zeros."""
     if type(rhs) is Lit:
-        return add(lhs, Lit(-int(rhs.value), "i64"))
+        return add(lhs, _number(-int(rhs.value)))
     return Bin("-", "i64", lhs, rhs)
 
 
@@ -49,7 +60,7 @@ def mul(lhs: SE, rhs: SE) -> SE:
         if rhs.value == 1:
             return lhs
         if type(lhs) is Lit:
-            return Lit(int(lhs.value) * int(rhs.value), "i64")
+            return _number(int(lhs.value) * int(rhs.value))
     return Bin("*", "i64", lhs, rhs)
 
 
@@ -70,7 +81,7 @@ def poly_exp(poly: Poly) -> SE:
     """A polynomial as an expression, by Horner's rule on the variable that occurs most."""
     constant = poly.constant
     if constant is not None:
-        return Lit(constant, "i64")
+        return _number(constant)
     return _horner(poly.terms)
 
 
@@ -78,7 +89,7 @@ def _horner(terms: dict[Monomial, int]) -> SE:
     if len(terms) == 1:
         ((mono, coeff),) = terms.items()
         factors: list[SE] = [Var(name, "i64") for name, power in mono for _ in range(power)]
-        return mul(product(factors), Lit(coeff, "i64"))
+        return mul(product(factors), _number(coeff))
     counts: dict[str, int] = {}
     for mono in terms:
         for name, _ in mono:

@@ -39,7 +39,7 @@ from compiler.sandbox.policies import PROGRAM
 from compiler.target import runner_child as child
 from compiler.target import sanitize
 from compiler.target.cc import compile_c, find_compiler
-from compiler.target.signature import Plain, check_shapes, choose_entry, poly_value, solve_sizes
+from compiler.target.signature import Plain, check_shapes, choose_entry, shape_of, solve_sizes
 
 Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
 """An array or a scalar; what comes back are arrays and NumPy scalars."""
@@ -607,9 +607,9 @@ def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int)
         if give["shape"] is None:
             found.append(_scalar(at[give["name"]], dtype))
             continue
-        shape = [poly_value(size, env) for size in give["shape"]]
+        shape = shape_of(give["shape"], env)
         start, count = at[give["block"]], math.prod(shape)
-        if min(shape) < 0 or (count and not 0 <= start <= size - count * dtype.itemsize):
+        if count and not 0 <= start <= size - count * dtype.itemsize:
             raise senseless()
         flat = np.frombuffer(area, dtype, count, start) if count else np.empty(0, dtype)
         try:

@@ -75,6 +75,14 @@ def poly_value(poly: list[Any], env: Mapping[str, int]) -> int:
     return total
 
 
+def shape_of(polys: list[list[Any]], env: Mapping[str, int]) -> list[int]:
+    """The sizes of a result. Raises RuntimeError_ for one that is negative."""
+    shape = [poly_value(poly, env) for poly in polys]
+    if min(shape) < 0:
+        raise RuntimeError_(f"An array cannot have the negative size {min(shape)}.")
+    return shape
+
+
 def poly_text(poly: list[Any]) -> str:
     """A size for messages."""
     terms = ["*".join([*([] if c == 1 and ns else [str(c)]), *ns]) for c, ns in poly]

@@ -28,6 +28,7 @@ from compiler.target.imp_nodes import Stm, Stms
 from compiler.target.index import add, cell, mul, poly_exp
 from compiler.target.sequential import assign_all, inside, sequential
 
+LARGEST = 2**63 - 1
 Where = Level | None
 """What runs the statements: None is the host; else a point of a kernel of that level."""
 
@@ -135,8 +136,9 @@ class _Maker:
         return (imp.Assert(exp.cond, exp.message, stm.prov),)
 
     def alloc(self, stm: ir.Stm, exp: ir.Alloc, where: Where) -> Stms:
-        """A block."""
-        count = poly_exp(exp.count)
+        """A block. A size that no 64 bits can tell is as good as the largest that they can."""
+        told = all(-LARGEST <= coeff <= LARGEST for coeff in exp.count.terms.values())
+        count = poly_exp(exp.count) if told else Lit(LARGEST, "i64")
         return (imp.Alloc(stm.pat[0].name, count, exp.prim, exp.space, stm.prov),)
 
     def index(self, stm: ir.Stm, exp: ir.Index, where: Where) -> Stms:
