@@ -53,8 +53,11 @@ LONGEST_PROOF = 20
 CHARACTERS_PER_ELEMENT = 12
 LEAST_CHARACTERS_PER_ELEMENT = 5
 """As in `1i8, `."""
-REMEMBERED = 16
-"""Compilations that a process keeps, so that `run` after `show` compiles nothing again."""
+REMEMBERED, REMEMBERED_CHARACTERS = 16, 100_000
+"""Compilations that a process keeps, so that `run` after `show` compiles nothing again.
+
+One takes about 1 kB for each character of its program; the last one is kept however long it is.
+"""
 
 _recent: OrderedDict[tuple[str, Options], Compilation] = OrderedDict()
 
@@ -122,8 +125,10 @@ def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
     work = Compilation(*key)
     _check_thresholds(work)
     _recent[key] = work
-    while len(_recent) > REMEMBERED:
-        _recent.popitem(last=False)
+    characters = sum(len(kept) for kept, _ in _recent)
+    while len(_recent) > REMEMBERED or (characters > REMEMBERED_CHARACTERS and len(_recent) > 1):
+        (dropped, _), _ = _recent.popitem(last=False)
+        characters -= len(dropped)
     return work
 
 

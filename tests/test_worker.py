@@ -4,12 +4,13 @@ import io
 import json
 import sys
 import tracemalloc
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compiler import worker
+from compiler import api, worker
 from compiler.base.errors import CompilerBug
 
 PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
@@ -197,3 +198,21 @@ def test_inputs_that_are_too_long_as_text_are_refused_before_they_are_made() -> 
 
 
 PAIR = "entry main [n] [m] (xs: [n]f64) (ys: [m]i32) = (length xs, length ys)\n"
+
+
+def test_compilations_that_are_kept_are_bounded_by_their_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(api, "_recent", OrderedDict())
+    monkeypatch.setattr(api, "REMEMBERED_CHARACTERS", 1000)
+    for number in range(8):
+        program = f"entry main (x: i32) = x + {number}".ljust(300)
+        assert worker.answer({"op": "check", "source": program})["ok"]
+        assert [source for source, _ in api._recent][-1] == program
+        assert sum(len(source) for source, _ in api._recent) <= 1000
+    assert len(api._recent) == 3
+    assert worker.answer({"op": "check", "source": program.ljust(5000)})["ok"]
+    assert len(api._recent) == 1, "the last one is kept however long it is"
+    for number in range(40):
+        worker.answer({"op": "check", "source": f"entry main = {number}"})
+    assert len(api._recent) == api.REMEMBERED

@@ -1,0 +1,96 @@
+"""What nine people see of a tenth whose programs never end, and of one who makes up names."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+
+from app.clients import TOKEN_HEADER
+from app.context import EXTENSION, Parts
+from tests.app.conftest import MakeApp
+
+OTHERS = 9
+REQUESTS = 5
+
+
+@pytest.fixture
+def app(make_app: MakeApp) -> Iterator[Flask]:
+    """Two workers; whoever waits is turned away after six seconds."""
+    made = make_app(
+        COMPILE_WORKERS=2,
+        WARM=True,
+        COMPILE_SECONDS=60.0,
+        COMPILE_SECONDS_SHARED=1.0,
+        QUEUE_SECONDS=6.0,
+        QUEUE_LIMIT=32,
+    )
+    yield made
+    parts: Parts = made.extensions[EXTENSION]
+    parts.jobs.close()
+
+
+def ask(app: Flask, page: str, source: str, address: str) -> int:
+    """The status of a check."""
+    answer = app.test_client().post(
+        "/api/check",
+        json={"source": source},
+        headers={TOKEN_HEADER: page},
+        environ_overrides={"REMOTE_ADDR": address},
+    )
+    return answer.status_code
+
+
+def others(app: Flask) -> Counter[int]:
+    """The statuses that nine people behind one address get, who ask again and again."""
+    codes: Counter[int] = Counter()
+
+    def work(person: int) -> None:
+        for number in range(REQUESTS):
+            source = f"entry main = {person} + {number}"
+            codes[ask(app, f"person-number-{person:04}", source, "10.0.0.1")] += 1
+
+    threads = [threading.Thread(target=work, args=(person,)) for person in range(OTHERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return codes
+
+
+def test_nobody_is_turned_away_for_one_whose_programs_do_not_end(app: Flask) -> None:
+    stop = threading.Event()
+
+    def endless(number: int) -> None:
+        count = 0
+        while not stop.is_set():
+            count += 1
+            ask(app, "the-hostile-one-00", f"SLEEP {number} {count}", "10.0.0.66")
+            time.sleep(0.05)
+
+    for number in range(2):
+        threading.Thread(target=endless, args=(number,), daemon=True).start()
+    time.sleep(0.5)
+    codes = others(app)
+    stop.set()
+    assert codes == {200: OTHERS * REQUESTS}
+
+
+def test_nobody_is_turned_away_for_one_who_makes_up_names(app: Flask) -> None:
+    stop = threading.Event()
+
+    def endless(number: int) -> None:
+        count = 0
+        while not stop.is_set():
+            count += 1
+            ask(app, f"made-up-{number:04}-{count:08}", f"SLEEP {number} {count}", "10.0.0.66")
+            time.sleep(0.05)
+
+    for number in range(24):
+        threading.Thread(target=endless, args=(number,), daemon=True).start()
+    time.sleep(0.5)
+    codes = others(app)
+    stop.set()
+    assert codes == {200: OTHERS * REQUESTS}
