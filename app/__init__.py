@@ -65,7 +65,7 @@ def _parts(app: Flask) -> Any:
     return Parts(
         jobs=jobs,
         metrics=metrics,
-        permalinks=Permalinks(lambda: database_url(app.config)),
+        permalinks=Permalinks(lambda: database_url(app.config), int(app.config["LINKS_MB"])),
         limits=Limits(app.config),
         examples=lambda: examples,
     )

@@ -14,11 +14,13 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 import zstandard
-from sqlalchemy import DateTime, LargeBinary, String, create_engine
+from sqlalchemy import DateTime, LargeBinary, String, create_engine, event
 from sqlalchemy.engine import Engine
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -54,14 +56,18 @@ class Permalinks:
     and is tried anew with the next request.
     """
 
-    def __init__(self, url: Callable[[], str]) -> None:
+    def __init__(self, url: Callable[[], str], megabytes: int = 0) -> None:
+        """SQLite's file grows to so many megabytes at most; 0: as it can."""
         self._url = url
+        self._megabytes = megabytes
         self._engine: Engine | None = None
 
     def engine(self) -> Engine:
         """The connection pool of the database; its tables are made first."""
         if self._engine is None:
             engine = create_engine(self._url(), pool_pre_ping=True)
+            if engine.dialect.name == "sqlite" and self._megabytes:
+                event.listen(engine, "connect", partial(_bound, self._megabytes))
             Base.metadata.create_all(engine)
             self._engine = engine
         return self._engine
@@ -101,6 +107,14 @@ class Permalinks:
             return None
         state: State = json.loads(zstandard.ZstdDecompressor().decompress(content))
         return state
+
+
+def _bound(megabytes: int, connection: DBAPIConnection, _: object) -> None:
+    """Let SQLite's file grow to so many megabytes."""
+    cursor = connection.cursor()
+    (page,) = cursor.execute("pragma page_size").fetchone()
+    cursor.execute(f"pragma max_page_count = {(megabytes << 20) // page}")
+    cursor.close()
 
 
 @contextmanager

@@ -50,6 +50,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
+    Setting("LINKS_MB", 4096, "SQLite's file of links grows no larger; 0: as large as it can."),
     Setting("COMPILE_WORKERS", min(4, max(2, CORES)), "Warm worker processes that compile.", 1),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
     Setting("QUEUE_LIMIT", 64, "Jobs that may wait for a worker; more are turned away."),

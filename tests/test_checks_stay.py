@@ -7,7 +7,8 @@ is run. A check that had gone would show as a result, as a crash of the process,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -18,7 +19,7 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.ir import entry, interp, values
 from compiler.pipeline import Compilation
-from compiler.target import runner
+from compiler.target import imp_interp, runner
 
 PASSES = [p.id for p in switches.PASSES]
 FUEL = (0, 1, 2, 3, 5, 8, 13, 21)
@@ -254,20 +255,26 @@ def settings() -> Iterator[Options]:
     yield from (Options(fuel=fuel) for fuel in FUEL)
 
 
+def failures(source: str, inputs: Sequence[str]) -> list[tuple[list[values.Value], str]]:
+    """The inputs as values, each with the message that the program's meaning fails with."""
+    meaning = Compilation(source).result("soa").prog
+    main = entry.find(meaning, "main")
+    found = []
+    for text in inputs:
+        args = values.parse(text, entry.prims(main))
+        with pytest.raises(RuntimeError_) as wrong:
+            interp.run(meaning, "main", args)
+        found.append((args, wrong.value.message))
+    return found
+
+
 @pytest.mark.skipif(
     not runner.compiler_available(), reason="there is no C compiler on this machine"
 )
 @pytest.mark.parametrize("name", FAILING)
 def test_every_check_stays(name: str) -> None:
     source, inputs = FAILING[name]
-    meaning = Compilation(source).result("soa").prog
-    main = entry.find(meaning, "main")
-    cases: list[tuple[list[values.Value], str]] = []
-    for text in inputs:
-        args = values.parse(text, entry.prims(main))
-        with pytest.raises(RuntimeError_) as wrong:
-            interp.run(meaning, "main", args)
-        cases.append((args, wrong.value.message))
+    cases = failures(source, inputs)
     texts: dict[str, Options] = {}
     for options in settings():
         texts.setdefault(plain(Compilation(source, options).result("c").text), options)
@@ -275,4 +282,21 @@ def test_every_check_stays(name: str) -> None:
         for args, message in cases:
             with pytest.raises(RuntimeError_) as found:
                 runner.run_c(code, "main", args, SECONDS, flags=("-O0",))
+            assert found.value.message == message, (sorted(options.disabled), options.fuel)
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_every_check_stays_in_what_is_made_for_a_gpu(name: str) -> None:
+    """The imperative program behind the CUDA text, in its interpreter."""
+    source, inputs = FAILING[name]
+    cases = failures(source, inputs)
+    seen: set[str] = set()
+    for options in settings():
+        imp = Compilation(source, replace(options, target="cuda")).result("imp")
+        if (text := plain(imp.text)) in seen:
+            continue
+        seen.add(text)
+        for args, message in cases:
+            with pytest.raises(RuntimeError_) as found:
+                imp_interp.run(imp.prog, "main", args)
             assert found.value.message == message, (sorted(options.disabled), options.fuel)
