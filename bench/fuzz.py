@@ -42,7 +42,7 @@ BATCH = 1000
 """Cases of one process."""
 SECONDS = 60
 """After which a case counts as endless; the machine may be busy with other things."""
-MEMORY = 3 << 30
+MEMORY = 2 << 30
 """Bytes of address space for one process."""
 START = "forkserver"
 """How processes are started."""

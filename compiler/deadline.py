@@ -12,8 +12,11 @@ from compiler.base.errors import TimeoutError_
 _HINT = "Try a smaller input, or look for a loop that does not end."
 
 
-class _Passed(BaseException):
-    """Raised in the thread that is late; no `except Exception` on the way stops it."""
+class Passed(BaseException):
+    """Raised in the thread that is late; no `except Exception` on the way stops it.
+
+    It can arrive a moment after `deadline` has ended, and means the same there.
+    """
 
 
 @contextmanager
@@ -29,19 +32,17 @@ def deadline(seconds: float, what: str = "The program", hint: str = _HINT) -> It
     def ring() -> None:
         with lock:
             if not done:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Passed))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Passed))
 
     timer = threading.Timer(seconds, ring)
     timer.daemon = True
-    timer.start()
     try:
-        yield
-        with lock:
-            done = True
-    except _Passed:
-        raise TimeoutError_(
-            f"{what} did not finish within {seconds:g} s.",
-            hint=hint,
-        ) from None
-    finally:
-        timer.cancel()
+        try:
+            timer.start()
+            yield
+        finally:
+            with lock:
+                done = True
+            timer.cancel()
+    except Passed:
+        raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint) from None

@@ -269,7 +269,7 @@ class Compilation:
             return Result(stage, prog, ms)
         except CompileError as error:
             return error
-        except RecursionError:
+        except (RecursionError, MemoryError):
             raise
         except Exception as error:
             text = f"{type(error).__name__} in stage `{stage.id}`: {error}"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from compiler import api, worker
-from compiler.base.errors import CompilerBug
+from compiler.base.errors import CompilerBug, TimeoutError_
+from compiler.deadline import Passed, deadline
 
 PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
 
@@ -169,11 +170,12 @@ def test_the_raised_limit_of_recursion_goes_with_the_deep_stack() -> None:
     [
         (RecursionError(), "limitation"),
         (MemoryError(), "runtime"),
+        (Passed(), "timeout"),
         (KeyError("x"), "internal"),
         (CompilerBug("x"), "internal"),
     ],
 )
-def test_every_exception_is_an_error_of_some_kind(problem: Exception, kind: str) -> None:
+def test_every_exception_is_an_error_of_some_kind(problem: Exception | Passed, kind: str) -> None:
     assert worker.as_error(problem).kind == kind
     assert worker.as_error(problem).message
 
@@ -216,3 +218,32 @@ def test_compilations_that_are_kept_are_bounded_by_their_length(
     for number in range(40):
         worker.answer({"op": "check", "source": f"entry main = {number}"})
     assert len(api._recent) == api.REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"), [(RecursionError, "limitation"), (MemoryError, "runtime")]
+)
+def test_a_stage_that_has_no_room_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch, problem: type[Exception], kind: str
+) -> None:
+    def full(*_: Any) -> Any:
+        raise problem
+
+    monkeypatch.setattr("compiler.pipeline.parse", full)
+    answer = worker.answer({"op": "check", "source": "def a_new_program = 1"})
+    assert answer["error"]["kind"] == kind
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-6, 1e-4, 1e-3])
+def test_a_deadline_that_passes_at_once_is_a_timeout(seconds: float) -> None:
+    """Also where the clock rings before the work has begun, or as it fails by itself."""
+
+    def endless() -> None:
+        while True:
+            pass
+
+    for _ in range(200):
+        with pytest.raises((TimeoutError_, KeyError)), deadline(seconds):
+            raise KeyError
+        with pytest.raises(TimeoutError_), deadline(seconds):
+            endless()
