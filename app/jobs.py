@@ -236,6 +236,7 @@ class Jobs:
             for answer in pool.stream(request, seconds, client, expected):
                 yield self._trimmed(answer) if op.runs else answer
         except TooMany:
+            self._metrics.job(op.name, "busy", 0.0)
             raise too_many(self._config) from None
         except STOPS as problem:
             yield why(problem, "run" if op.runs else "compile", self._config)

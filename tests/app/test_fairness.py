@@ -3,7 +3,8 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -41,6 +42,71 @@ def ask(app: Flask, page: str, source: str, address: str) -> int:
         environ_overrides={"REMOTE_ADDR": address},
     )
     return answer.status_code
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    """Wait until something holds; whether it does."""
+    end = time.monotonic() + 20
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+def test_a_page_with_too_many_jobs_is_told_so(app: Flask) -> None:
+    page = "the-busy-one-00000"
+    pool = app.extensions[EXTENSION].jobs.compile_pool
+    assert until(lambda: len(pool.pids()) == 2 and not pool.busy)
+    codes: list[int] = []
+    threads = [
+        threading.Thread(target=lambda k=k: codes.append(ask(app, page, f"SLOW {k}", "10.0.0.1")))
+        for k in range(3)
+    ]
+    for number, thread in enumerate(threads):
+        thread.start()
+        assert until(lambda number=number: pool.busy + pool.waiting == number + 1)
+    headers = {TOKEN_HEADER: page}
+    client = app.test_client()
+    refused = client.post(
+        "/api/check",
+        json={"source": "entry main = 1"},
+        headers=headers,
+        environ_overrides={"REMOTE_ADDR": "10.0.0.1"},
+    )
+    assert refused.status_code == 429
+    error = refused.get_json()["error"]
+    assert error["kind"] == "busy"
+    assert "1 running, 2 waiting" in error["message"]
+    for thread in threads:
+        thread.join(20)
+    assert codes == [200] * 3
+    counted = 'stridescope_jobs_total{op="check",outcome="busy"} 1.0'
+    assert counted in client.get("/metrics").get_data(as_text=True)
+
+
+def test_who_is_stopped_for_others_is_told_so(app: Flask) -> None:
+    stopped: list[Any] = []
+
+    def endless(number: int) -> None:
+        client = app.test_client()
+        answer = client.post(
+            "/api/check",
+            json={"source": f"SLEEP {number}"},
+            headers={TOKEN_HEADER: f"endless-number-{number:04}"},
+        )
+        stopped.append(answer)
+
+    threads = [threading.Thread(target=endless, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    pool = app.extensions[EXTENSION].jobs.compile_pool
+    assert until(lambda: pool.busy == 2)
+    assert ask(app, "somebody-else-0000", "entry main = 1", "10.0.0.1") == 200
+    assert until(lambda: len(stopped) >= 1)
+    assert stopped[0].status_code == 504
+    error = stopped[0].get_json()["error"]
+    assert "longer than 1 s" in error["message"]
+    assert "others were waiting" in error["message"]
+    assert "fewer people" in error["hint"]
 
 
 def others(app: Flask) -> Counter[int]:

@@ -1,12 +1,15 @@
 """The JSON routes: answers, streams, errors in the one shape, limits, headers."""
 
 import gzip
+import inspect
 import json
+import re
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from app import jobs
 from app.jobs import OPS
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
@@ -23,6 +26,11 @@ def events(data: bytes) -> list[tuple[str, dict[str, Any]]]:
 def test_the_index_lists_every_operation(client: FlaskClient) -> None:
     listed = client.get("/api/").get_json()["operations"]
     assert {entry["path"] for entry in listed} == {f"/api/{name}" for name in OPS}
+
+
+def test_no_operation_is_defined_twice() -> None:
+    defined = re.findall(r'\bOp\(\s*"(\w+)"', inspect.getsource(jobs))
+    assert sorted(defined) == sorted(OPS)
 
 
 def test_the_manifest_is_the_pipelines(client: FlaskClient) -> None:
