@@ -21,6 +21,11 @@ from app.errors import MISDIRECTED, AppError
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({"same-origin", "none"})
 """What `Sec-Fetch-Site` says of the server's own page, and of the address bar."""
+OF_ONES_OWN = {
+    "unsafe": "it drops the checks that keep a program inside of its arrays",
+    "sanitize": "a program under sanitisers has no walls around it",
+}
+"""Options for a machine of one's own, and why a server does not take them."""
 PORTS = {"http": 80, "https": 443}
 
 
@@ -80,12 +85,12 @@ def _is_own(origin: str, request: Request) -> bool:
 
 
 def refuse_unsafe(options: Mapping[str, Any]) -> None:
-    """Raise AppError for an option that drops checks: with it a program can do anything here."""
-    if options.get("unsafe"):
-        raise AppError(
-            "usage",
-            "The option `unsafe` is not taken from a request: it drops the checks that keep a "
-            "program inside of its arrays.",
-            403,
-            "`stridescope run --unsafe` takes it, on a machine of your own.",
-        )
+    """Raise AppError for an option that drops checks or walls: with it a program can do more."""
+    for name, why in OF_ONES_OWN.items():
+        if options.get(name):
+            raise AppError(
+                "usage",
+                f"The option `{name}` is not taken from a request: {why}.",
+                403,
+                f"`stridescope run --{name}` takes it, on a machine of your own.",
+            )

@@ -34,7 +34,7 @@ import numpy as np
 
 from bench.machine import save
 from compiler.base.context import Options
-from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from compiler.base.text import plain
 from compiler.deadline import deadline
 from compiler.ir import interp
@@ -232,7 +232,7 @@ def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
         return run()
     except runner.Crash as error:
         raise Difference("run", f"crash: {error.message}") from error
-    except RuntimeError_ as error:
+    except (RuntimeError_, TimeoutError_) as error:
         return error.message
     except Exception as error:
         text = getattr(error, "message", "") or str(error)

@@ -26,13 +26,14 @@ def error_of(response: Any, status: int) -> str:
     return str(answer["error"]["message"])
 
 
+@pytest.mark.parametrize("option", ["unsafe", "sanitize"])
 @pytest.mark.parametrize("op", ["check", "show", "run", "validity", "attempts", "share"])
-def test_a_request_cannot_drop_checks(make_app: MakeApp, op: str) -> None:
+def test_a_request_cannot_drop_checks(make_app: MakeApp, op: str, option: str) -> None:
     app = make_app()
-    body = {**RUN, "options": {"unsafe": True}}
+    body = {**RUN, "options": {option: True}}
     response = app.test_client().post(f"/api/{op}", json=body)
-    assert "unsafe" in error_of(response, 403)
-    assert "stridescope run --unsafe" in response.get_json()["error"]["hint"]
+    assert option in error_of(response, 403)
+    assert f"stridescope run --{option}" in response.get_json()["error"]["hint"]
     assert jobs_done(app) == 0
 
 

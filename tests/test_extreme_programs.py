@@ -1,0 +1,49 @@
+"""Random programs at the ends of 64 bits fail alike, and touch no foreign memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import campaign
+from compiler.target import runner, sanitize
+from tests.generate_extremes import program
+
+
+@pytest.mark.skipif(
+    not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"
+)
+@pytest.mark.parametrize("batch", [3, 7])
+def test_a_batch_agrees(batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(campaign, "BATCH", 12)
+    report = campaign.check_batch(batch, sanitized=True, extreme=True)
+    assert report.differences == []
+    assert report.counts["programs"] == 12
+
+
+@pytest.mark.skipif(
+    not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"
+)
+def test_a_crash_and_a_report_are_those_of_their_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three programs in one library, the one that leaves its block is named."""
+    manner = campaign.Manner(extreme=True, sanitized=True)
+    made = [program(seed, f"p{seed}") for seed in (0, 1, 2)]
+    work = campaign.compiled("\n".join(one.source for one in made), manner)
+    text = work.result("c").text
+    heads = [k for k, line in enumerate(text) if line.text.startswith("int entry_p1(")]
+    assert len(heads) == 1
+    wrong = text[heads[0] + 1]
+    broken = type(wrong)("    char *p = malloc(3); p[in[0] * 0 + 3] = 1; free(p);" + wrong.text)
+    work.result("c")._text = (*text[: heads[0] + 1], broken, *text[heads[0] + 2 :])
+    campaign.check(work, made[0], manner)
+    with pytest.raises(campaign.Difference) as caught:
+        campaign.check(work, made[1], manner)
+    assert "heap-buffer-overflow, write of size 1" in caught.value.what
+    campaign.check(work, made[2], manner)
+
+
+def test_programs_are_the_same_every_time() -> None:
+    assert program(7).source == program(7).source
+    assert program(7).source != program(8).source
