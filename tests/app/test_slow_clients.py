@@ -5,10 +5,12 @@ sockets has a time limit, so that a server that stands still fails the test.
 """
 
 import json
+import random
 import socket
+import struct
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,7 @@ def ask(port: int, request: bytes) -> tuple[int, dict[str, Any]]:
 def assert_served(port: int) -> None:
     """Somebody else gets a page, and a program compiled."""
     assert ask(port, GET.replace(b"examples", b""))[0] == 200
-    assert ask(port, post("check", source=SOURCE))[1]["ok"]
+    assert ask(port, post("check", page=9, source=SOURCE))[1]["ok"]
 
 
 PARTS = {
@@ -191,6 +193,50 @@ def test_malformed_requests_stop_nobody(serve: Serve, request_: bytes) -> None:
         for _ in range(MANY):
             stack.enter_context(connect(port)).sendall(request_)
         assert_served(port)
+
+
+PIECES = (
+    b"\r\n", b"\n", b"\r\n\r\n", b"\0", b" ", b"\xff", b":", b"Upgrade: h2c\r\n", b"Host: [\r\n",
+    b"Content-Length: 99999999999999999999\r\n", b"Content-Length: 5\r\n", b"Host: a b\r\n",
+    b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n", b"Origin: http://[\r\n",
+)  # fmt: skip
+"""What random requests are spoilt with."""
+
+
+def random_client(port: int, rng: random.Random) -> socket.socket:
+    """A connection with up to three requests, perhaps spoilt or cut, perhaps left or reset."""
+    good = [GET, post("check", source=SOURCE), post("run", source=SOURCE, input="[1i64]")]
+    good.append(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    data = b"".join(rng.choice(good) for _ in range(rng.randint(1, 3)))
+    for _ in range(rng.choice((0, 0, 1, 2, 5))):
+        at = rng.randrange(len(data))
+        data = data[:at] + rng.choice(PIECES) + data[at + rng.choice((0, 1, 5)) :]
+    sock = connect(port, f"127.0.0.{rng.randint(1, 4)}")
+    with suppress(OSError):
+        sock.sendall(data[: rng.choice((len(data), rng.randint(0, len(data))))])
+        end = rng.choice(("stay", "close", "half", "reset"))
+        if end == "reset":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if end == "half":
+            sock.shutdown(socket.SHUT_WR)
+        if end in ("reset", "close"):
+            sock.close()
+    return sock
+
+
+def test_random_clients_do_not_end_the_process(serve: Serve) -> None:
+    """What it has counted before, it still knows."""
+    port = serve(HEAD_SECONDS=2.0, BODY_SECONDS=2.0, RATELIMIT=False, QUEUE_LIMIT=50)
+    counted = 'stridescope_jobs_total{op="tuning",outcome="ok"} 1.0'
+    assert ask(port, post("tuning", source=SOURCE))[0] == 200
+    rng = random.Random(1)
+    with ExitStack() as stack:
+        for _ in range(400):
+            stack.enter_context(random_client(port, rng))
+        assert_served(port)
+    with connect(port) as sock:
+        sock.sendall(GET.replace(b"/api/examples", b"/metrics"))
+        assert counted in read_answer(sock)[1].decode()
 
 
 def test_clients_that_read_nothing_stop_nobody(serve: Serve, tmp_path: Path) -> None:
