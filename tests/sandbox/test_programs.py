@@ -139,8 +139,9 @@ def test_threads_work_and_are_bounded() -> None:
 
 
 @pytest.mark.usefixtures("wall")
-def test_a_run_sees_nothing_of_the_one_before() -> None:
+def test_a_run_sees_nothing_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same library, and memory that the first run has filled with a secret."""
+    monkeypatch.setattr(runner, "SHORT_RUNS", 0)
     text = hostile.program(
         """
         static long runs;
@@ -318,11 +319,11 @@ def test_a_run_is_killed_with_who_asked_for_it(tmp_path: Path) -> None:
         "import sys, threading, time, numpy as np\n"
         "from compiler.sandbox import walls\n"
         "from compiler.target import runner\n"
-        f"if {runner._Runner.wall == walls.Wall()}: walls.walls = lambda: [walls.Wall()]\n"
+        f"if {walls.walls() == [walls.Wall()]}: walls.walls = lambda: [walls.Wall()]\n"
         f"code = open({str(text)!r}).read()\n"
         "def go(): runner.run_c(code, 'main', [np.int64(0)], 100.0, flags=('-O0',))\n"
         "threading.Thread(target=go, daemon=True).start()\n"
-        "while not runner._RUNNERS: time.sleep(0.01)\n"
+        "while not any(r.ready for r in runner._RUNNERS.values()): time.sleep(0.01)\n"
         "print(next(iter(runner._RUNNERS.values())).process.pid, flush=True)\n"
         "time.sleep(100)\n"
     )
