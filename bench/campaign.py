@@ -36,7 +36,7 @@ from bench.machine import save
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from compiler.base.text import plain
-from compiler.deadline import deadline
+from compiler.deadline import within
 from compiler.ir import interp
 from compiler.ir.values import Value, show
 from compiler.pipeline import STAGES, Compilation
@@ -241,8 +241,7 @@ def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
 
 def timed(run: Callable[[], list[Any]]) -> list[Any]:
     """A run of an interpreter that has no limit of its own."""
-    with deadline(EXTREME_SECONDS):
-        return run()
+    return within(EXTREME_SECONDS, run)
 
 
 def shown(found: list[Any] | str) -> str:

@@ -20,7 +20,6 @@ from compiler import __version__, api, switches, worker
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.names import untagged
-from compiler.deadline import Passed
 from compiler.ir import values
 
 Json = dict[str, Any]
@@ -63,7 +62,7 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
         # The reader has gone, as `head` does: nothing is left to say, not even on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except (Exception, Passed) as problem:
+    except Exception as problem:
         error = worker.as_error(problem)
     source = _text_or_nothing(args.file)
     if args.json:

@@ -21,7 +21,7 @@ from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
-from compiler.deadline import deadline
+from compiler.deadline import within
 from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.warnings import warnings
@@ -296,8 +296,7 @@ def _run_reference(
     prog = work.result(stage).prog
     start = time.perf_counter()
     interpreter: Callable[..., list[values.Value]] = interp.run if kind == "ir" else imp_interp.run
-    with deadline(seconds):
-        results = interpreter(prog, entry, args)
+    results = within(seconds, lambda: interpreter(prog, entry, args))
     ms = (time.perf_counter() - start) * 1000
     return {"values": results, "ms": round(ms, 3), "backend": "ref", "stage": stage}
 
@@ -433,18 +432,23 @@ def check_validity(source: str, entry: str, given: Inputs, options: Mapping[str,
 def prove(assumptions: Any, first: Any, second: Any) -> Json:
     """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
     start = time.perf_counter()
-    reader = Reader()
-    with deadline(LONGEST_PROOF, "The proof", _TOO_HARD):
+
+    def work() -> Json:
+        reader = Reader()
         a, b = reader.lmad(first), reader.lmad(second)
-        verdict = disjoint(a, b, facts_of(reader, assumptions))
-        answer = verdict_json(verdict)
+        return verdict_json(disjoint(a, b, facts_of(reader, assumptions)))
+
+    answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
 
 
 def cells(assumptions: Any, lmads: list[Any], symbols: Mapping[str, int]) -> Json:
     """The cells of LMADs for values of their names, in the same notation."""
-    with deadline(LONGEST_PROOF, "The picture", _TOO_HARD):
-        return {"ok": True, **cell_sets.cells(assumptions, lmads, symbols)}
+
+    def work() -> Json:
+        return cell_sets.cells(assumptions, lmads, symbols)
+
+    return {"ok": True, **within(LONGEST_PROOF, work, "The picture", _TOO_HARD)}
 
 
 _TOO_HARD = "Fewer assumptions, or smaller polynomials, may help."

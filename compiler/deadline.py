@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 from compiler.base.errors import TimeoutError_
 
+T = TypeVar("T")
 _HINT = "Try a smaller input, or look for a loop that does not end."
 
 
-class Passed(BaseException):
-    """Raised in the thread that is late; no `except Exception` on the way stops it.
-
-    It can arrive a moment after `deadline` has ended, and means the same there.
-    """
+class _Passed(BaseException):
+    """Raised in the thread that is late; no `except Exception` on the way stops it."""
 
 
-@contextmanager
-def deadline(seconds: float, what: str = "The program", hint: str = _HINT) -> Iterator[None]:
-    """Raise TimeoutError_ in the body if it takes longer than that.
+def within(
+    seconds: float, work: Callable[[], T], what: str = "The program", hint: str = _HINT
+) -> T:
+    """What `work` gives; TimeoutError_ if it takes longer than that.
 
     The exception arrives between two steps of the interpreter: a call into NumPy finishes first.
+    This is no context manager: in the frames of one, it could arrive outside of what catches it.
     """
     thread = ctypes.c_ulong(threading.get_ident())
     lock = threading.Lock()
@@ -32,17 +32,17 @@ def deadline(seconds: float, what: str = "The program", hint: str = _HINT) -> It
     def ring() -> None:
         with lock:
             if not done:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Passed))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Passed))
 
     timer = threading.Timer(seconds, ring)
     timer.daemon = True
     try:
         try:
             timer.start()
-            yield
+            return work()
         finally:
             with lock:
                 done = True
             timer.cancel()
-    except Passed:
+    except _Passed:
         raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint) from None

@@ -25,11 +25,9 @@ from compiler.base.errors import (
     Limitation,
     RuntimeError_,
     SyntaxError_,
-    TimeoutError_,
     UsageError,
 )
 from compiler.base.spans import place_of
-from compiler.deadline import Passed
 from compiler.sandbox import kernel
 
 Json = dict[str, Any]
@@ -154,19 +152,17 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
             source = _source(request)
         _check_text(request)
         return _OPERATIONS[operation](source, request, partial)
-    except (Exception, Passed) as problem:
+    except Exception as problem:
         return failure(as_error(problem), source)
 
 
-def as_error(problem: Exception | Passed) -> CompileError:
+def as_error(problem: Exception) -> CompileError:
     """What a user is told of an exception, whatever it is."""
     match problem:
         case CompileError():
             return problem
         case RecursionError():
             return Limitation("This nests too deeply.")
-        case Passed():
-            return TimeoutError_("This did not finish in time.")
         case MemoryError():
             return RuntimeError_("There is not enough memory for this.")
     return CompilerBug(
