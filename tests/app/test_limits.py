@@ -1,5 +1,6 @@
 """Rate limits: a bucket per purpose for each page, and one for each address."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,13 @@ from app.limits import PURPOSES, WORDS
 from tests.app.conftest import SOURCE, MakeApp
 
 FAR = "192.0.2.7"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_middle_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stands still: at the turn of a minute, one request more would pass."""
+    now = time.time() // 60 * 60 + 30
+    monkeypatch.setattr(time, "time", lambda: now)
 
 
 def page(number: int) -> dict[str, str]:

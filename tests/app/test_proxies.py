@@ -97,12 +97,12 @@ def in_front(command: list[str], port: int) -> Iterator[Ask]:
 
 @pytest.fixture(scope="module", params=[nginx, caddy], ids=["nginx", "caddy"])
 def ask(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    """Asks a server through a proxy; each address may ask for two checks a minute."""
+    """Asks a server through a proxy; each address may ask for two checks an hour."""
     command: Callable[[Path, int, int], list[str]] = request.param
     if shutil.which(command.__name__) is None:
         pytest.skip(f"there is no {command.__name__} on this machine")
     folder, port = tmp_path_factory.mktemp("proxy"), free_port()
-    settings = {"HOSTS": NAME, "PROXIES": 1, "LIMIT_CHECK": "2 per minute", "ADDRESS_PAGES": 1}
+    settings = {"HOSTS": NAME, "PROXIES": 1, "LIMIT_CHECK": "2 per hour", "ADDRESS_PAGES": 1}
     with servers(tmp_path_factory.mktemp("data"), **settings) as serve:
         arguments = command(folder, port, serve())
         with in_front(arguments, port) as asking:
