@@ -316,13 +316,14 @@ def main() -> int:
     if given.show is not None:
         show(given.kind, given.show)
         return 0
-    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="fuzz-")
-    report = run(given.kind, given.seed, given.cases, given.jobs)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        report = run(given.kind, given.seed, given.cases, given.jobs)
     made = figures(given.kind, given.seed, report)
     print(json.dumps(made, indent=1))
     if given.save:
         command = f"python -m bench.fuzz {given.kind} --cases {given.cases} --seed {given.seed}"
-        save(f"fuzz-{given.kind}", command, made)
+        save(f"fuzz-{given.kind}", f"{command} --jobs {given.jobs}", made)
     return 1 if report.found else 0
 
 
