@@ -118,7 +118,10 @@ def tried(held: dict[str, int], secret: str, port: int, pid: int) -> dict[str, A
             return True
         return False
 
-    import numpy  # noqa: F401  (the program's libraries can be read)
+    import numpy  # noqa: F401  (the program's libraries can be read, and scratch can be written)
+
+    with open(os.path.join(os.environ["TMPDIR"], "tried"), "x"):
+        pass
 
     return {
         **held,

@@ -4,6 +4,7 @@ The processes here are real, and so is every signal.
 """
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -195,8 +196,10 @@ class Site:
         return connection
 
     def answer(self, op: str, **body: Any) -> bytes:
-        """The beginning of the response."""
-        return self.post(op, **body).recv(1 << 16)
+        """The status and the body of the response."""
+        response = http.client.HTTPResponse(self.post(op, **body))
+        response.begin()
+        return f"{response.status} {response.reason}\n".encode() + response.read()
 
     def up(self) -> bool:
         """Whether the server answers."""
