@@ -57,6 +57,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
+from compiler.ir.sizes import signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 
@@ -216,7 +217,8 @@ class Machine:
         name = poly.as_name
         if name is not None:
             return self.same(self._value(name))
-        return poly.evaluate({name: self.same(self._value(name)) for name in poly.names()})
+        value = poly.evaluate({name: self.same(self._value(name)) for name in poly.names()})
+        return signed(value)
 
     def same(self, data: Data) -> int:
         """An integer that must be the same at all active points."""

@@ -31,7 +31,7 @@ from compiler.target.imp_nodes import (
     Stm,
     Stms,
 )
-from compiler.target.index import poly_exp, product
+from compiler.target.index import is_plain, poly_exp, product
 from compiler.target.interior import Interior, interior
 from compiler.target.sequential import (
     copy_body,
@@ -98,13 +98,18 @@ class MapKernels(Statements):
 
     def elements(self, count: SE) -> str:
         """How many elements a block has: sums and products do not wrap around."""
+        shown = self.exact(count)
+        return f"ss_at_least_none({shown})" if is_plain(count) else shown
+
+    def exact(self, count: SE) -> str:
+        """The value of an i64 expression before 64 bits cut it."""
         match count:
             case Bin("*", "i64", lhs, rhs):
-                return f"ss_times({self.elements(lhs)}, {self.elements(rhs)})"
+                return f"ss_times({self.exact(lhs)}, {self.exact(rhs)})"
             case Bin("+", "i64", lhs, rhs):
-                return f"ss_plus({self.elements(lhs)}, {self.elements(rhs)})"
+                return f"ss_plus({self.exact(lhs)}, {self.exact(rhs)})"
             case Bin("-", "i64", lhs, rhs):
-                return f"ss_plus({self.elements(lhs)}, ss_times(-1, {self.elements(rhs)}))"
+                return f"ss_plus({self.exact(lhs)}, ss_times(-1, {self.exact(rhs)}))"
         return self.show(count)
 
     def no_memory(self, stm: Alloc, count: SE) -> tuple[str | SE, ...]:

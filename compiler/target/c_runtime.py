@@ -94,10 +94,14 @@ static __attribute__((unused)) int64_t ss_narrow(ss_wide a) {
     return a > INT64_MAX ? INT64_MAX : a < INT64_MIN ? INT64_MIN : (int64_t)a;
 }
 
-// An array of less than no elements fails by a check of its own, which may come later.
+// An array of less than no elements fails by a check of its own, which may come later. This is for
+// numbers that are told by one variable, and not for those far below 0, which may have wrapped.
+static __attribute__((unused)) ss_wide ss_at_least_none(ss_wide a) {
+    return a < 0 && a > INT64_MIN / 2 ? 0 : a;
+}
+
 SS_OWN static void *ss_alloc(ss_wide wide, int64_t size) {
-    if (wide < 0) wide = 0;
-    if (wide > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+    if (wide < 0 || wide > (ss_bytes_limit - ss_bytes_now) / size) return 0;
     int64_t count = (int64_t)wide;
 #ifdef SS_SANITIZE
     int64_t bytes = count * size;
@@ -216,8 +220,7 @@ SCRATCH = """\
 // Memory of one point, which gives it back at its end.
 static void *ss_scratch(void *old, ss_wide count, int64_t size) {
     free(old);
-    if (count < 0) count = 0;
-    if (count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
+    if (count < 0 || count > (ss_bytes_limit - ss_bytes_now) / size) return 0;
     int64_t bytes = (int64_t)count * size;
 #ifdef SS_COUNT
     __atomic_fetch_add(&ss_allocs, 1, __ATOMIC_RELAXED);

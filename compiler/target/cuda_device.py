@@ -53,11 +53,11 @@ class Device:
     def alloc(self, count: int, prim: Prim, site: int) -> Any:
         """A block; `count` is exact."""
         try:
-            if count <= MOST_CELLS:
+            if 0 <= count <= MOST_CELLS:
                 return self.cp.empty(max(count, 1), DTYPE[prim])
         except self.cp.cuda.memory.OutOfMemoryError:
             pass
-        values = [min(count, LARGEST)]
+        values = [max(-LARGEST, min(count, LARGEST))]
         raise failed_check(self.about, {"site": site, "values": values})
 
     def part(self, count: int, prim: Prim) -> Any:

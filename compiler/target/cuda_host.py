@@ -41,7 +41,7 @@ from compiler.target.imp_nodes import (
     While,
 )
 from compiler.target.index import poly_exp, product
-from compiler.target.py_scalar import py_name, show, show_exact
+from compiler.target.py_scalar import py_name, show, show_count
 from compiler.target.sequential import copy_body, copy_dims, is_dense, sequential
 
 SMALL_SEGMENT = 32
@@ -102,7 +102,7 @@ class Host(Writer):
         place = self.site(
             s.prov, ("There is not enough memory on the device for ", s.count, " elements.")
         )
-        self.line(f'{py_name(s.name)} = device.alloc({show_exact(s.count)}, "{s.prim}", {place})')
+        self.line(f'{py_name(s.name)} = device.alloc({show_count(s.count)}, "{s.prim}", {place})')
 
     def free(self, s: Free) -> None:
         """CuPy counts its blocks."""

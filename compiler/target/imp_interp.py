@@ -38,7 +38,7 @@ from compiler.target.imp_nodes import (
     While,
 )
 from compiler.target.index import poly_exp
-from compiler.target.py_scalar import py_name, show, show_exact
+from compiler.target.py_scalar import py_name, show, show_count
 from compiler.target.runner import Value, prepare
 from compiler.target.sequential import sequential
 from compiler.target.signature import choose_entry, shape_of, signature
@@ -130,7 +130,7 @@ class _Python:
     def alloc(self, s: Alloc) -> None:
         zero = "0.0" if s.prim[0] == "f" else "False" if s.prim == "bool" else "0"
         place = self.site(s.prov)
-        self.line(f"{py_name(s.name)} = allocate({zero}, {show_exact(s.count)}, {place})")
+        self.line(f"{py_name(s.name)} = allocate({zero}, {show_count(s.count)}, {place})")
 
     def free(self, s: Free) -> None:
         self.line(f"{py_name(s.name)} = None")
@@ -207,13 +207,13 @@ def _lmad(lmad: Lmad[Poly]) -> str:
 
 def _allocate(zero: Any, count: int, place: Any) -> list[Any]:
     """A block; `count` is exact."""
-    if count > MAX_CELLS:
+    if not 0 <= count <= MAX_CELLS:
         raise RuntimeError_(
             f"There is not enough memory for an array of {count} elements: the interpreter has"
             f" at most {MAX_CELLS}.",
             place,
         )
-    return [zero] * max(count, 0)
+    return [zero] * count
 
 
 def _fail(place: Any, parts: Sequence[Any]) -> None:

@@ -60,7 +60,8 @@ class Assign:
 class Alloc:
     """A fresh block of `count` elements, with any contents, bound to `name`.
 
-    Sums, differences and products in `count` are exact; less than none is none.
+    Sums, differences and products in `count` are exact. Less than none is an error like too many,
+    but none where `index.is_plain` says that a check of the array's own is going to tell.
     """
 
     name: Name

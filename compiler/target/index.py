@@ -13,6 +13,7 @@ from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.poly import Monomial, Poly
 from compiler.ir.sizes import signed
 
+SMALL = 1 << 40
 ZERO = Lit(0, "i64")
 ONE = Lit(1, "i64")
 
@@ -116,6 +117,19 @@ def _horner(terms: dict[Monomial, int]) -> SE:
 def _positive_long_first(item: tuple[Monomial, int]) -> tuple[bool, int, Monomial]:
     mono, coeff = item
     return (coeff < 0, -sum(power for _, power in mono), mono)
+
+
+def is_plain(count: SE) -> bool:
+    """Whether a number of elements is told by one variable, but for a small number.
+
+    If such a number is negative, that is because the variable is.
+    """
+    match count:
+        case Var():
+            return True
+        case Bin("+" | "-", "i64", Var(), Lit(value, _)):
+            return abs(value) <= SMALL
+    return False
 
 
 def quotient(poly: Poly, by: Poly) -> Poly | None:

@@ -21,6 +21,11 @@ inf = math.inf
 nan = math.nan
 
 
+def at_least_none(count: int) -> int:
+    """A number of elements; none for one that is negative, but not as if it had wrapped."""
+    return 0 if -(1 << 62) < count < 0 else count
+
+
 def _wrapper(prim: Prim) -> Callable[[int], int]:
     low, high = int_range(prim)
     size = high - low + 1

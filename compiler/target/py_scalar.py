@@ -9,6 +9,7 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, Prim
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.target.c_types import c_name
+from compiler.target.index import is_plain
 
 _COMPARE = frozenset(COMPARE_OPS)
 _PLAIN = {"+": "+", "-": "-", "*": "*"}
@@ -21,6 +22,12 @@ SizeRule = Callable[[SE], bool]
 def show(se: SE) -> str:
     """The expression."""
     return _level(se)[0]
+
+
+def show_count(count: SE) -> str:
+    """How many elements a block has, as `imp_nodes.Alloc` says."""
+    shown = show_exact(count)
+    return f"at_least_none{shown}" if is_plain(count) else shown
 
 
 def show_exact(se: SE) -> str:

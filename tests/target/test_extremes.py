@@ -254,6 +254,45 @@ def test_it_is_refused_everywhere(case: Case, text: str) -> None:
         assert any(word in message for word in case.says), message
 
 
+@pytest.mark.parametrize(
+    ("source", "inputs", "expected"),
+    [
+        ("entry main (b: i64) = iota (b * 4)", [-LARGEST], [0, 1, 2, 3]),
+        ("entry main (b: i64) = reverse (iota (b * 4))", [-LARGEST], [3, 2, 1, 0]),
+        ("entry main (a: i64) (b: i64) = replicate (a * b) 7i64", [2**32, 2**32], []),
+        (
+            "entry main (b: i64) (c: i64) = iota (4 * b) ++ iota (4 * c)",
+            [2**62 + 1, -(2**62) + 1],
+            [0, 1, 2, 3, 0, 1, 2, 3],
+        ),
+        (
+            "entry main (b: i64) = map i64.sum (replicate 2 (scan (+) 0 (iota (b * 4))))",
+            [-LARGEST],
+            [10, 10],
+        ),
+    ],
+)
+def test_a_size_that_wraps_is_right_or_too_much(
+    source: str, inputs: list[int], expected: list[int]
+) -> None:
+    work = Compilation(source)
+    args = [np.int64(value) for value in inputs]
+    assert interp.run(work.result("soa").prog, "main", args)[0].tolist() == expected
+    for run in (
+        lambda: imp_interp.run(work.result("imp").prog, "main", args),
+        lambda: (
+            runner.run_c(
+                work.result("c").text, "main", args, 20.0, memory_bytes=MEMORY, sanitized=True
+            ).values
+        ),
+    ):
+        try:
+            assert run()[0].tolist() == expected
+        except RuntimeError_ as error:
+            assert not isinstance(error, runner.Crash)
+            assert "memory" in error.message or "shape" in error.message
+
+
 def test_a_thread_may_need_much_more_than_the_others() -> None:
     """No more memory is needed than all threads use together."""
     work = Compilation(
