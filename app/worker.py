@@ -152,7 +152,7 @@ class Worker:
         while True:
             line = self._read_line(process, began, watch, left)
             left -= len(line)
-            answer = json.loads(line)
+            answer = _parsed(line)
             if answer.get("id") != number:
                 continue
             del answer["id"]
@@ -188,6 +188,17 @@ class Worker:
                 raise AnswerTooLong
         line, _, self._buffer = b"".join(pieces).partition(b"\n")
         return line
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """An answer. Raises WorkerDied for what no worker of ours says."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise WorkerDied(None)
+    return answer
 
 
 def deadline(seconds: float) -> Watch:

@@ -2,8 +2,8 @@
 
 Words in the source decide what happens: `SLEEP` never answers, `DIE` ends the process, `HOARD`
 takes memory until it is stopped, `SLOW` takes half a second, `WRONG` is a type error, `HUGE` gets a
-long answer, `STUCK` one stage and no more, `CHILD` starts a process that never ends, and `LITTER`
-leaves a temporary file.
+long answer, `GARBAGE` first says what follows the word, `STUCK` gets one stage and no more, `CHILD`
+starts a process that never ends, and `LITTER` leaves a temporary file.
 """
 
 from __future__ import annotations
@@ -404,6 +404,9 @@ def main() -> None:
     """Read requests until the input ends."""
     for line in sys.stdin:
         request = json.loads(line)
+        if "GARBAGE" in request.get("source", ""):
+            sys.stdout.write(request["source"].partition("GARBAGE ")[2] + "\n")
+            sys.stdout.flush()
         for part in slowly(request):
             sys.stdout.write(json.dumps({"id": request["id"], **part}) + "\n")
             sys.stdout.flush()

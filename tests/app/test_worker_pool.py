@@ -63,6 +63,19 @@ def test_a_worker_that_dies_is_replaced(pool: Pool) -> None:
     assert pool.ask(request("x"), 20)["ok"]
 
 
+@pytest.mark.parametrize("said", ["[1, 2]", "nothing", "1", '"text"', "[" * 100_000, "\x00"])
+def test_a_worker_that_says_what_is_no_answer_is_replaced(pool: Pool, said: str) -> None:
+    with pytest.raises(WorkerDied):
+        pool.ask(request(f"GARBAGE {said}"), 20)
+    assert pool.ask(request("x"), 20)["ok"]
+    assert pool.replaced == 1
+
+
+def test_answers_to_what_nobody_asked_are_passed_over(pool: Pool) -> None:
+    assert pool.ask(request('GARBAGE {"id": 1000, "ok": false}'), 20)["ok"]
+    assert pool.replaced == 0
+
+
 def test_a_worker_that_hoards_memory_is_stopped(pool: Pool) -> None:
     with pytest.raises(MemoryExceeded):
         pool.ask(request("HOARD"), 20)
