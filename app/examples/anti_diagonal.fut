@@ -6,11 +6,11 @@
 -- look: shortcircuit: they are written to their cells at once
 -- ==
 -- entry: main
--- input { [1i32, 2i32, 3i32, 4i32, 5i32, 6i32, 7i32, 8i32, 9i32] 3i64 }
+-- input { 3i64 [1i32, 2i32, 3i32, 4i32, 5i32, 6i32, 7i32, 8i32, 9i32] }
 -- output { [1i32, 2i32, 4i32, 4i32, 6i32, 6i32, 8i32, 8i32, 9i32] }
--- input { [5i32, 6i32, 7i32, 8i32] 2i64 }
+-- input { 2i64 [5i32, 6i32, 7i32, 8i32] }
 -- output { [5i32, 7i32, 8i32, 8i32] }
 
-entry main [m] (cells: *[m]i32) (n: i64): *[m]i32 =
+entry main (n: i64) (cells: *[n * n]i32): *[n * n]i32 =
   let new = map (\i -> cells[(n - 1) * (i + 1)] + 1) (iota n)
   in cells with [n - 1 : n * n - 1 : n - 1] = new

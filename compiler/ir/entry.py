@@ -11,6 +11,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import LARGEST_INPUT
 from compiler.ir.values import Value, type_text
 
 
@@ -158,6 +159,8 @@ def _check_type(param: Param, arg: Value) -> None:
         raise InputError(
             f"`{base_of(param.name)}` should be {_wanted(param)} and was given {type_text(arg)}."
         )
+    if max(arg.size, *arg.shape, 0) > LARGEST_INPUT:
+        raise InputError(f"`{base_of(param.name)}` has more than {LARGEST_INPUT} rows or elements.")
 
 
 def _wanted(param: Param) -> str:

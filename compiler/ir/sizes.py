@@ -6,10 +6,18 @@ directions are exact as long as no i64 computation wraps around.
 
 from __future__ import annotations
 
-from compiler.base.prim import COMPARE_OPS, FUNS, Prim
+from compiler.base.prim import COMPARE_OPS, FUNS, Prim, int_range
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.poly import Poly
 
+LOW, HIGH = int_range("i64")
+LARGEST_SIZE = 1 << 47
+"""No dimension of an array is larger: no machine has memory for so many bytes."""
+LARGEST_INPUT = 1 << 44
+"""No dimension of an array that is handed in is larger, nor the product of its dimensions.
+
+That leaves room for sums of a few of them.
+"""
 _COMPARE = frozenset(COMPARE_OPS)
 _BITS: dict[Prim, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
 
@@ -74,16 +82,19 @@ def poly_of(se: SE) -> Poly | None:
 
 def signed(value: int) -> int:
     """A number as 64-bit arithmetic has it."""
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+    return (value - LOW) % (HIGH - LOW + 1) + LOW
 
 
 def se_of(poly: Poly) -> SE:
-    """A polynomial as an i64 expression; the order of terms depends on the polynomial alone."""
+    """An i64 expression that equals a polynomial modulo 2**64.
+
+    The order of its terms depends on the polynomial alone.
+    """
     result: SE | None = None
     for mono, coeff in sorted(poly.terms.items(), key=lambda t: (-sum(p for _, p in t[0]), t[0])):
         factors: list[SE] = [Var(name, "i64") for name, power in mono for _ in range(power)]
         coeff = signed(coeff)
-        subtracted = result is not None and 0 > coeff > -(1 << 63)
+        subtracted = result is not None and LOW < coeff < 0
         size = -coeff if subtracted else coeff
         if size != 1 or not factors:
             factors.insert(0, Lit(size, "i64"))

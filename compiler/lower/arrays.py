@@ -176,6 +176,14 @@ class Arrays(Loops):
         """
         distance = sub(stop, start)
         inclusive = kind == "..."
+        if step == ONE:
+            total = self.poly(distance)
+            if self.facts.decide("<=", start, stop) is not True:
+                self.check(Bin("<=", "i64", start, stop), text)
+            return self.sized(total + 1 if inclusive else total, text)
+        if step == MINUS_ONE and not inclusive:
+            self.check(Bin("<=", "i64", stop, start), text)
+            return self.sized(self.poly(sub(start, stop)), text)
         more = abs(int(step.value)) - (not inclusive) if isinstance(step, Lit) else 0
         more = min(more, 1) if inclusive else more
         up: SE = Bin("<=", "i64", start, stop)
@@ -183,28 +191,22 @@ class Arrays(Loops):
         if wide:
             up = both(up, _rise_fits(start, stop, more))
             down = both(down, _fall_fits(start, stop, more))
-        if step == ONE:
-            total = self.poly(distance)
-            if up != Bin("<=", "i64", start, stop) or not self.facts.is_nonneg(total):
-                self.check(up, text)
-            return total + 1 if inclusive else total
-        if step == MINUS_ONE and not inclusive:
-            self.check(down, text)
-            return self.poly(sub(start, stop))
         rises, falls = Bin("<", "i64", ZERO, step), Bin("<", "i64", step, ZERO)
         if inclusive:
             self.check(either(both(rises, up), both(falls, down)), text)
-            steps = self.poly(Bin("//", "i64", distance, step), "n")
-            if wide and not isinstance(step, Lit):
-                self.check(Bin("<", "i64", se_of(steps), literal(LARGEST, "i64")), text)
-            return steps + 1
+            return self.sized(self.poly(Bin("//", "i64", distance, step), "n") + 1, text)
         self.check(both(rises, up) if kind == "..<" else both(falls, down), text)
         if isinstance(step, Lit):
             round_up = literal(more if kind == "..<" else -more, "i64")
-            return self.poly(Bin("//", "i64", add(distance, round_up), step), "n")
+            return self.sized(self.poly(Bin("//", "i64", add(distance, round_up), step), "n"), text)
         whole = self.poly(Bin("//", "i64", distance, step), "n")
         rest = Bin("!=", "i64", Bin("%%", "i64", distance, step), ZERO)
-        return whole + self.poly(Conv("bool", "i64", rest), "rest")
+        return self.sized(whole + self.poly(Conv("bool", "i64", rest), "rest"), text)
+
+    def sized(self, size: Poly, text: Message) -> Poly:
+        """`size`, if an array can have it."""
+        self.check_size(size, text)
+        return size
 
     # --- positions ---------------------------------------------------------------------------
 
@@ -257,10 +259,13 @@ class Arrays(Loops):
         """`0 <= at < size`, and as much of it as is not plain already."""
         low, high = Bin("<=", "i64", ZERO, at), Bin("<", "i64", at, se_of(size))
         full = both(low, high)
-        if self.facts.is_inside(at, size):
+        if self.facts.within(at, size):
             return full, TRUE
-        needed_low = TRUE if self.facts.is_low(at) else low
-        return full, both(needed_low, TRUE if self.facts.is_high(at, size) else high)
+        return full, both(self.open_part(low), self.open_part(high))
+
+    def open_part(self, cond: Bin) -> SE:
+        """A comparison, or `true` if it is known to hold."""
+        return TRUE if self.facts.decide(cond.op, cond.lhs, cond.rhs) is True else cond
 
     def slice_dim(self, dim: tuple[SE | None, ...], size: Poly) -> tuple[DimSlice, SE, SE, Message]:
         """One `start:stop:step`: the slice, when it is valid, what of that is open, its text."""
@@ -293,16 +298,17 @@ class Arrays(Loops):
         """`start:stop`; valid if empty, or ordered and inside."""
         first, last = self.poly(start), self.poly(stop)
         conditions = (
-            (first, Bin("<=", "i64", ZERO, start)),
-            (last - first, Bin("<=", "i64", start, stop)),
-            (size - last, Bin("<=", "i64", stop, se_of(size))),
+            Bin("<=", "i64", ZERO, start),
+            Bin("<=", "i64", start, stop),
+            Bin("<=", "i64", stop, se_of(size)),
         )
         full: SE = TRUE
         needed: SE = TRUE
-        for poly, cond in conditions:
+        for cond in conditions:
             full = both(full, cond)
-            if not self.facts.is_nonneg(poly):
-                needed = both(needed, cond)
+            needed = both(needed, self.open_part(cond))
+        if self.facts.rising(first, last, size):
+            needed = TRUE
         empty = Bin("==", "i64", start, stop)
         needed = needed if needed == TRUE else either(empty, needed)
         return DimSlice(start, last - first, ONE), either(empty, full), needed
@@ -334,6 +340,7 @@ class Arrays(Loops):
             fits = up if step.value > 0 else down
         else:
             fits = Select(Bin("<", "i64", step, ZERO), down, up)
+        fits = both(Bin("<=", "i64", ZERO, se_of(count)), fits)
         ok = either(Bin("==", "i64", se_of(count), ZERO), fits)
         if not isinstance(step, Lit):
             ok = both(Bin("!=", "i64", step, ZERO), ok)
@@ -349,11 +356,7 @@ class Arrays(Loops):
             outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
             cond = self.ctx.settle("soa/bounds", self.prov, outcome) or cond
         self.check(cond, place.text)
-        for dim, size in zip(place.dims, shape, strict=False):
-            if isinstance(dim, DimFix):
-                at = dim.at.arg if isinstance(dim.at, Conv) else dim.at
-                if isinstance(at, Var):
-                    self.facts.index(at.name, size)
+        self.facts.learn(place.full, True)
 
     # --- reading and writing -----------------------------------------------------------------
 

@@ -180,7 +180,8 @@ class Branches(Exps):
             size = self.known_size(dim)
         if size is None or size.names() & inside:
             name = self.name(dim.name if isinstance(dim, SizeVar) else "n")
-            self.facts.size(name)
+            if at == 0:
+                self.facts.array([Poly.var(name)])
             joined.new[name] = (first, second)
             size = Poly.var(name)
         joined.sizes[dim] = size

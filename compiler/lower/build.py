@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from compiler.analysis.facts import Facts
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
@@ -19,15 +20,15 @@ from compiler.base.spans import NOWHERE, Prov
 from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, Lit, Operand, Param, Stm, Var
+from compiler.ir.nodes import SE, Bin, Fun, Lit, Operand, Param, Stm, Var
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of, prim_of, se_of
-from compiler.lower.facts import Facts
+from compiler.ir.sizes import LARGEST_SIZE, poly_of, prim_of, se_of
 from compiler.lower.leaves import leaves
 
 Shape = tuple[Poly, ...]
 TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
 ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
+LARGEST = Lit(LARGEST_SIZE, "i64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,9 @@ class Builder:
         """Arrays `0, 1, .. n-1` and their `n`."""
         self.named: list[dict[SE, Name]] = [{}]
         """By open block: i64 expressions that have a name already."""
-        self.facts = Facts()
+        self.defined: dict[Name, Poly] = {}
+        """i64 names that were bound to a polynomial of others."""
+        self.facts = Facts(self.defined)
         self.base: dict[Name, Name] = {}
         """The array that a view looks at."""
         self.parts: dict[Name, tuple[Name, tuple[ir.DimIndex, ...]]] = {}
@@ -167,6 +170,7 @@ class Builder:
         """Bind an array."""
         name = self.name(hint or "t")
         self.emit((Param(name, ir.Array(prim, shape)),), exp)
+        self.facts.array(shape)
         return Arr(name, prim, shape)
 
     def view(self, exp: ir.Exp, of: Arr, shape: Shape, hint: str = "") -> Arr:
@@ -213,11 +217,11 @@ class Builder:
         if prim == "i64":
             poly = poly_of(se)
             if poly is not None:
-                poly = poly.subst(self.facts.defined)
+                poly = poly.subst(self.defined)
                 if len(poly.terms) <= 3:
-                    self.facts.defined[var.name] = poly
+                    self.defined[var.name] = poly
             else:
-                self.facts.meaning[var.name] = se
+                self.facts.defined(var.name, se, self.facts.depth)
             self.named[-1].setdefault(se, var.name)
         return var
 
@@ -232,14 +236,14 @@ class Builder:
         """Start a block; hand the answer to `close`."""
         outer, self.stms = self.stms, []
         self.named.append({})
-        self.facts.open()
+        self.facts.enter()
         return outer
 
     def close(self, outer: list[Stm]) -> list[Stm]:
         """End a block; its statements."""
         inner, self.stms = self.stms, outer
         self.named.pop()
-        self.facts.close()
+        self.facts.leave()
         return inner
 
     # --- sizes -------------------------------------------------------------------------------
@@ -251,7 +255,7 @@ class Builder:
             poly = poly_of(self.atom(se, hint or "n"))
         if poly is None:
             raise CompilerBug("a size that is no i64")
-        return poly.subst(self.facts.defined)
+        return poly.subst(self.defined)
 
     def size(self, s: Size) -> Poly:
         """A declared size."""
@@ -315,10 +319,39 @@ class Builder:
 
     def check(self, cond: SE, message: Message) -> None:
         """Stop with `message` unless `cond`; not twice for the same."""
-        if self.unsafe or cond == TRUE or self.facts.is_known(cond):
+        if self.unsafe or cond == TRUE or self.facts.is_true(cond):
             return
         self.emit((), ir.Assert(cond, merge_words(message)))
-        self.facts.assume(cond)
+        self.facts.learn(cond, True)
+
+    def check_size(self, size: Poly, text: Message) -> None:
+        """Stop with `text` unless an array can be of this size. See Note [Sizes of arrays]."""
+        if self.facts.is_size(size):
+            return
+        number = se_of(size)
+        cond = self.products_fit(size)
+        for part in (Bin("<=", "i64", ZERO, number), Bin("<=", "i64", number, LARGEST)):
+            if self.facts.decide(part.op, part.lhs, part.rhs) is not True:
+                cond = both(cond, part)
+        self.check(cond, text)
+
+    def products_fit(self, poly: Poly) -> SE:
+        """A condition under which products of sizes in a polynomial do not wrap."""
+        cond: SE = TRUE
+        for mono in poly.terms:
+            names = [name for name, power in mono for _ in range(power)]
+            product = Poly.const(1)
+            for name in names:
+                factor = Poly.var(name)
+                if not self.facts.is_size(factor):
+                    break
+                whole = product * factor
+                if not self.facts.fits(whole):
+                    halves = Fun("mul_hi", "i64", (se_of(product), se_of(factor)))
+                    cond = both(cond, Bin("==", "i64", halves, ZERO))
+                    cond = both(cond, Bin("<=", "i64", ZERO, se_of(whole)))
+                product = whole
+        return cond
 
     def expect(self, leaf: Leaf, shape: Shape, what: Message = ()) -> Leaf:
         """`leaf` with the given shape: itself, or checked and reshaped."""
@@ -327,6 +360,7 @@ class Builder:
         cond: SE = TRUE
         for have, want in zip(leaf.shape, shape, strict=True):
             if have != want:
+                cond = both(cond, self.products_fit(want))
                 cond = both(cond, Bin("==", "i64", se_of(have), se_of(want)))
         text = what or (
             "Value of shape ",

@@ -77,7 +77,7 @@ class Invoke(Constants):
             leaf = self.atom(leaf, base_of(param.name))
             poly = poly_of(leaf)
         if poly is not None:
-            mapping[param.name] = poly.subst(self.facts.defined)
+            mapping[param.name] = poly.subst(self.defined)
         return leaf
 
     def results(
@@ -95,8 +95,10 @@ class Invoke(Constants):
         names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
         names += self.names(hint or "r", ends)
         pat, value = self.instance_params(fun.results, names, mapping)
-        self.facts.size(*names[:extra])
         self.emit(pat, ir.Call(fun.name, operands))
+        for leaf in value:
+            if isinstance(leaf, Arr):
+                self.facts.array(leaf.shape)
         if twice:
             marked = zip(value, twice, strict=True)
             value = tuple(self.once(x) if yes and isinstance(x, Arr) else x for x, yes in marked)

@@ -13,11 +13,11 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.ir import guards
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, DimLmad, Fun, Lit
+from compiler.ir.nodes import SE, DimLmad, Fun, Lit
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.lower.arrays import Arrays
-from compiler.lower.build import TRUE, ZERO, Arr, Message, Value, operand
+from compiler.lower.build import TRUE, Arr, Message, Value, operand
 from compiler.lower.leaves import leaves
 
 
@@ -89,14 +89,8 @@ class Lmads(Arrays):
 
     def check_count(self, count: Poly, words: Message) -> None:
         """Refuse a negative number of cells."""
-        if self.facts.is_nonneg(count):
-            return
-        self.check(
-            Bin("<=", "i64", ZERO, se_of(count)), ("Slice ", *words, " has a negative size.")
-        )
-        name = count.as_name
-        if name is not None:
-            self.facts.size(name)
+        text = ("Slice ", *words, " has a negative size, or one that no array can have.")
+        self.check_size(count, text)
 
     def check_inside(self, dim: DimLmad, length: Poly, words: Message) -> None:
         """Refuse cells outside of an array of that length; without cells, there are none."""

@@ -10,9 +10,9 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.effects import aliases, consumed
-from compiler.ir.nodes import SE, Conv, Lit, Param, Stm, Var
+from compiler.ir.nodes import SE, Param, Stm, Var
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.sizes import se_of
 from compiler.lower.branches import Branches
 from compiler.lower.build import (
     ONE,
@@ -41,10 +41,10 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A loop's bound, a size that its index stays below if one is known, and the array's leaves."""
+    """A loop's bound, under a name and as it was computed, and the array's leaves."""
 
     bound: SE
-    limit: Poly | None
+    limit: SE
     rows: Value
 
 
@@ -93,7 +93,8 @@ class Loops(Branches):
                 size = dim.name if isinstance(dim, SizeVar) else ""
                 if size in e.sizes and size not in found.heads and isinstance(leaf, Arr):
                     found.heads[size] = self.name(size)
-                    self.facts.size(found.heads[size])
+                    if at == 0:
+                        self.facts.array([Poly.var(found.heads[size])])
                     self.sizes[size] = Poly.var(found.heads[size])
                     found.starts.append(leaf.shape[at])
                 shape.append(self.size(dim))
@@ -148,7 +149,6 @@ class Loops(Branches):
         after = {head: self.ctx.fresh(head) for head in carried.heads.values()}
         final = {head: Poly.var(name) for head, name in after.items()}
         shapes = [tuple(p.subst(final) for p in shape) for shape in carried.shapes]
-        self.facts.size(*after.values())
         own = self.pat_hint(e.pat)
         hint = hint or (own and base_of(own))
         if hint or not isinstance(e.pat, ty.PRecord):
@@ -156,6 +156,9 @@ class Loops(Branches):
         else:
             names = [self.ctx.fresh(name) for name, _ in self.leaf_names(e.pat)]
         value = self.params(names, e.pat.type, shapes)
+        for leaf in value:
+            if isinstance(leaf, Arr):
+                self.facts.array(leaf.shape)
         heads = [Param(name, ir.I64) for name in after.values()]
         if isinstance(loop.form, ir.WhileLoop):
             heads.insert(0, Param(self.ctx.fresh("go"), ir.BOOL))
@@ -168,25 +171,13 @@ class Loops(Branches):
         """What a loop's form evaluates once."""
         if isinstance(e.form, ty.For):
             bound = self.se(e.form.bound)
-            return Head(self.atom(bound, "bound"), self.index_limit(bound), ())
+            return Head(self.atom(bound, "bound"), bound, ())
         if isinstance(e.form, ty.ForIn):
             rows = self.lower(e.form.array)
             first = rows[0]
             assert isinstance(first, Arr)
-            return Head(se_of(first.shape[0]), first.shape[0], rows)
-        return Head(ZERO, None, ())
-
-    def index_limit(self, bound: SE) -> Poly | None:
-        """What an index that counts up to `bound` is less than.
-
-        A size cut to fewer bits is no larger than it was.
-        """
-        if isinstance(bound, Lit):
-            return Poly.const(int(bound.value))
-        if isinstance(bound, Conv) and bound.src == "i64" and self.facts.is_low(bound.arg):
-            bound = bound.arg
-        poly = poly_of(bound)
-        return None if poly is None else poly.subst(self.facts.defined)
+            return Head(se_of(first.shape[0]), se_of(first.shape[0]), rows)
+        return Head(ZERO, ZERO, ())
 
     def loop_form(self, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLoop | ir.WhileLoop:
         """The IR form; binds what each iteration starts with."""
@@ -194,15 +185,13 @@ class Loops(Branches):
             case ty.For(name, prim, _):
                 index = self.name(name)
                 self.env[name] = (Var(index, prim),)
-                if head.limit is not None:
-                    self.facts.index(index, head.limit)
-                self.facts.size(index)
+                self.facts.counter(index, prim, head.limit)
                 return ir.ForLoop(index, prim, head.bound)
             case ty.ForIn(pat, _):
                 index = self.ctx.fresh("i")
                 at = Var(index, "i64")
-                if head.limit is not None:
-                    self.facts.index(index, head.limit)
+                self.facts.counter(index, "i64", head.limit)
+                self.facts.runs(self.poly(head.limit))
                 row = tuple(self.row(x, at) for x in head.rows if isinstance(x, Arr))
                 self.bind_pat(pat, row if leaves(pat.type) else ())
                 return ir.ForLoop(index, "i64", head.bound)

@@ -67,8 +67,8 @@ class Soa(Invoke):
         for name in code.size_params:
             mine = self.name(name)
             self.sizes[name] = Poly.var(mine)
-            self.facts.size(mine)
             size_params.append(Param(mine, I64))
+        self.facts.oldest(param.name for param in size_params)
         params = self.parameters(code, size_params)
         body = self.lower(code.body)
         self.prov = (code.span,)
@@ -105,11 +105,15 @@ class Soa(Invoke):
                     if not poly.names() <= in_scope:
                         size_params.append(Param(self.ctx.fresh("n"), I64))
                         new[at] = Poly.var(size_params[-1].name)
-                        self.facts.size(size_params[-1].name)
                         self.extra.append((len(params) + len(shapes), at))
                 shapes.append(tuple(new))
             value = self.params([name for name, _ in pairs], pat.type, shapes)
+            for leaf in value:
+                if isinstance(leaf, Arr):
+                    learn = self.facts.given if self.is_entry else self.facts.array
+                    learn(leaf.shape)
             new_params = as_params(value)
+            self.facts.oldest(param.name for param in new_params)
             in_scope.update(p.name for p in new_params)
             params += [
                 Param(p.name, p.type, unique and isinstance(p.type, ir.Array))

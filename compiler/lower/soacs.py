@@ -17,9 +17,9 @@ from compiler.ir.sizes import se_of
 from compiler.lower.build import (
     FALSE,
     ONE,
-    TRUE,
     ZERO,
     Arr,
+    Message,
     Shape,
     Value,
     as_params,
@@ -35,6 +35,11 @@ from compiler.lower.lmads import Lmads
 def arrays_of(value: Value) -> tuple[Arr, ...]:
     """The leaves of an array value."""
     return tuple(x for x in value if isinstance(x, Arr))
+
+
+def no_size(shape: Shape) -> Message:
+    """What is wrong with an array that has no other view."""
+    return ("Array of shape ", *show_shape(shape), " has a size that no array can have.")
 
 
 def outer_size(value: Value) -> Poly:
@@ -66,6 +71,7 @@ class Soacs(Lmads):
             count = self.iotas.get(array.name)
             if count is not None:
                 self.facts.index(name, count)
+                self.facts.runs(count)
         self.bind_pat(pat, tuple(result))
         return tuple(result)
 
@@ -292,13 +298,7 @@ class Soacs(Lmads):
         """A number of elements, the first argument of `e`, asserted not to be negative."""
         n = self.poly(self.se(e.args[0], "n"), "n")
         self.prov = (e.span,)
-        if not self.facts.is_nonneg(n):
-            number = se_of(n)
-            text = ("Range 0..1..<", number, " is invalid.")
-            self.check(Bin("<=", "i64", ZERO, number), text)
-            name = n.as_name
-            if name is not None:
-                self.facts.size(name)
+        self.check_size(n, ("Range 0..1..<", se_of(n), " is invalid."))
         return n
 
     def iota(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
@@ -334,7 +334,9 @@ class Soacs(Lmads):
         result: list[Arr] = []
         for a, b, name in zip(arrays_of(xs), arrays_of(ys), names, strict=True):
             second = self.expect(b, (b.shape[0], *a.shape[1:]))
-            shape = (a.shape[0] + b.shape[0], *a.shape[1:])
+            total = a.shape[0] + b.shape[0]
+            self.check_size(total, ("Array of size [", se_of(total), "] is too large."))
+            shape = (total, *a.shape[1:])
             exp = ir.Concat((a.name, str(operand(second))))
             result.append(self.array(exp, a.prim, shape, name))
         return tuple(result)
@@ -354,6 +356,7 @@ class Soacs(Lmads):
         """The first two dimensions exchanged."""
 
         def view(a: Arr) -> tuple[ir.Exp, Shape]:
+            self.check_size(a.shape[1], no_size(a.shape))
             perm = (1, 0, *range(2, len(a.shape)))
             return ir.Rearrange(perm, a.name), (a.shape[1], a.shape[0], *a.shape[2:])
 
@@ -363,7 +366,9 @@ class Soacs(Lmads):
         """The first two dimensions as one."""
 
         def view(a: Arr) -> tuple[ir.Exp, Shape]:
-            shape = (a.shape[0] * a.shape[1], *a.shape[2:])
+            total = a.shape[0] * a.shape[1]
+            self.check_size(total, no_size(a.shape))
+            shape = (total, *a.shape[2:])
             return ir.Reshape(shape, a.name), shape
 
         return self.views(e, hint, view)
@@ -374,14 +379,14 @@ class Soacs(Lmads):
 
         def view(a: Arr) -> tuple[ir.Exp, Shape]:
             total = outer * inner
-            ok: SE = TRUE
+            wanted = ("array of shape ", *show_shape((outer, inner)), ".")
+            text = ("Cannot unflatten array of shape ", *show_shape(a.shape[:1]), " to ", *wanted)
             for size in (outer, inner):
-                if not self.facts.is_nonneg(size):
-                    ok = both(ok, Bin("<=", "i64", ZERO, se_of(size)))
+                self.check_size(size, text)
+            ok = self.products_fit(total)
             if a.shape[0] != total:
                 ok = both(ok, Bin("==", "i64", se_of(a.shape[0]), se_of(total)))
-            text = ("Cannot unflatten array of shape ", *show_shape(a.shape[:1]), " to ")
-            self.check(ok, (*text, "array of shape ", *show_shape((outer, inner)), "."))
+            self.check(ok, text)
             shape = (outer, inner, *a.shape[1:])
             return ir.Reshape(shape, a.name), shape
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from compiler.analysis.facts import Facts
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov
@@ -31,9 +32,8 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, visit
-from compiler.prove.facts import Facts
-from compiler.prove.inequality import Prover
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,24 +159,21 @@ class Sizes:
 
     def __init__(self, fun: Function) -> None:
         self.known = Known()
-        self._sizes = [
-            size
-            for param in fun.params
-            if isinstance(param.type, Array)
-            for size in param.type.shape
-            if size.constant is None
-        ]
-        """Not negative, wherever in the function; of other names nothing is assumed."""
-        self._names = {name for size in self._sizes for name in size.names()}
+        shapes = [param.type.shape for param in fun.params if isinstance(param.type, Array)]
+        self.names = frozenset(name for shape in shapes for size in shape for name in size.names())
+        """Names that sizes of the parameters are made of."""
+        defined: dict[Name, Poly] = {}
+        self._facts = Facts(defined)
+        self._facts.oldest(param.name for param in fun.params)
+        for shape in shapes:
+            (self._facts.given if fun.entry else self._facts.array)(shape)
         for stm in all_stms(fun.body.stms):
             if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
                 self.known.define(stm.pat[0].name, stm.exp)
-        self._prover: Prover | None = None
-
-    @property
-    def names(self) -> frozenset[Name]:
-        """Names that sizes of the parameters are made of."""
-        return frozenset(self._names)
+                poly = poly_of(stm.exp)
+                value = None if poly is None else poly.subst(defined)
+                if value is not None and self._facts.fits(value):
+                    defined[stm.pat[0].name] = value
 
     def equal(self, a: Poly, b: Poly) -> bool:
         """Whether two blocks certainly have the same size."""
@@ -184,15 +181,12 @@ class Sizes:
 
     def holds(self, large: Poly, small: Poly) -> bool:
         """Whether `large` is certainly at least as large as `small`."""
-        return self.equal(large, small) or self.nonnegative(large - small)
+        return self.equal(large, small) or self._facts.is_at_least(large, small)
 
     def nonnegative(self, size: Poly) -> bool:
         """Whether a size is certainly not negative."""
-        difference = self.known.normal(size)
-        if difference.constant is not None:
-            return difference.constant >= 0
-        if max(difference.terms.values()) < 0 or not difference.names() <= self._names:
-            return False
-        if self._prover is None:
-            self._prover = Prover(Facts.of(self._sizes))
-        return self._prover.nonnegative(difference) is not None
+        return self._facts.is_at_least(size, Poly.const(0))
+
+    def fits(self, size: Poly) -> bool:
+        """Whether a size can be computed without wrapping, wherever in the function."""
+        return self._facts.fits(size)

@@ -8,7 +8,7 @@ the other allocations go away. What loops of the host allocate moves in front of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -226,11 +226,19 @@ class Colouring:
                 if self.sizes.holds(colour.count, size):
                     return colour if self._settled(colour, life, "has enough room") else None
             for colour in free if self.grows else ():
-                if self._known_before(size, colour.keeper.made):
+                if self._known_before(size, colour.keeper.made) and self._has_larger(colour, size):
                     return self._grown(colour, life)
         if self.ctx is not None and self.grows:
             _refused(life, free, alike, self.sizes, self.ctx)
         return None
+
+    def _has_larger(self, colour: Colour, size: Poly) -> bool:
+        """Whether the larger of two sizes can be computed without wrapping."""
+        if self.sizes.holds(size, colour.count):
+            return True
+        common, small, large = _common(colour.count, size)
+        natural = common == 1 or self.sizes.nonnegative(common)
+        return natural and self.sizes.fits(small) and self.sizes.fits(large)
 
     def _known_before(self, size: Poly, at: int) -> bool:
         """Whether a size can be computed in front of a statement."""
@@ -252,10 +260,11 @@ class Colouring:
             colour.count = Poly.var(f"max({small}, {large})")
             return colour
         size = self.ctx.fresh("size")
+        common, small, large = _common(small, large)
         value = Bin("max", "i64", se_of(small), se_of(large))
         self.sizes.known.define(size, value)
         colour.grown.append(Stm((Param(size, I64),), value, life.prov))
-        colour.count = Poly.var(size)
+        colour.count = common * Poly.var(size)
         return colour
 
     def _settled(self, colour: Colour, life: Life, why: str) -> bool:
@@ -267,6 +276,26 @@ class Colouring:
         )
         numbers = (("saved", size_text(life.alloc.prim, life.alloc.count)),)
         return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None
+
+
+def _common(one: Poly, other: Poly) -> tuple[Poly, Poly, Poly]:
+    """The product of names that two sizes have in common, and what is left of both."""
+    names = dict(next(iter(one.terms), ()))
+    for mono in (*one.terms, *other.terms):
+        powers = dict(mono)
+        names = {n: min(p, powers[n]) for n, p in names.items() if n in powers}
+    common = Poly({tuple(sorted(names.items())): 1})
+    return common, _without(one, names), _without(other, names)
+
+
+def _without(poly: Poly, names: Mapping[Name, int]) -> Poly:
+    """A polynomial divided by a product of names that divides it."""
+    return Poly(
+        {
+            tuple([(n, p - names.get(n, 0)) for n, p in mono if p > names.get(n, 0)]): coeff
+            for mono, coeff in poly.terms.items()
+        }
+    )
 
 
 def _alike(a: Life, b: Life) -> bool:

@@ -104,6 +104,8 @@ class _Reserving:
                 continue
             if stm.exp.count.names() & inside:
                 self._refused(name, stm, stm.exp, inside)
+            elif not self._has_size(stm.exp.count):
+                continue
             elif not places:
                 self._hoist(name, stm, stm.exp)
             elif len(places) == 1:
@@ -124,6 +126,19 @@ class _Reserving:
 
     def _is_gone(self, stm: Stm) -> bool:
         return isinstance(stm.exp, Alloc) and stm.pat[0].name in self.gone
+
+    def _has_size(self, count: Poly) -> bool:
+        """Whether the larger of a size and 0 can be computed in front of the loop."""
+        sizes = self.around.sizes
+        return sizes.nonnegative(count) or sizes.fits(count) or _less(count) is not None
+
+    def _at_least_none(self, count: Poly) -> SE:
+        """The larger of a size and 0: `max(k, 3) - 3` for `k - 3`, which may wrap."""
+        less = None if self.around.sizes.fits(count) else _less(count)
+        if less is None:
+            return Bin("max", "i64", se_of(count), Lit(0, "i64"))
+        by = Lit(less, "i64")
+        return Bin("-", "i64", Bin("max", "i64", se_of(count + less), by), by)
 
     def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
         other = min(exp.count.names() & inside)
@@ -152,7 +167,7 @@ class _Reserving:
         count = exp.count
         if not self.around.sizes.nonnegative(count):
             size = Param(self.ctx.fresh("size"), I64)
-            value: SE = Bin("max", "i64", se_of(count), Lit(0, "i64"))
+            value = self._at_least_none(count)
             runs = self._runs()
             if runs is not None:
                 value = Select(runs, value, Lit(0, "i64"))
@@ -307,6 +322,12 @@ def joined(stm: Stm, sizes: Sizes, ctx: Ctx) -> list[Stm]:
     )
     pat = tuple(param for k, param in enumerate(stm.pat) if k not in dropped)
     return [*before, Stm(pat, If(exp.cond, then, orelse), stm.prov)]
+
+
+def _less(count: Poly) -> int | None:
+    """How much less than a name a size is."""
+    constant = count.terms.get((), 0)
+    return -constant if constant < 0 and (count - constant).as_name is not None else None
 
 
 def _made(body: Body) -> dict[Name, Stm]:

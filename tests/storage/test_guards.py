@@ -20,8 +20,14 @@ WINDOWS = "entry main [n] (k: i64) (xs: [n]i32): [][]i32 = lmad_slice_2d xs 0 (1
 SOME = "entry main [n] (o: i64) (k: i64) (xs: [n]i32): [][]i32 = lmad_slice_2d xs o (1, 1) k k"
 SOME_THAT_FIT = """
 entry main [n] (o: i64) (k: i64) (xs: [n]i32): [][]i32 =
+  let fits = 0 <= o && o <= n && 0 <= k && k <= n && o + 2 * k <= n + 1
+  in lmad_slice_2d (assert fits xs) o (1, 1) k k
+"""
+SOME_THAT_WRAP = """
+entry main [n] (o: i64) (k: i64) (xs: [n]i32): [][]i32 =
   lmad_slice_2d (assert (o >= 0 && o + 2 * k <= n + 1) xs) o (1, 1) k k
 """
+"""With `o = 2**63 - 1`, `o + 2 * k` is negative, and the assertion holds."""
 ROWS = """
 entry main [n] [m] (xss: *[n][m]i32): [n][m]i32 =
   unflatten (lmad_update_2d (flatten xss) 0 (m, 1) (tabulate_2d n m (\\i j -> i32.i64 (i - j))))
@@ -31,8 +37,8 @@ entry main [n] (s: i64) (xs: *[n]i32): [n]i32 = lmad_update_2d xs 0 (s, 1) [[1, 
 """
 BLOCKS_OF_A_LOOP = """
 entry main [l] (q: i64) (b: i64) (xs: *[l]i32): [l]i32 =
-  let xs = assert (l == q * b && b >= 1) xs
-  in loop xs for i < q do lmad_update_2d xs (i * b) (1, 1) (replicate b [i32.i64 i])
+  let xs = assert (l == q * b && b >= 1 && l / b == q) xs
+  in loop xs for i < l / b do lmad_update_2d xs (i * b) (1, 1) (replicate b [i32.i64 i])
 """
 
 
@@ -73,6 +79,14 @@ def test_what_the_program_asserts_proves_that_a_slice_is_inside() -> None:
     for source in (SOME, SOME_THAT_FIT):
         (found,) = run(source, [np.int64(1), np.int64(2), ints(4)])
         assert found.tolist() == [[1, 2], [2, 3]]
+
+
+def test_a_sum_that_may_wrap_proves_nothing() -> None:
+    assert guards(SOME_THAT_WRAP, "shortcircuit") == ["inside_2d"]
+    args = [np.int64(2**63 - 1), np.int64(1), ints(4)]
+    for stage in ("soa", "merged"):
+        with pytest.raises(RuntimeError_, match="out of bounds"):
+            interp.run(Compilation(SOME_THAT_WRAP).result(stage).prog, "main", args)
 
 
 def test_rows_of_a_matrix_are_inside_and_distinct() -> None:

@@ -25,6 +25,7 @@ FOURIER = """
 entry main (k: i64) (xs: *[]i64) =
   loop xs for s < k do
     let h = 1 << s
+    let h = assert (0 < h && h <= length xs) h
     let g = length xs / (2 * h)
     let low = lmad_slice_2d xs 0 (2 * h, 1) g h
     let high = lmad_slice_2d xs h (2 * h, 1) g h
@@ -33,7 +34,7 @@ entry main (k: i64) (xs: *[]i64) =
     let xs = lmad_update_2d xs 0 (2 * h, 1) sums
     in lmad_update_2d xs h (2 * h, 1) differences
 """
-"""`2*h*g <= n` as `g = n / (2*h)`, and `h` is positive: else nothing is written."""
+"""`2*h*g <= n` as `g = n / (2*h)`, and `2*h` does not wrap."""
 
 RING = """
 entry main [t] [m] (k: i64) (xss: [t][m]i64) =

@@ -64,8 +64,11 @@ _SCALARS = frozenset(SE_NODES)
 def simplify_function(s: State, fun: Function) -> Function:
     """The function after one forward pass."""
     s.enter("function")
+    s.facts.oldest(param.name for param in fun.params)
     for param in fun.params:
         s.bind(param)
+        if fun.entry and type(param.type) is Array:
+            s.facts.given(param.type.shape)
     stms(s, fun.body.stms)
     s.mask = 0
     results = s.results(fun.body.results)
@@ -184,10 +187,10 @@ def _safety(s: State, exp: Exp) -> Callable[[int], bool] | None:
             return lambda limit: index.is_in_bounds(s, exp, limit)
         case Iota(count, start, step, _):
             total = arith.is_total(start) and arith.is_total(step)
-            return lambda limit: total and s.facts.non_negative(count, limit)
+            return lambda limit: total and s.facts.is_size(count, limit)
         case Replicate(shape, value):
             total = isinstance(value, str) or arith.is_total(value)
-            return lambda limit: total and all(s.facts.non_negative(n, limit) for n in shape)
+            return lambda limit: total and all(s.facts.is_size(n, limit) for n in shape)
         case Reshape(shape, array):
             fits = index.keeps_count(s, array, shape)
             return lambda limit: fits

@@ -29,7 +29,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
         trips = s.scopes[depth].trips
         if trips is None or s.depends(trips) >> depth:
             break
-        if not s.facts.non_negative(trips - 1, depth - 1):
+        if not s.facts.is_positive(trips, depth - 1):
             cond = Bin("||", "bool", _none(trips), cond)
             mask |= s.depends(trips)
         depth -= 1

@@ -332,9 +332,4 @@ def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
         return True
     if not arith.is_total(dim.start) or not arith.is_total(dim.stride):
         return False
-    last = i64("+", dim.start, i64("*", i64("-", se_of(dim.count), ONE), dim.stride))
-    return (
-        s.facts.non_negative(dim.count - 1, limit)
-        and s.facts.within(dim.start, size, limit)
-        and s.facts.within(last, size, limit)
-    )
+    return s.facts.slice_within(dim.start, dim.count, dim.stride, size, limit)

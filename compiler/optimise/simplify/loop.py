@@ -17,7 +17,6 @@ from compiler.ir.nodes import (
     Var,
     WhileLoop,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.optimise.simplify.state import State
 
@@ -110,11 +109,7 @@ def pick(exp: Loop, kept: list[int]) -> Loop:
 
 def index_facts(s: State, form: ForLoop) -> None:
     """The index lies between 0 and the bound."""
-    if form.prim != "i64":
-        return
+    s.facts.counter(form.index, form.prim, form.bound)
     bound = poly_of(form.bound)
-    if bound is None:
-        s.facts.small(form.index)
-        s.facts.bound(form.index, Poly.const(0), None, 0)
-    else:
-        s.bind_index(form.index, Poly.const(0), bound)
+    if bound is not None:
+        s.facts.runs(bound, s.depth)

@@ -23,7 +23,6 @@ from compiler.ir.nodes import (
     SegSpace,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import soac
 from compiler.optimise.simplify.bodies import (
@@ -146,7 +145,7 @@ def seg_operator(s: State, stm: Stm) -> None:
 def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
     scope = s.enter("kernel")
     for name, bound in space.dims:
-        s.bind_index(name, Poly.const(0), bound)
+        s.bind_index(name, bound)
     stms(s, body.stms)
     scope.mask |= s.mask
     s.mask = 0

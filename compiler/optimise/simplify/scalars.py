@@ -79,11 +79,14 @@ def _i64(s: State, se: Bin) -> SE:
 
 def division(s: State, se: Bin) -> SE | None:
     """`(q*m + r) / m ==> q and (q*m + r) % m ==> r where 0 <= r < m`."""
-    number, by = s.facts.poly(se.lhs), s.facts.poly(se.rhs)
-    if number is None or by is None or not s.facts.is_small(number):
+    number, by = poly_of(se.lhs), poly_of(se.rhs)
+    if number is None or by is None:
+        return None
+    number, by = number.subst(s.polys), by.subst(s.polys)
+    if not (s.facts.fits(number) and s.facts.fits(by)):
         return None
     quotient, rest = split(number, by)
-    if quotient.terms and not (s.facts.is_small(by) and s.facts.non_negative(quotient)):
+    if quotient.terms and not s.facts.non_negative(quotient):
         return None
     if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
         return None

@@ -30,7 +30,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
 from compiler.ir.walk import map_se
 from compiler.optimise.dead import has_effects
 from compiler.optimise.simplify import arith
@@ -63,7 +62,7 @@ def inputs(s: State, stm: Stm, exp: Soac, width: Poly) -> tuple[Soac, Callable[[
         exp = _reads_by_index(s, stm, exp, inputs.index, width)
 
     def learn() -> None:
-        s.at_least_one(width)
+        s.facts.runs(width, s.depth)
         for name, iota in inputs.ranges:
             _learn_range(s, name, iota, width)
 
@@ -219,14 +218,8 @@ def _prim(param: Param) -> Prim | None:
 
 def _learn_range(s: State, name: Name, iota: Iota, width: Poly) -> None:
     """Elements of `iota` count from its start."""
-    if iota.prim != "i64":
-        return
-    start, step = poly_of(iota.start), poly_of(iota.step)
-    if start is None or step is None or step.constant is None or step.constant < 0:
-        return
-    if s.facts.is_small(start):
-        s.facts.small(name)
-    s.facts.bound(name, start, start + step * (width - 1), 0)
+    if iota.prim == "i64":
+        s.facts.counts(name, iota.start, iota.step, width)
 
 
 def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[Stm]]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compiler.analysis.facts import Facts
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import COMPARE_OPS
@@ -40,7 +41,6 @@ from compiler.ir.sizes import poly_of, prim_of
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
 from compiler.optimise.simplify import arith
-from compiler.optimise.simplify.facts import Facts
 from compiler.optimise.simplify.scalars import MAX_NESTED, RULES
 
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
@@ -177,30 +177,14 @@ class State:
         self.bits[param.name] = 1 << self.depth
         if type(param.type) is Array:
             self.types[param.name] = param.type
-            self.sizes_known(param.type, self.depth)
+            self.facts.array(param.type.shape, self.depth)
         return param
 
-    def bind_index(self, name: Name, low: Poly, extent: Poly) -> None:
-        """Bring an index into scope, `low <= name < low + extent`: true wherever it is in scope."""
+    def bind_index(self, name: Name, extent: Poly) -> None:
+        """Bring an index into scope, `0 <= name < extent`."""
         self.bits[name] = 1 << self.depth
-        self.facts.small(name)
-        self.facts.bound(name, low, low + extent - 1, 0)
-        self.at_least_one(extent)
-
-    def at_least_one(self, extent: Poly) -> None:
-        """Inside the body of something that runs `extent` times it runs at least once."""
-        name = extent.as_name
-        if name is not None:
-            self.facts.small(name)
-            self.facts.bound(name, Poly.const(1), None, self.depth)
-
-    def sizes_known(self, type_: Array, depth: int) -> None:
-        """An array that exists has no negative sizes."""
-        for size in type_.shape:
-            name = size.as_name
-            if name is not None:
-                self.facts.small(name)
-                self.facts.bound(name, Poly.const(0), None, depth)
+        self.facts.index(name, extent)
+        self.facts.runs(extent, self.depth)
 
     def param(self, param: Param) -> Param:
         """A binding with substitutions made in its type."""
@@ -405,7 +389,7 @@ class State:
             self.bits[param.name] = bit
             if type(param.type) is Array:
                 self.types[param.name] = param.type
-                self.sizes_known(param.type, depth)
+                self.facts.array(param.type.shape, depth)
 
     def _place(self, pat: tuple[Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
         """The outermost depth that a statement can move to (see `hoist.py`)."""

@@ -136,6 +136,8 @@ class Assumptions:
             form = exp.form
             if form.prim == "i64":
                 return (Range(form.index, ZERO, self.terms.poly(form.bound)),)
+            if form.prim == "u64":
+                return ()
             index = self.terms.poly(Conv(form.prim, "i64", Var(form.index, form.prim))).as_name
             bound = self.terms.poly(Conv(form.prim, "i64", form.bound))
             return () if index is None else (Range(index, ZERO, bound),)
@@ -308,7 +310,7 @@ _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def _compared(op: str, a: SE, b: SE, terms: Terms) -> Context:
-    left, right = terms.poly(a), terms.poly(b)
+    left, right = terms.compared(a), terms.compared(b)
     match op:
         case "<":
             found = [right - left - 1]

@@ -7,9 +7,10 @@ conversion becomes a name of its own, the same for equal ones, and `facts` says 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from compiler.analysis.exact import Exact, Reading
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
@@ -23,6 +24,9 @@ ONE = Poly.const(1)
 ZERO = Poly.const(0)
 _LARGEST = 24
 """Terms up to which a definition is unfolded."""
+_NARROW = ("i8", "i16", "i32", "u8", "u16", "u32")
+"""Integer types whose values all are an i64."""
+Readings = Mapping[SE, Reading]
 _OPAQUE = "?"
 """The operation of an atom of which nothing is known."""
 
@@ -46,6 +50,7 @@ class Terms:
         self.atoms: dict[Name, Atom] = {}
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
+        self.exact = Exact(tree.fun)
         self._define(tree.root)
 
     def _define(self, scope: Scope) -> None:
@@ -71,26 +76,29 @@ class Terms:
     # --- polynomials ---
 
     def value(self, name: Name) -> Poly:
-        """What an i64 name is in terms of others."""
+        """What an i64 name is in terms of others, modulo 2**64."""
         found = self._values.get(name)
         if found is None:
             se = self.defs.get(name)
             found = Poly.var(name)
             self._values[name] = found
             if se is not None:
-                unfolded = self.poly(se)
+                unfolded = self._ring(se, self.exact.places)
                 if len(unfolded.terms) <= _LARGEST:
                     found = self._values[name] = unfolded
         return found
 
     def normal(self, poly: Poly) -> Poly:
-        """The polynomial with all definitions unfolded."""
+        """A size or a part of an index function with definitions unfolded, where that fits."""
         names = poly.names()
         if not names:
             return poly
+        reading = self.exact.sizes.get(poly, "unfolded")
+        if reading == "opaque":
+            return self._unknown(f"({poly})", names)
         mapping = {}
         for name in names:
-            value = self.value(name)
+            value = self.value(name) if reading == "unfolded" else self._kept(name)
             if value.as_name != name:
                 mapping[name] = value
         return poly.subst(mapping) if mapping else poly
@@ -104,30 +112,56 @@ class Terms:
         return found
 
     def poly(self, se: SE) -> Poly:
-        """An i64 expression as a polynomial, of atoms where it is none."""
+        """An i64 expression as a polynomial that is its value: of atoms where it may be none."""
+        return self._poly(se, self.exact.places)
+
+    def compared(self, se: SE) -> Poly:
+        """The same for a part of a condition, from there on."""
+        return self._poly(se, self.exact.conditions)
+
+    def _poly(self, se: SE, table: Readings) -> Poly:
+        match se:
+            case Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
+                reading = table.get(se, "opaque")
+            case Var(name, "i64"):
+                reading = table.get(se, "named") if name in self.exact.defined else "unfolded"
+            case _:
+                reading = "unfolded"
+        if reading == "opaque":
+            return self._opaque(se, se)
+        return self._ring(se, table, reading == "named")
+
+    def _ring(self, se: SE, table: Readings, named: bool = False) -> Poly:
+        """The polynomial of an expression, modulo 2**64; `named`: do not unfold its names."""
         match se:
             case Lit(value, _):
                 return Poly.const(int(value))
             case Var(name, _):
-                return self.value(name)
-            case Bin("+", _, a, b):
-                return self.poly(a) + self.poly(b)
-            case Bin("-", _, a, b):
-                return self.poly(a) - self.poly(b)
-            case Bin("*", _, a, b):
-                return self.poly(a) * self.poly(b)
-            case Un("neg", _, a):
-                return -self.poly(a)
+                return self._kept(name) if named else self.value(name)
+            case Bin("+", "i64", a, b):
+                return self._ring(a, table, named) + self._ring(b, table, named)
+            case Bin("-", "i64", a, b):
+                return self._ring(a, table, named) - self._ring(b, table, named)
+            case Bin("*", "i64", a, b):
+                return self._ring(a, table, named) * self._ring(b, table, named)
+            case Un("neg", "i64", a):
+                return -self._ring(a, table, named)
             case Bin("/" | "min" | "max" as op, "i64", a, b):
-                return self._atom(op, self.poly(a), self.poly(b))
+                return self._atom(op, self._poly(a, table), self._poly(b, table))
             case Bin("%", "i64", a, b):
-                left, right = self.poly(a), self.poly(b)
+                left, right = self._poly(a, table), self._poly(b, table)
                 return left - right * self._atom("/", left, right)
-            case Conv(src, "i64", Lit(number, _)) if src[0] in "iu":
+            case Conv(src, "i64", Lit(number, _)) if src in _NARROW:
                 return Poly.const(int(number))
             case Conv(_, "i64", arg):
                 return self._opaque(se, arg)
         return self._opaque(se, se)
+
+    def _kept(self, name: Name) -> Poly:
+        """A name whose definition may wrap, as one whose definition is not known."""
+        if name not in self.exact.defined:
+            return self.value(name)
+        return self._unknown(f"({name})", (name,))
 
     def quotient(self, a: Poly, b: Poly) -> Poly:
         """`a / b`, rounded down."""
@@ -151,10 +185,13 @@ class Terms:
             inside = self.defs[inside.name]
         if isinstance(se, Conv):
             se = Conv(se.src, se.dst, inside)
-        name = show_se(se)
+        names: set[Name] = set()
+        se_uses(se, names.add)
+        return self._unknown(show_se(se), names)
+
+    def _unknown(self, name: Name, names: Iterable[Name]) -> Poly:
+        """The atom of that name, made of `names`, of which nothing is known."""
         if name not in self.atoms:
-            names: set[Name] = set()
-            se_uses(se, names.add)
             self.atoms[name] = Atom(_OPAQUE, (), self.deepest(names))
             self._values[name] = Poly.var(name)
         return Poly.var(name)

@@ -7,9 +7,9 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.analysis.facts import Facts
 from compiler.ir.nodes import Bin, Lit, Var
 from compiler.ir.poly import Poly
-from compiler.optimise.simplify.facts import Facts
 
 SIZES = ("n", "m")
 NAMES = (*SIZES, "i", "j")
@@ -23,12 +23,11 @@ def known() -> Facts:
     """0 <= i < n, 0 <= j < m, as inside two nested loops."""
     facts = Facts({})
     for size in SIZES:
-        facts.small(size)
+        facts.array([Poly.var(size)], 0)
         facts.bound(size, Poly.const(1), None, 0)
-    for index in ("i", "j"):
-        facts.small(index)
-    facts.bound("i", Poly.const(0), Poly.var("n") - 1, 0)
-    facts.bound("j", Poly.const(0), Poly.var("m") - 1, 0)
+    facts.given([Poly.var("n"), Poly.var("m")])
+    facts.index("i", Poly.var("n"))
+    facts.index("j", Poly.var("m"))
     return facts
 
 

@@ -1,0 +1,268 @@
+"""Which index arithmetic of a function is exact: where it cannot wrap, by what holds there.
+
+What comes after reads the program's expressions, sizes and index functions as polynomials. That is
+right only where they fit (Note [Proofs hold in 64 bits] in `facts.py`), which depends on the place.
+So one walk over the function asks it for every expression where it stands. Something that occurs
+several times is exact if it is at each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from compiler.analysis.facts import Facts
+from compiler.base.names import Name
+from compiler.ir.nodes import (
+    I64,
+    SE,
+    SE_NODES,
+    Alloc,
+    Array,
+    Assert,
+    Bin,
+    Body,
+    ForLoop,
+    Fun,
+    Function,
+    If,
+    KernelBody,
+    Lambda,
+    Lit,
+    Loop,
+    Param,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Select,
+    Slice,
+    Stm,
+    Type,
+    Un,
+    Update,
+    Var,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.ir.slices import selected
+from compiler.ir.walk import Rewrite, children, rewrite, se_parts, stms_of
+
+_MOST_TERMS = 24
+"""Terms up to which a definition is unfolded."""
+
+
+Reading = Literal["unfolded", "named", "opaque"]
+"""How an expression may be read, best first: with the definitions of its names unfolded, as it
+stands, or not at all."""
+_ORDER: tuple[Reading, ...] = ("unfolded", "named", "opaque")
+
+
+class Exact:
+    """How the sums and products of one function may be read as polynomials."""
+
+    def __init__(self, fun: Function) -> None:
+        self.defined: dict[Name, Poly] = {}
+        """i64 names whose definition is a polynomial, which may wrap; unfolded."""
+        self.sizes: dict[Poly, Reading] = {}
+        """Sizes and parts of index functions."""
+        self.places: dict[SE, Reading] = {}
+        """Indices, bounds and the like."""
+        self.conditions: dict[SE, Reading] = {}
+        """What is compared in conditions, from there on."""
+        self._proved: dict[Poly, int] = {}
+        self._open: list[int] = [0]
+        self._scopes = 0
+        self._filled: tuple[Poly, ...] = ()
+        """The sizes of the array that is looked at: where it is empty, nothing is claimed of it."""
+        self._facts = Facts(self.defined)
+        self._parts = Rewrite(se=self._se, poly=self._poly, body=_same, fn=_same, kernel=_same)
+        self._facts.oldest(param.name for param in fun.params)
+        for param in fun.params:
+            kind = param.type
+            if isinstance(kind, Array):
+                (self._facts.given if fun.entry else self._facts.array)(kind.shape)
+                self._type(kind)
+        self._stms(fun.body.stms)
+
+    # --- the walk ----------------------------------------------------------------------------
+
+    def _stms(self, stms: Iterable[Stm]) -> None:
+        for stm in stms:
+            self._stm(stm)
+
+    def _stm(self, stm: Stm) -> None:
+        exp = stm.exp
+        if isinstance(exp, SE_NODES):
+            self._se(exp)
+            if stm.pat[0].type == I64:
+                self._define(stm.pat[0].name, exp)
+            return
+        facts = self._facts
+        if isinstance(exp, Assert):
+            # Its condition is read as what holds behind it.
+            facts.learn(exp.cond, True)
+            self._look(exp.cond, self.conditions)
+            return
+        if isinstance(exp, If):
+            self._nested(exp.then, lambda: self._branch(exp.cond, True))
+            self._nested(exp.orelse, lambda: self._branch(exp.cond, False))
+            self._chosen(stm.pat, exp)
+        elif isinstance(exp, Alloc):
+            facts.in_memory(exp.count)
+        if isinstance(exp, Slice | Update):
+            self._filled = selected(exp.dims)
+        if not isinstance(exp, If):
+            rewrite(exp, self._parts)
+        self._filled = ()
+        match exp:
+            case Loop(params, _, form, body):
+                self._nested(
+                    body,
+                    lambda: (
+                        facts.counter(form.index, form.prim, form.bound)
+                        if isinstance(form, ForLoop)
+                        else None
+                    ),
+                    [param.type for param in params],
+                )
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                for child in children(exp):
+                    dims = exp.space.dims if isinstance(child, KernelBody) else ()
+                    self._nested(child, lambda dims=dims: self._indices(dims))  # type: ignore[misc]
+            case _ if not isinstance(exp, If):
+                for child in children(exp):
+                    self._nested(child, _nothing)
+        for param in stm.pat:
+            self._type(param.type)
+            if isinstance(param.type, Array):
+                facts.array(param.type.shape)
+
+    def _branch(self, cond: SE, truth: bool) -> None:
+        self._facts.learn(cond, truth)
+        self._look(cond, self.conditions)
+
+    def _chosen(self, pat: tuple[Param, ...], exp: If) -> None:
+        """Note the scalars that a branch chooses without computing anything."""
+        if exp.then.stms or exp.orelse.stms:
+            return
+        for param, one, other in zip(pat, exp.then.results, exp.orelse.results, strict=True):
+            if param.type == I64 and not isinstance(one, str) and not isinstance(other, str):
+                self._facts.defined(param.name, Select(exp.cond, one, other), self._facts.depth)
+
+    def _indices(self, dims: Iterable[tuple[Name, Poly]]) -> None:
+        for index, bound in dims:
+            self._facts.index(index, bound)
+            self._facts.runs(bound)
+
+    def _nested(
+        self,
+        body: Body | Lambda | KernelBody,
+        learn: Callable[[], object],
+        types: Iterable[Type] = (),
+    ) -> None:
+        self._facts.enter()
+        self._scopes += 1
+        self._open.append(self._scopes)
+        learn()
+        for kind in types:
+            self._type(kind)
+            if isinstance(kind, Array):
+                self._facts.array(kind.shape)
+        self._stms(stms_of(body))
+        for result in (body.body if isinstance(body, Lambda) else body).results:
+            rewrite(result, self._parts)
+        self._open.pop()
+        self._facts.leave()
+
+    def _define(self, name: Name, se: SE) -> None:
+        if poly_of(se) is None:
+            self._facts.defined(name, se, self._facts.depth)
+            return
+        ring = self._facts.ring(se)
+        if len(ring.terms) <= _MOST_TERMS:
+            self.defined[name] = ring
+
+    def _se(self, se: SE) -> SE:
+        return self._look(se, self.places)
+
+    def _look(self, se: SE, table: dict[SE, Reading]) -> SE:
+        """Look at each sum, product or name that is not a part of a sum or product."""
+        match se:
+            case Lit():
+                pass
+            case Var(name, "i64") if name not in self.defined:
+                pass
+            case Var(_, "i64") | Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
+                poly = poly_of(se)
+                known = table.get(se, "unfolded")
+                if known != "opaque":
+                    ring = self._facts.ring(se)
+                    table[se] = self._reading(ring, ring if poly is None else poly, known)
+                self._below(se, table)
+            case Fun():
+                for part in se.args:
+                    self._look(part, self.places)
+            case _:
+                for part in se_parts(se):
+                    self._look(part, table)
+        return se
+
+    def _below(self, se: SE, table: dict[SE, Reading]) -> None:
+        for part in se_parts(se):
+            match part:
+                case Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
+                    self._below(part, table)
+                case Var():
+                    pass
+                case _:
+                    self._look(part, table)
+
+    def _type(self, kind: Type) -> None:
+        if not isinstance(kind, Array):
+            return
+        self._filled = kind.shape
+        for size in kind.shape:
+            self._poly(size)
+        if kind.mem is not None:
+            lmad = kind.mem.lmad
+            self._poly(lmad.offset)
+            for dim in lmad.dims:
+                self._poly(dim.size)
+                self._poly(dim.stride)
+        self._filled = ()
+
+    def _poly(self, poly: Poly) -> Poly:
+        known = self.sizes.get(poly, "unfolded")
+        if known != "opaque" and self._proved.get(poly) not in self._open:
+            self.sizes[poly] = self._reading(poly.subst(self.defined), poly, known)
+            self._proved[poly] = self._open[-1]
+        return poly
+
+    def _reading(self, unfolded: Poly, named: Poly, worst: Reading) -> Reading:
+        """The best reading that fits here and is no better than what fitted elsewhere."""
+        for reading, poly in zip(_ORDER, (unfolded, named), strict=False):
+            if _ORDER.index(reading) >= _ORDER.index(worst) and self._fits(poly):
+                return reading
+        return "opaque"
+
+    def _fits(self, poly: Poly) -> bool:
+        """Whether a polynomial fits, if the array that it is about has elements."""
+        if self._facts.fits(poly):
+            return True
+        if all(size.constant is not None for size in self._filled):
+            return False
+        self._facts.enter()
+        for size in self._filled:
+            self._facts.runs(size)
+        found = self._facts.fits(poly)
+        self._facts.leave()
+        return found
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _nothing() -> None:
+    """Learn nothing."""
