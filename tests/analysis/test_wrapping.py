@@ -1,0 +1,197 @@
+"""What follows from facts, against the machine's arithmetic on numbers at the ends of 64 bits.
+
+Conditions that hold for random values are learned, then comparisons of random expressions are
+asked. Whatever is answered must be so for these values, wrapped as the machine wraps.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from compiler.analysis.facts import Facts
+from compiler.base.prim import Prim, int_range
+from compiler.ir import scalar
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import LARGEST_SIZE
+
+NAMES = ("x", "y", "z")
+ENDS = (0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**31 + 1, 2**32, 2**47, 2**62, 2**63 - 2, 2**63 - 1)
+NUMBERS = (*ENDS, *(-end for end in ENDS), -(2**63))
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+Values = dict[str, int]
+
+
+def number(rng: random.Random) -> int:
+    near = rng.choice(NUMBERS) + rng.choice((0, 0, 1, -1, 5))
+    return max(-(2**63), min(2**63 - 1, near))
+
+
+def expression(rng: random.Random, depth: int) -> SE:
+    kind = rng.randrange(12 if depth else 3)
+    if kind < 2:
+        return Var(rng.choice(NAMES), "i64")
+    if kind == 2:
+        small = rng.choice((0, 1, 2, 3, -1, number(rng)))
+        return Lit(small, "i64")
+    if kind == 10:
+        return Un("neg", "i64", expression(rng, depth - 1))
+    if kind == 11:
+        prim: Prim = rng.choice(("i32", "u32", "u64"))
+        return Conv(prim, "i64", Conv("i64", prim, expression(rng, depth - 1)))
+    left, right = expression(rng, depth - 1), expression(rng, depth - 1)
+    if kind == 9:
+        return Select(condition(rng, depth - 1), left, right)
+    if kind == 8:
+        return Bin(rng.choice(("/", "//", "%", "%%")), "i64", left, right)
+    return Bin(rng.choice(("+", "+", "-", "-", "*", "min", "max")), "i64", left, right)
+
+
+def condition(rng: random.Random, depth: int) -> Bin:
+    op = rng.choice(COMPARISONS)
+    return Bin(op, "i64", expression(rng, depth), expression(rng, depth))
+
+
+def evaluate(se: SE, values: Values) -> int:
+    """The machine's value; ZeroDivisionError where it has none."""
+    match se:
+        case Lit(value, _):
+            return int(value)
+        case Var(name, _):
+            return values[name]
+        case Bin(op, at, lhs, rhs):
+            a, b = evaluate(lhs, values), evaluate(rhs, values)
+            if op in ("/", "//", "%", "%%") and b == 0:
+                raise ZeroDivisionError
+            with np.errstate(all="ignore"):
+                return int(scalar.apply_bin(op, at, _of(a, at), _of(b, at)))
+        case Un(_, at, arg):
+            return wrapped(-evaluate(arg, values), at)
+        case Conv(_, dst, arg):
+            return wrapped(evaluate(arg, values), dst)
+        case Select(cond, then, orelse):
+            return evaluate(then if evaluate(cond, values) else orelse, values)
+    raise AssertionError(se)
+
+
+def _of(value: int, prim: Prim) -> np.int64:
+    assert prim == "i64"
+    return np.int64(value)
+
+
+def wrapped(value: int, prim: Prim) -> int:
+    low, high = int_range(prim)
+    return (value - low) % (high - low + 1) + low
+
+
+def learned(rng: random.Random, values: Values) -> Facts:
+    """Facts that hold for these values: definitions, conditions, indices, sizes."""
+    equal: dict[str, Poly] = {}
+    facts = Facts(equal)
+    facts.oldest(values)
+    for k in range(rng.randrange(4)):
+        value = expression(rng, 2)
+        try:
+            result = evaluate(value, values)
+        except ZeroDivisionError:
+            continue
+        name = f"d{k}"
+        values[name] = result
+        ring = facts.ring(value)
+        if rng.random() < 0.5 and not any(n.startswith("?") for n in ring.names()):
+            equal[name] = ring
+        else:
+            facts.defined(name, value, 0)
+    for name, value in values.items():
+        if 0 <= value <= LARGEST_SIZE and rng.random() < 0.5:
+            facts.array([Poly.var(name)], 0)
+    for _ in range(rng.randrange(6)):
+        cond: SE = condition(rng, rng.randrange(3))
+        if rng.random() < 0.3:
+            cond = Bin(rng.choice(("&&", "||")), "bool", cond, condition(rng, 1))
+        try:
+            facts.learn(cond, bool(evaluate_condition(cond, values)), 0)
+        except ZeroDivisionError:
+            continue
+    index = rng.choice(NAMES)
+    if values[index] > 0:
+        values["i"] = rng.randrange(min(values[index], 5))
+        facts.counter("i", "i64", Var(index, "i64"))
+    return facts
+
+
+def evaluate_condition(cond: SE, values: Values) -> bool:
+    if isinstance(cond, Bin) and cond.op in ("&&", "||"):
+        left, right = evaluate_condition(cond.lhs, values), evaluate_condition(cond.rhs, values)
+        return left and right if cond.op == "&&" else left or right
+    return bool(evaluate(cond, values))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_decided_is_so(seed: int) -> None:
+    rng = random.Random(seed)
+    decided = 0
+    for _ in range(100):
+        values = {name: number(rng) for name in NAMES}
+        facts = learned(rng, values)
+        for _ in range(8):
+            asked = condition(rng, 2)
+            try:
+                true = bool(evaluate(asked, values))
+            except ZeroDivisionError:
+                continue
+            found = facts.decide(asked.op, asked.lhs, asked.rhs)
+            if found is not None:
+                decided += 1
+                assert found == true, (asked, values, facts.bounds)
+            poly = facts.poly(asked.lhs)
+            if poly.names() <= values.keys():
+                assert poly.evaluate(values) == evaluate(asked.lhs, values), (asked.lhs, values)
+    assert decided > 20
+
+
+def test_a_sum_is_exact_behind_its_check() -> None:
+    facts = Facts({})
+    x, y, zero = Var("x", "i64"), Var("y", "i64"), Lit(0, "i64")
+    both = Bin("+", "i64", x, y)
+    for cond in (Bin(">=", "i64", x, zero), Bin(">=", "i64", y, zero)):
+        facts.learn(cond, True)
+    facts.learn(Bin("<", "i64", both, Var("n", "i64")), True)
+    assert facts.decide(">=", both, zero) is None
+    assert facts.decide("<=", x, both) is None
+    facts.learn(Bin(">=", "i64", both, zero), True)
+    assert facts.decide("<=", x, both) is True
+
+
+def test_a_product_is_exact_where_its_upper_half_is_nothing() -> None:
+    facts = Facts({})
+    n, m = Poly.var("n"), Poly.var("m")
+    for size in (n, m):
+        facts.array([size], 0)
+    assert not facts.fits(n * m)
+
+    upper = Fun("mul_hi", "i64", (Var("n", "i64"), Var("m", "i64")))
+    facts.learn(Bin("==", "i64", upper, Lit(0, "i64")), True)
+    assert not facts.fits(n * m)
+    product = Bin("*", "i64", Var("n", "i64"), Var("m", "i64"))
+    facts.learn(Bin("<=", "i64", Lit(0, "i64"), product), True)
+    assert facts.fits(n * m)
+
+
+def test_sizes_of_what_is_handed_in_multiply_without_wrapping() -> None:
+    facts = Facts({})
+    facts.given([Poly.var("n"), Poly.var("m")])
+    assert facts.fits(Poly.var("n") * Poly.var("m"))
+    assert not facts.fits(Poly.var("n") * Poly.var("n") * Poly.var("m"))
+
+
+def test_unsigned_numbers_may_be_no_i64() -> None:
+    facts = Facts({})
+    facts.counter("i", "u64", Var("b", "u64"))
+    at = Conv("u64", "i64", Var("i", "u64"))
+    assert facts.decide(">=", at, Lit(0, "i64")) is None
+    facts.counter("j", "u32", Var("c", "u32"))
+    assert facts.decide(">=", Conv("u32", "i64", Var("j", "u32")), Lit(0, "i64")) is True
