@@ -3,6 +3,7 @@
     base/      places, errors, remarks, names, fuel: what knows nothing about programs
     frontend/  text -> syntax tree -> typed program; the prelude, in Futhark
     ir/        the core language: nodes, text form, checks, reference interpreter
+    analysis/  what holds at a place of a program: integer facts, arithmetic that cannot wrap
     lower/     typed program -> core: one version per type, no functions as values, no tuples
     optimise/  simplify, fuse
     parallel/  nested parallelism -> kernels; code versions under thresholds

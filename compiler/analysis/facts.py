@@ -30,24 +30,18 @@ check says so (`flatten`), or where an array of that shape is handed in, and so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
+from compiler.analysis.ranges import EITHER, EVERYWHERE, Bounds, Ends, Ranges, Span
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.poly import Monomial, Poly
-from compiler.ir.sizes import HIGH, LARGEST_INPUT, LARGEST_SIZE, LOW
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import LARGEST_INPUT, LARGEST_SIZE
 
-EVERYWHERE = 1_000
-"""A depth that no scope has: all facts count."""
-_EITHER: Any = "either"
-_MOST_TERMS = 12
 _MOST_BOUNDS = 6
 _MOST_ALTERNATIVES = 16
-_FAR = 1 << 32
-"""Numbers beyond this are ranges of types and sizes: they are not put in place of a name."""
+_MOST_TERMS = 12
 _ZERO = Lit(0, "i64")
 _NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
@@ -55,106 +49,14 @@ _LARGEST_INPUT = Poly.const(LARGEST_INPUT)
 _LARGEST = Poly.const(LARGEST_SIZE)
 _OPPOSITE = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 _INTS = frozenset(INTS)
-
-Span = tuple[int, int]
-"""The least and the greatest value that an integer may have."""
-Ends = tuple[int | None, int | None]
-"""The same where one of them may not be known."""
 _SIZE: Span = (0, LARGEST_SIZE)
 _INPUT: Span = (0, LARGEST_INPUT)
-_VALUE: Span = (LOW, HIGH)
-_UNSIGNED: Span = int_range("u64")
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """`low <= x <= high`, both inclusive; None: not known. Holds at `depth` and deeper.
-
-    `ends` is what that says in numbers.
-    """
-
-    low: Poly | None
-    high: Poly | None
-    depth: int
-    ends: Ends
-
-
-Undo = tuple[dict[Any, Any], Any, Any]
-
-
-class Facts:
+class Facts(Ranges):
     """Bounds by name, and conditions by expression, with an undo log per scope."""
 
-    __slots__ = (
-        "_alternatives",
-        "_atoms",
-        "_cases",
-        "_equal",
-        "_log",
-        "_ranges",
-        "_spans",
-        "_tried",
-        "_unsigned",
-        "_wrapped",
-        "bounds",
-        "order",
-        "truths",
-    )
-
-    def __init__(self, equal: Mapping[Name, Poly]) -> None:
-        """`equal`: i64 names whose definition is a polynomial of others; may grow later."""
-        self._equal = equal
-        self._cases: dict[Name, tuple[str, Poly, Poly, Ends]] = {}
-        self._spans: dict[Poly, tuple[Ends, int]] = {}
-        self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
-        """Conditions of which one of two holds, by the names in the first."""
-        self._atoms: dict[object, Name] = {}
-        self._wrapped: dict[Name, tuple[Poly, Prim]] = {}
-        self._ranges: dict[tuple[Name, int], Span] = {}
-        """The ranges of names, since something was learned."""
-        self._tried: dict[tuple[Poly, int], int] = {}
-        """What was not proved with how much effort, since something was learned."""
-        self._unsigned: set[Name] = set()
-        """Names of type u64, whose values may not be an i64."""
-        self.bounds: dict[Name, tuple[Bounds, ...]] = {}
-        self.truths: dict[SE, tuple[bool, int]] = {}
-        self.order: dict[Name, int] = {}
-        self._log: list[list[Undo]] = [[]]
-
-    # --- scopes ------------------------------------------------------------------------------
-
-    def enter(self) -> None:
-        """Begin a scope."""
-        self._log.append([])
-
-    def leave(self) -> None:
-        """End a scope: what was learned in it is forgotten."""
-        self._forget()
-        for table, key, before in reversed(self._log.pop()):
-            if before is None:
-                del table[key]
-            else:
-                table[key] = before
-
-    @property
-    def depth(self) -> int:
-        """How many scopes are open."""
-        return len(self._log) - 1
-
-    def _forget(self) -> None:
-        """Something was learned or forgotten: what was found out before may be false."""
-        self._tried.clear()
-        self._ranges.clear()
-
-    def _put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
-        self._forget()
-        self._log[-1].append((table, key, table.get(key)))
-        table[key] = value
-
-    def oldest(self, names: Iterable[Name]) -> None:
-        """Proofs rest on these in the end: nothing else is bounded by younger names."""
-        for name in names:
-            self.order.setdefault(name, len(self.order))
+    __slots__ = ()
 
     # --- learning ----------------------------------------------------------------------------
 
@@ -184,7 +86,7 @@ class Facts:
 
         A positive choice is not the side that is not positive.
         """
-        if kind == _EITHER:
+        if kind == EITHER:
             for side, left in ((one, other), (other, one)):
                 if self.span(side, depth)[1] <= 0:
                     self._learn_gap(left - 1, depth)
@@ -519,7 +421,7 @@ class Facts:
         """Take note of what a minimum, maximum, choice, quotient or remainder is."""
         match value:
             case Select(_, lhs, rhs):
-                kind = _EITHER
+                kind = EITHER
             case Bin(kind, _, lhs, rhs):
                 pass
             case _:
@@ -532,233 +434,7 @@ class Facts:
         self._cases[name] = (kind, one, other, ends)
         self.order.setdefault(name, len(self.order))
 
-    # --- ranges ------------------------------------------------------------------------------
-
-    def span(self, poly: Poly, limit: int = EVERYWHERE) -> Span:
-        """The range of a polynomial by the ranges of its terms."""
-        least = most = 0
-        for mono, coeff in poly.terms.items():
-            if not mono:
-                least += coeff
-                most += coeff
-                continue
-            if len(mono) == 1 and mono[0][1] == 1:
-                low, high = self._name_span(mono[0][0], limit)
-            else:
-                low, high = self._mono_span(mono, limit)
-            if coeff < 0:
-                low, high = high, low
-            least += low * coeff
-            most += high * coeff
-        if not self._spans:
-            return least, most
-        constant = poly.terms.get((), 0)
-        known = self._spans.get(poly - constant if constant else poly)
-        if known is None or known[1] > limit:
-            return least, most
-        low_end, high_end = known[0]
-        return (
-            least if low_end is None else max(least, low_end + constant),
-            most if high_end is None else min(most, high_end + constant),
-        )
-
-    def _mono_span(self, mono: Monomial, limit: int) -> Span:
-        low, high = 1, 1
-        for name, power in mono:
-            least, most = self._name_span(name, limit)
-            for _ in range(power):
-                ends = (low * least, low * most, high * least, high * most)
-                low, high = min(ends), max(ends)
-        if len(mono) == 2:
-            low, high = _narrowed(low, high, self._divided_span(mono, limit))
-        known = self._spans.get(Poly({mono: 1})) if self._spans else None
-        if known is None or known[1] > limit:
-            return low, high
-        return _narrowed(low, high, known[0])
-
-    def _divided_span(self, mono: Monomial, limit: int) -> Ends:
-        """The range of `a / b * b`, which is less than `b` away from `a`."""
-        for (quotient, _), (by, _) in (mono, mono[::-1]):
-            case = self._cases.get(quotient)
-            if case is not None and case[0] in ("/", "//") and case[2].as_name == by:
-                low, high = self.span(case[1], limit)
-                far = max(map(abs, self._name_span(by, limit)))
-                return low - far, high + far
-        return None, None
-
-    def _name_span(self, name: Name, limit: int) -> Span:
-        key = (name, limit)
-        found = self._ranges.get(key)
-        if found is None:
-            found = self._ranges[key] = self._range_of(name, limit)
-        return found
-
-    def _range_of(self, name: Name, limit: int) -> Span:
-        least, most = _UNSIGNED if name in self._unsigned else _VALUE
-        for b in self.bounds.get(name, ()):
-            if b.depth <= limit:
-                low, high = b.ends
-                if low is not None and low > least:
-                    least = low
-                if high is not None and high < most:
-                    most = high
-        case = self._cases.get(name)
-        if case is None:
-            return least, most
-        if name[0] == "?":
-            return _narrowed(least, most, self._case_span(*case[:3], limit))
-        return _narrowed(least, most, case[3])
-
-    def _case_span(self, kind: str, one: Poly, other: Poly, limit: int) -> Ends:
-        low1, high1 = self.span(one, limit)
-        low2, high2 = self.span(other, limit)
-        match kind:
-            case "min":
-                return min(low1, low2), min(high1, high2)
-            case "max":
-                return max(low1, low2), max(high1, high2)
-            case "either":
-                return min(low1, low2), max(high1, high2)
-            case "/" | "//" if low2 > 0 and (kind == "/" or low1 >= 0):
-                return low1 // (low2 if low1 < 0 else high2), high1 // (
-                    low2 if high1 >= 0 else high2
-                )
-            case "/" | "//":
-                far = max(abs(low1), abs(high1))
-                return -far, far
-            case "%" | "%%":
-                if low2 >= 0 and (kind == "%" or low1 >= 0):
-                    return 0, min(high2 - 1, high1) if low1 >= 0 else high2 - 1
-        return None, None
-
-    def fits(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
-        """Whether a polynomial of values is an i64 itself."""
-        name = poly.as_name
-        if name is not None and name not in self._unsigned:
-            return True
-        return self._is_above(poly, limit) and self._is_below(poly, limit)
-
-    def _is_above(self, poly: Poly, limit: int) -> bool:
-        if self.span(poly, limit)[0] >= LOW:
-            return True
-        return self.non_negative(poly - LOW, limit)
-
-    def _is_below(self, poly: Poly, limit: int) -> bool:
-        if self.span(poly, limit)[1] <= HIGH:
-            return True
-        return self.non_negative(HIGH - poly, limit)
-
     # --- proofs ------------------------------------------------------------------------------
-
-    def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = 16) -> bool:
-        """Whether `poly >= 0` follows from the facts established at depth `limit` or above.
-
-        Eliminates the youngest name that can be: a minimum, maximum or choice by its cases, others
-        by a lower or upper bound, whichever makes the polynomial smaller, until the ranges of what
-        is left tell.
-        """
-        if not poly.terms:
-            return True
-        if self.span(poly, limit)[0] >= 0:
-            return True
-        if effort <= 0 or len(poly.terms) > _MOST_TERMS or poly.constant is not None:
-            return False
-        key = (poly, limit)
-        if self._tried.get(key, 0) >= effort:
-            return False
-        if self._search(poly, limit, effort):
-            return True
-        self._tried[key] = effort
-        return False
-
-    def _search(self, poly: Poly, limit: int, effort: int) -> bool:
-        known = [name for name in poly.names() if name in self.order]
-        known.sort(key=self.order.__getitem__, reverse=True)
-        for name in known:
-            every, choices = self._eliminated(poly, name, limit, effort // 4)
-            if choices:
-                effort = (effort - 1) // len(choices)
-                proved = (self.non_negative(choice, limit, effort) for choice in choices)
-                return all(proved) if every else any(proved)
-        return False
-
-    def _eliminated(
-        self, poly: Poly, name: Name, limit: int, effort: int
-    ) -> tuple[bool, list[Poly]]:
-        """Polynomials without `name`: `poly >= 0` if all of them (True) or any of them is."""
-        factor, rest = _split(poly, name)
-        least, most = self.span(factor, limit)
-        rises, falls = least >= 0, most <= 0
-        if not rises and not falls and len(factor.terms) > 1:
-            rises = self.non_negative(factor, limit, effort)
-            falls = not rises and self.non_negative(-factor, limit, effort)
-        case = self._cases.get(name)
-        if case is not None and case[0] not in ("%", "%%") and name not in factor.names():
-            kind, one, other, _ = case
-            if kind in ("/", "//"):
-                return False, self._quotient_ends(case, factor, rest, rises, falls, limit)
-            every = not (rises if kind == "max" else falls if kind == "min" else False)
-            return every, [factor * one + rest, factor * other + rest]
-        if not rises and not falls:
-            return False, []
-        ends = self._ends(name, rises, limit)
-        if case is not None and falls:
-            ends += self._remainder_ends(*case[:3], limit)
-        return False, [factor * end + rest for end in ends if name not in end.names()]
-
-    def _ends(self, name: Name, low: bool, limit: int) -> list[Poly]:
-        """The lower or upper bounds of a name; of numbers only the closest, if it may help."""
-        found: list[Poly] = []
-        number: int | None = None
-        for b in self.bounds.get(name, ()):
-            end = b.low if low else b.high
-            if end is None or b.depth > limit:
-                continue
-            constant = end.constant
-            if constant is None:
-                found.append(end)
-            elif abs(constant) > _FAR:
-                continue
-            elif number is None or (constant > number if low else constant < number):
-                number = constant
-        if number is not None:
-            found.append(Poly.const(number))
-        return found
-
-    def _quotient_ends(
-        self,
-        case: tuple[str, Poly, Poly, Ends],
-        factor: Poly,
-        rest: Poly,
-        rises: bool,
-        falls: bool,
-        limit: int,
-    ) -> list[Poly]:
-        """Polynomials not negative only if `factor * (one / other) + rest` is not."""
-        kind, one, other, _ = case
-        if (kind == "//" and not self._natural(one, limit)) or not self._natural(other - 1, limit):
-            return []
-        if other.constant is not None:
-            if rises:
-                return [factor * (one - other + 1) + other * rest]
-            return [factor * one + other * rest] if falls else []
-        share = _share_of(factor, other)
-        if share is None:
-            return []
-        if rises:
-            return [share * (one - other + 1) + rest]
-        return [share * one + rest] if falls else []
-
-    def _remainder_ends(self, kind: str, one: Poly, other: Poly, limit: int) -> list[Poly]:
-        """What a remainder is not above."""
-        natural = self._natural(one, limit)
-        if not self._natural(other, limit) or not (natural or kind == "%"):
-            return []
-        return [other - 1, one] if natural else [other - 1]
-
-    def _natural(self, poly: Poly, limit: int) -> bool:
-        """Whether a polynomial is not negative by ranges alone."""
-        return self.span(poly, limit)[0] >= 0
 
     def decide(self, op: str, lhs: SE, rhs: SE, limit: int = EVERYWHERE) -> bool | None:
         """The truth of an i64 comparison, if it is known."""
@@ -844,39 +520,9 @@ class Facts:
         return self.non_negative(value, limit) and self.non_negative(LARGEST_SIZE - value, limit)
 
 
-def _split(poly: Poly, name: Name) -> tuple[Poly, Poly]:
-    """`factor` and `rest` with `poly = factor * name + rest`; no name in the rest."""
-    factor: dict[Monomial, int] = {}
-    rest: dict[Monomial, int] = {}
-    for mono, coeff in poly.terms.items():
-        for k, (other, power) in enumerate(mono):
-            if other == name:
-                left = ((name, power - 1),) if power > 1 else ()
-                factor[mono[:k] + left + mono[k + 1 :]] = coeff
-                break
-        else:
-            rest[mono] = coeff
-    return Poly(factor), Poly(rest)
-
-
-def _share_of(factor: Poly, by: Poly) -> Poly | None:
-    """`factor / by` for a `by` that is a name; None if there is a rest."""
-    name = by.as_name
-    if name is None or factor.degree(name) != 1:
-        return None
-    share = factor.coefficient(name)
-    return share if share * by == factor else None
-
-
 def _closer(one: Ends, other: Ends) -> Ends:
     """What both say."""
     (low1, high1), (low2, high2) = one, other
     least = low1 if low2 is None else low2 if low1 is None else max(low1, low2)
     most = high1 if high2 is None else high2 if high1 is None else min(high1, high2)
     return least, most
-
-
-def _narrowed(least: int, most: int, ends: Ends) -> Span:
-    """A range cut to what else is known."""
-    low, high = ends
-    return least if low is None else max(least, low), most if high is None else min(most, high)

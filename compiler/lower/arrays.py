@@ -180,6 +180,9 @@ class Arrays(Loops):
             total = self.poly(distance)
             if self.facts.decide("<=", start, stop) is not True:
                 self.check(Bin("<=", "i64", start, stop), text)
+            if inclusive:
+                # One more than there are 64-bit numbers is no number: the distance is looked at.
+                self.check_size(total, text)
             return self.sized(total + 1 if inclusive else total, text)
         if step == MINUS_ONE and not inclusive:
             self.check(Bin("<=", "i64", stop, start), text)
