@@ -1,6 +1,7 @@
 """The shape of the code: who may import whom, and that every file says what it is for."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,10 @@ def relative(path: Path) -> str:
 
 
 def test_the_folders_of_the_compiler_are_the_pipeline_in_order() -> None:
-    folders = sorted(d.name for d in COMPILER.iterdir() if (d / "__init__.py").exists())
-    assert folders == ORDER
+    folders = {d.name for d in COMPILER.iterdir() if (d / "__init__.py").exists()}
+    assert folders == set(ORDER)
+    tour = (COMPILER / "__init__.py").read_text("utf-8")
+    assert re.findall(r"^    (\w+)/ ", tour, re.M) == ORDER
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
