@@ -47,6 +47,7 @@ static int current;
 static void (*work)();
 static void __syncthreads() { int me = current; swapcontext(&fibers[me], &scheduler); }
 static void __threadfence() {}
+static long long __mul64hi(long long a, long long b) { return ((__int128)a * b) >> 64; }
 static void fiber() { work(); finished[current] = true; swapcontext(&fibers[current], &scheduler); }
 static void run_blocks(long long blocks, int threads, void (*body)()) {
     static std::vector<std::vector<char>> stacks(1024, std::vector<char>(1 << 16));

@@ -78,6 +78,33 @@ def test_a_failed_check_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.span.line == 2
 
 
+WHOLE = "entry main (n: i64) (m: i64) = copy (transpose (tabulate_2d n m (\\i j -> i + j)))"
+THREADS = """
+entry main (xs: []i64) (is: []i64) =
+  map (\\i -> let ys = scan (+) 0 (iota (i + i) ++ xs[i:i + 2]) in ys[0]) is
+"""
+
+
+@cuda_on_cpu.needs_cxx
+@pytest.mark.parametrize(
+    ("source", "args", "says"),
+    [
+        (WHOLE, [np.int64(1 << 32), np.int64(1 << 32)], "memory"),
+        (WHOLE, [np.int64(1 << 62), np.int64(4)], "memory"),
+        (THREADS, [np.arange(5), np.array([1, -1])], "is invalid"),
+        (THREADS, [np.arange(5), np.array([1, 4])], "out of bounds"),
+        (THREADS, [np.arange(5), np.array([1, 1 << 61])], "memory"),
+        (THREADS, [np.arange(5), np.array([2**63 - 1, 1])], "memory"),
+    ],
+)
+def test_sizes_at_the_ends_of_64_bits_are_refused(
+    source: str, args: list[Any], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RuntimeError_) as caught:
+        cuda_on_cpu.run(code_of(source, None), args, monkeypatch)
+    assert says in caught.value.message
+
+
 @pytest.mark.skipif(has_gpu(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so() -> None:
     code = code_of("def main (x: i32): i32 = x + 1", None)
