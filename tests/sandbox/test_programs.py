@@ -214,6 +214,21 @@ def test_a_timeout_does_not_cost_the_process_that_runs_are_forked_from() -> None
     assert zygote() == before
 
 
+@pytest.mark.usefixtures("wall")
+@pytest.mark.skipif(kernel.MACHINE != 0, reason="calls of x86_64's cousins")
+@pytest.mark.parametrize(
+    "call",
+    [
+        'long r; __asm__ volatile("int $0x80" : "=a"(r) : "a"(20)); return r;',  # getpid, 32 bits
+        "return syscall(0x40000000 | 39);",  # getpid, x32
+    ],
+)
+def test_a_call_of_another_machine_ends_the_run(call: str) -> None:
+    with pytest.raises(RuntimeError_) as caught:
+        run(hostile.program(call))
+    assert "SIGSYS" in caught.value.message
+
+
 ANSWERS = {
     "nothing, and ends": ("0", '""', "_exit(0)"),
     "nothing, and lives": ("0", '""', "for (;;)"),
