@@ -178,7 +178,7 @@ def walls_part(data: dict[str, Any]) -> str:
 
 Medians of requests with `"op": "run"`, in turns, each a new process behind walls; before, runs
 shared one process without any. The worker of the command line is not confined, that of the server
-is. What held: {layers}.
+is. What held: {layers}. Load of the machine before (processes that want a core): {f["load"]}.
 """
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -98,6 +99,7 @@ def measure(kinds: list[str], before: Path | None) -> dict[str, Any]:
     """Milliseconds of a warm run by program and kind of worker, and of a cold worker's first."""
     times: dict[str, dict[str, list[float]]] = {name: {k: [] for k in kinds} for name in PROGRAMS}
     first: dict[str, list[float]] = {kind: [] for kind in kinds}
+    load = os.getloadavg()[0]
     pythons = {"command line": (ROOT, sys.executable)}
     if before is not None:
         pythons["before"] = (before, str(before / ".venv" / "bin" / "python"))
@@ -130,6 +132,7 @@ def measure(kinds: list[str], before: Path | None) -> dict[str, Any]:
         },
         "first_ms": {kind: _median(found) for kind, found in first.items()},
         "process_ms": {kind: _median(found) for kind, found in process.items()},
+        "load": round(load, 1),
         "layers": walls.state().layers,
     }
 
