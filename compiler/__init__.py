@@ -9,7 +9,7 @@
     parallel/  nested parallelism -> kernels; code versions under thresholds
     prove/     inequalities over sizes, and whether two LMADs meet, with certificates
     sandbox/   walls around processes that handle what strangers wrote
-    storage/   every array gets a block and an index function; no allocation in kernels
+    storage/   every array gets a block and an index function; kernels allocate no device memory
     target/    IMP, C, CUDA, and the processes that run them
 
 The folders are listed in pipeline order (but for the sandbox, which is about processes), and a

@@ -152,7 +152,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "expanded",
         "Expanded",
-        "No kernel allocates: what its threads need is one block, allocated before.",
+        "What threads need for themselves is one block, allocated before; on the CPU a thread "
+        "makes what only it knows the size of.",
         "ir",
         "shortcircuit",
         expand,

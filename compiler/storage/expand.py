@@ -1,4 +1,4 @@
-"""Memory expansion: no allocation inside a kernel (thesis 4.6, procedure 4.5).
+"""Memory expansion: no allocation of device memory inside a kernel (thesis 4.6, procedure 4.5).
 
 A block that every thread of a kernel makes for itself becomes one block made before the kernel, and
 the index functions inside say which part is whose. On the CPU a thread's elements lie next to each
