@@ -201,7 +201,9 @@ def readable() -> tuple[str, ...]:
     for name in ("cc", "gcc", "clang"):
         compiler = shutil.which(name)
         if compiler is not None:
-            paths.append(os.path.dirname(os.path.dirname(os.path.realpath(compiler))))
+            folder = os.path.dirname(os.path.dirname(os.path.realpath(compiler)))
+            if not Path.home().is_relative_to(folder):  # as that of ~/bin/cc would be
+                paths.append(folder)
     kept: list[str] = []
     for path in sorted({p for p in paths if p != "/" and os.path.exists(p)}, key=len):
         if not any(path.startswith(f"{k}/") for k in kept):

@@ -185,6 +185,22 @@ def test_what_is_readable_is_no_home_and_no_project(tmp_path: Path) -> None:
         assert not Path.home().is_relative_to(path)
 
 
+def test_a_compiler_at_home_does_not_make_the_home_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "bin" / "cc"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{compiler.parent}:{os.environ['PATH']}")
+    walls.readable.cache_clear()
+    try:
+        assert str(tmp_path) not in walls.readable()
+    finally:
+        walls.readable.cache_clear()
+
+
 def test_a_machine_without_bubblewrap_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walls.shutil, "which", lambda name: None)
     walls.state.cache_clear()
