@@ -18,7 +18,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
-from compiler.target import cuda, nvrtc
+from compiler.target import cuda, nvrtc, runner, sanitize
 from tests.blocks import Case, read
 from tests.futhark_suite import same
 
@@ -72,6 +72,18 @@ def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> N
     if sum(np.asarray(a).size for a in args) <= SMALL:
         for stage in [*IR_STAGES[1:], "imp"]:
             assert same(run("ref", stage), reference), stage
+
+
+@pytest.mark.skipif(
+    not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"
+)
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_sanitisers_have_nothing_to_report(path: Path, case: Case) -> None:
+    source = path.read_text("utf-8")
+    args = case.arguments(api.entry_function(api.compilation(source, {}), case.entry))
+    reference = api.run_values(source, case.entry, args, "ref", "soa", {}, 60)["values"]
+    options = {"sanitize": True}
+    assert same(api.run_values(source, case.entry, args, "c", "", options, 60)["values"], reference)
 
 
 @pytest.mark.parametrize(("path", "case"), [p for p in CASES if p.values[1].output is not None])
