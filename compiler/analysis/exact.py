@@ -9,6 +9,7 @@ several times is exact if it is at each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
 from compiler.analysis.facts import Facts
@@ -56,6 +57,12 @@ Reading = Literal["unfolded", "named", "opaque"]
 """How an expression may be read, best first: with the definitions of its names unfolded, as it
 stands, or not at all."""
 _ORDER: tuple[Reading, ...] = ("unfolded", "named", "opaque")
+
+
+@lru_cache(maxsize=2)
+def exactness(fun: Function) -> Exact:
+    """`Exact` of a function; code for the GPU asks it of the same one again."""
+    return Exact(fun)
 
 
 class Exact:

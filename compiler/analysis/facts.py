@@ -42,6 +42,8 @@ from compiler.ir.sizes import LARGEST_INPUT, LARGEST_SIZE
 _MOST_BOUNDS = 6
 _MOST_ALTERNATIVES = 16
 _MOST_TERMS = 12
+_FEW = 5
+"""The effort to show that a condition is false: most are there because they hold."""
 _ZERO = Lit(0, "i64")
 _NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
@@ -250,6 +252,7 @@ class Facts(Ranges):
             ends = _closer(ends, known[0])
             if ends == known[0]:
                 return
+        self._flat = self._flat or all(len(m) == 1 and m[0][1] == 1 for m in poly.terms)
         self._put(self._spans, poly, (ends, depth))
         if len(poly.terms) > 1 and ends[1] is not None:
             self._share(poly, ends[1], depth)
@@ -456,7 +459,7 @@ class Facts(Ranges):
             if (constant := gap.constant) is not None and constant % (1 << 64):
                 return op == "!="
             for one, other, more in ((left, right, gap), (right, left, -gap)):
-                if self.non_negative(more - 1, limit) and self._ordered(one, other, limit):
+                if self.non_negative(more - 1, limit, _FEW) and self._ordered(one, other, limit):
                     return op == "!="
             return None
         if op in (">", ">="):
@@ -464,7 +467,7 @@ class Facts(Ranges):
         slack = 1 if op == "<" else 0
         if self.non_negative(gap - slack, limit) and self._ordered(left, right, limit):
             return True
-        if self.non_negative(slack - 1 - gap, limit) and self._ordered(right, left, limit):
+        if self.non_negative(slack - 1 - gap, limit, _FEW) and self._ordered(right, left, limit):
             return False
         return None
 

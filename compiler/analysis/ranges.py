@@ -56,6 +56,7 @@ class Ranges:
         "_atoms",
         "_cases",
         "_equal",
+        "_flat",
         "_log",
         "_ranges",
         "_spans",
@@ -72,6 +73,8 @@ class Ranges:
         self._equal = equal
         self._cases: dict[Name, tuple[str, Poly, Poly, Ends]] = {}
         self._spans: dict[Poly, tuple[Ends, int]] = {}
+        self._flat = False
+        """Whether one of them is linear: else only products need to be looked up."""
         self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
         """Conditions of which one of two holds, by the names in the first."""
         self._atoms: dict[object, Name] = {}
@@ -127,6 +130,7 @@ class Ranges:
     def span(self, poly: Poly, limit: int = EVERYWHERE) -> Span:
         """The range of a polynomial by the ranges of its terms."""
         least = most = 0
+        curved = False
         for mono, coeff in poly.terms.items():
             if not mono:
                 least += coeff
@@ -135,12 +139,13 @@ class Ranges:
             if len(mono) == 1 and mono[0][1] == 1:
                 low, high = self._name_span(mono[0][0], limit)
             else:
+                curved = True
                 low, high = self._mono_span(mono, limit)
             if coeff < 0:
                 low, high = high, low
             least += low * coeff
             most += high * coeff
-        if not self._spans:
+        if not self._spans or (not curved and not self._flat):
             return least, most
         constant = poly.terms.get((), 0)
         known = self._spans.get(poly - constant if constant else poly)
@@ -263,7 +268,7 @@ class Ranges:
         known = [name for name in poly.names() if name in self.order]
         known.sort(key=self.order.__getitem__, reverse=True)
         for name in known:
-            every, choices = self._eliminated(poly, name, limit, effort // 4)
+            every, choices = self._eliminated(poly, name, limit, effort // 8)
             if choices:
                 effort = (effort - 1) // len(choices)
                 proved = (self.non_negative(choice, limit, effort) for choice in choices)

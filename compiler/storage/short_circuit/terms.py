@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from compiler.analysis.exact import Exact, Reading
+from compiler.analysis.exact import Reading, exactness
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
@@ -50,7 +50,7 @@ class Terms:
         self.atoms: dict[Name, Atom] = {}
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
-        self.exact = Exact(tree.fun)
+        self.exact = exactness(tree.fun)
         self._define(tree.root)
 
     def _define(self, scope: Scope) -> None:
