@@ -42,8 +42,8 @@ BATCH = 1000
 """Cases of one process."""
 SECONDS = 60
 """After which a case counts as endless; the machine may be busy with other things."""
-MEMORY = 2 << 30
-"""Bytes of address space for one process."""
+MEMORY = 3 << 30
+"""Bytes of address space for one process: two deep stacks, and room that a case can use up."""
 START = "forkserver"
 """How processes are started."""
 KINDS = ("check", "protocol", "run-text", "run-binary", "prove")
