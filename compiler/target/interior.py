@@ -13,11 +13,14 @@ from dataclasses import dataclass, replace
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import HIGH, LOW, poly_of
 from compiler.ir.walk import map_subexpressions
 from compiler.target.imp_nodes import Assign, Declare, Define, If, Load, Stm, Stms, Store
-from compiler.target.index import poly_exp, sub
+from compiler.target.index import sub
 from compiler.target.traits import reads
+
+FAR = 1 << 31
+"""Sums of an index and a number up to this are i64: no map has so many points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +57,29 @@ class _Finder:
                 shift = self.shift(value)
                 if shift is not None and not reads(limit) & self.varying:
                     if se.op == "max":
-                        self.lows[sub_poly(limit, shift)] = None
+                        self.lows[less(limit, shift)] = None
                     else:
-                        self.highs[sub_poly(limit, shift - 1)] = None
+                        self.highs[less(limit, shift - 1)] = None
                     return value
         if isinstance(se, (Lit, Var)):
             return se
         return map_subexpressions(se, self.unclamped)
 
-    def shift(self, se: SE) -> Poly | None:
-        """What `se` adds to the index; None if it is no sum of the index and what is outside."""
+    def shift(self, se: SE) -> int | None:
+        """What `se` adds to the index: a number so small that no index and it wrap; else None."""
         poly = poly_of(se)
-        if poly is None:
-            return None
-        rest = poly - Poly.var(self.index)
-        return None if rest.names() & self.varying else rest
+        rest = None if poly is None else (poly - Poly.var(self.index)).constant
+        return rest if rest is not None and abs(rest) <= FAR else None
 
 
-def sub_poly(limit: SE, shift: Poly) -> SE:
-    """`limit - shift`, folded where it can be."""
-    poly = poly_of(limit)
-    return poly_exp(poly - shift) if poly is not None else sub(limit, poly_exp(shift))
+def less(limit: SE, shift: int) -> SE:
+    """`limit - shift`, or the end of the range of i64 that lies beyond."""
+    if shift == 0:
+        return limit
+    if isinstance(limit, Lit):
+        return Lit(max(LOW, min(HIGH, int(limit.value) - shift)), "i64")
+    op, end = ("max", LOW + shift) if shift > 0 else ("min", HIGH + shift)
+    return sub(Bin(op, "i64", limit, Lit(end, "i64")), Lit(shift, "i64"))
 
 
 def rewrite(stms: Stms, f: Callable[[SE], SE]) -> Stms:

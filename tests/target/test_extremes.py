@@ -312,3 +312,27 @@ def test_a_loop_that_does_not_run_needs_no_memory() -> None:
     with pytest.raises(RuntimeError_) as caught:
         runner.run_c(work.result("c").text, "main", [np.int64(1), np.int64(10**12)])
     assert "memory" in caught.value.message
+
+
+CLAMPED = """
+entry right [n] (s: i64) (xs: [n]i64) = tabulate n (\\j -> xs[i64.min (n - 1) (i64.max (j + s) 0)])
+entry low [n] (l: i64) (xs: [n]i64) = tabulate n (\\j -> xs[i64.max (j - 1) l])
+entry high [n] (l: i64) (xs: [n]i64) = tabulate n (\\j -> xs[i64.min (j + 1) l])
+"""
+
+
+@pytest.mark.parametrize("entry", ["right", "low", "high"])
+@pytest.mark.parametrize("number", [LARGEST, LARGEST - 1, -(2**63), -1, 0, 1, 3, 7])
+def test_clamped_indices_wrap_like_all_others(entry: str, number: int) -> None:
+    work = Compilation(CLAMPED)
+    args = [np.int64(number), np.arange(8)]
+
+    def said(run: Any) -> Any:
+        try:
+            return [value.tolist() for value in run()]
+        except RuntimeError_ as error:
+            return error.message
+
+    expected = said(lambda: interp.run(work.result("soa").prog, entry, args))
+    text = work.result("c").text
+    assert said(lambda: runner.run_c(text, entry, args, sanitized=True).values) == expected
