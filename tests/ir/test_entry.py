@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from compiler.base.errors import UsageError
 from compiler.ir import entry, values
 from compiler.ir.nodes import Function
 from compiler.ir.parser import parse
+from compiler.ir.sizes import LARGEST_INPUT
 
 
 def function(params: str) -> Function:
@@ -55,3 +57,16 @@ entry main [n_1] (m_2: mem(i32), xs_3: [n_1]i32 @ m_2 -> 0 + {(n_1: 1)})
     (fun,) = parse(text).funs
     assert entry.visible_results(fun) == [1, 3]
     assert entry.prims(fun) == ["i32"]
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, LARGEST_INPUT + 1), (LARGEST_INPUT + 1,), (1 << 23, 1 << 22)]
+)
+def test_an_array_that_no_machine_has_is_refused(shape: tuple[int, ...]) -> None:
+    sizes = "".join(f"[n_{k}]" for k in range(len(shape)))
+    names = ", ".join(f"n_{k}" for k in range(len(shape)))
+    fun = function(f"[{names}] (xs_9: {sizes}i32)")
+    with pytest.raises(UsageError, match="rows or elements"):
+        entry.bind(fun, [np.broadcast_to(np.int32(1), shape)])
+    fitting = tuple(min(size, LARGEST_INPUT) // 4 for size in shape)
+    entry.bind(fun, [np.broadcast_to(np.int32(1), fitting)])
