@@ -50,6 +50,7 @@ def with_deep_stack(work: Callable[[], None]) -> None:
     failed: list[BaseException] = []
 
     def guarded() -> None:
+        threading.stack_size(before)  # here, so that no thread of the work gets such a stack
         try:
             work()
         except BaseException as error:
@@ -58,7 +59,6 @@ def with_deep_stack(work: Callable[[], None]) -> None:
     thread = threading.Thread(target=guarded)
     before = threading.stack_size(STACK_BYTES)
     thread.start()
-    threading.stack_size(before)
     thread.join()
     sys.setrecursionlimit(limit)
     if failed:
