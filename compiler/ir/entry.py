@@ -159,8 +159,16 @@ def _check_type(param: Param, arg: Value) -> None:
         raise InputError(
             f"`{base_of(param.name)}` should be {_wanted(param)} and was given {type_text(arg)}."
         )
+    check_extent(f"`{base_of(param.name)}`", arg)
+
+
+def check_extent(named: str, arg: Value) -> None:
+    """Refuse an array of which the compiler takes for granted that nobody has it.
+
+    Raises InputError. See Note [Sizes of arrays] in `analysis/facts.py`.
+    """
     if max(arg.size, *arg.shape, 0) > LARGEST_INPUT:
-        raise InputError(f"`{base_of(param.name)}` has more than {LARGEST_INPUT} rows or elements.")
+        raise InputError(f"{named} has more than {LARGEST_INPUT} rows or elements.")
 
 
 def _wanted(param: Param) -> str:

@@ -34,6 +34,7 @@ from compiler.base.errors import CompilerBug, RuntimeError_, UsageError, without
 from compiler.base.prim import BYTES, DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Line, Text, plain
+from compiler.ir.entry import check_extent
 from compiler.sandbox import walls
 from compiler.sandbox.policies import PROGRAM
 from compiler.target import runner_child as child
@@ -500,6 +501,7 @@ def _fitting(taken: Plain, value: Value, number: int) -> Any:
         kind = "a scalar" if rank == 0 else f"an array of {rank} dimensions"
         got = "a scalar" if array.ndim == 0 else f"one of {array.ndim} dimensions"
         raise UsageError(f"Input {number} must be {kind}, not {got}.")
+    check_extent(f"Input {number}", array)
     if array.dtype != want:
         if not isinstance(value, (int, float, bool)) and array.size:
             raise UsageError(

@@ -224,3 +224,10 @@ def test_copies_of_threads_are_counted() -> None:
     done = runner.run_c(text, "main", [xss], flags=(COUNTING,))
     assert done.copied_bytes % xss.nbytes == 0
     assert done.copied_bytes > 0
+
+
+def test_sizes_beside_a_zero_are_bounded() -> None:
+    text = code("def main [n] [m] (xs: [n][m]i8): i64 = n + m")
+    assert runner.run_c(text, "main", [np.zeros((0, 1 << 44), np.int8)]).values == [1 << 44]
+    with pytest.raises(UsageError, match="rows or elements"):
+        runner.run_c(text, "main", [np.zeros((0, 1 << 45), np.int8)])
