@@ -235,7 +235,8 @@ def test_wide_details_take_the_room_of_the_stages(page: Page) -> None:
 
 
 TOO_LITTLE = """entry main [k] (xs: *[k]i64) (n: i64) (m: i64): *[k]i64 =
-  let xs = assert (m >= 1 && n >= 1 && m * m * m >= n * n && m * m + n <= k) xs
+  let few = 1 <= m && m <= 1000 && 1 <= n && n <= 30000
+  let xs = assert (few && m * m * m >= n * n && m * m + n <= k) xs
   in xs with [0:n] = map (+ 1) (xs[m * m : m * m + n] :> [n]i64)
 """
 
