@@ -43,7 +43,7 @@ BATCH = 1000
 SECONDS = 60
 """After which a case counts as endless; the machine may be busy with other things."""
 MEMORY = 3 << 30
-"""Bytes of address space for one process: two deep stacks, and room that a case can use up."""
+"""Bytes of address space that a process may add: two deep stacks, and room for a case to use up."""
 START = "forkserver"
 """How processes are started."""
 KINDS = ("check", "protocol", "run-text", "run-binary", "prove")
@@ -218,9 +218,16 @@ def try_case(kind: str, case: int, report: Report) -> None:
 # --- many ------------------------------------------------------------------------------------
 
 
+def _mapped() -> int:
+    """Bytes of address space that the process has already, of its parent if it was forked."""
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    return pages * resource.getpagesize()
+
+
 def _child(kind: str, first: int, count: int, now: Any, out: Connection) -> None:
     """The cases of one batch, in a process of its own."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    limit = MEMORY + _mapped()
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     report = Report()
 
     def work() -> None:
