@@ -214,7 +214,7 @@ class Ranges:
                 return max(low1, low2), max(high1, high2)
             case "either":
                 return min(low1, low2), max(high1, high2)
-            case "/" | "//" if low2 > 0 and (kind == "/" or low1 >= 0):
+            case "/" | "//" if 0 < low2 <= high2 and (kind == "/" or low1 >= 0):
                 return low1 // (low2 if low1 < 0 else high2), high1 // (
                     low2 if high1 >= 0 else high2
                 )

@@ -195,3 +195,15 @@ def test_unsigned_numbers_may_be_no_i64() -> None:
     assert facts.decide(">=", at, Lit(0, "i64")) is None
     facts.counter("j", "u32", Var("c", "u32"))
     assert facts.decide(">=", Conv("u32", "i64", Var("j", "u32")), Lit(0, "i64")) is True
+
+
+def test_facts_that_contradict_each_other_do_no_harm() -> None:
+    """Behind conditions that never hold together, nothing runs; the compiler must."""
+    facts = Facts({})
+    x, zero, one = Var("x", "i64"), Lit(0, "i64"), Lit(1, "i64")
+    facts.learn(Bin("<=", "i64", one, x), True)
+    facts.learn(Bin("<=", "i64", x, zero), True)
+    for op in ("/", "//", "%", "%%"):
+        facts.decide("<", Bin(op, "i64", Var("y", "i64"), x), one)
+        facts.defined("q", Bin(op, "i64", Var("y", "i64"), x), 0)
+        facts.decide("<", Var("q", "i64"), zero)
