@@ -203,6 +203,7 @@ def test_facts_that_contradict_each_other_do_no_harm() -> None:
     x, zero, one = Var("x", "i64"), Lit(0, "i64"), Lit(1, "i64")
     facts.learn(Bin("<=", "i64", one, x), True)
     facts.learn(Bin("<=", "i64", x, zero), True)
+    facts.learn(Bin("<=", "i64", zero, Var("y", "i64")), True)
     for op in ("/", "//", "%", "%%"):
         facts.decide("<", Bin(op, "i64", Var("y", "i64"), x), one)
         facts.defined("q", Bin(op, "i64", Var("y", "i64"), x), 0)
