@@ -1,4 +1,4 @@
-"""Questions that passes ask about a program; every pass asks them here.
+"""Questions about a program that several passes ask, each answered in one place.
 
 ranges.py    what is known about integers, and proofs that something is not negative
 facts.py     what definitions, sizes, indices and conditions say about integers

@@ -23,9 +23,10 @@ The values of names need no proof: a name stands for what the machine has.
 Note [Sizes of arrays]
 The outermost size of an array is neither negative nor above `LARGEST_SIZE`: whatever makes an array
 checks that (`lower`), also if the array is fused away later, and such input is refused. So a sum of
-a few sizes fits. Inner sizes are checked where a row is made, and where an inner dimension becomes
-the outermost one: of an array without rows, they may be anything. A product of sizes fits where a
-check says so (`flatten`), or where an array of that shape is handed in, and so in memory.
+a few sizes fits. Inner sizes are checked where a row is made, and where `transpose` makes an inner
+dimension the outermost one (not yet where a pass does): of an array without rows, they may be
+anything. A product of sizes fits where a check says so (`flatten`), or where an array of that shape
+is handed in, and so in memory.
 """
 
 from __future__ import annotations

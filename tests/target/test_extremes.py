@@ -239,8 +239,10 @@ def test_it_is_refused_everywhere(case: Case, text: str) -> None:
             )
         ),
     ]
+    # A size that no array can have is refused before its memory is asked for.
+    says = (*case.says, RANGE) if MEMORY_SAYS in case.says else case.says
     for message in said[1:]:
-        assert any(word in message for word in (*case.says, RANGE)), message
+        assert any(word in message for word in says), message
 
 
 @pytest.mark.parametrize(
