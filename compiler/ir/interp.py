@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE, INTS
+from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import entry as entry_points
 from compiler.ir import interp_arrays, interp_parallel
@@ -59,14 +59,13 @@ from compiler.ir.poly import Poly
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
 from compiler.ir.sizes import signed
 from compiler.ir.syntax import literal_text
+from compiler.ir.total import is_division
 from compiler.ir.values import Value
 
 Data = Any
 """A NumPy scalar or array laid out as described above, or BLOCK."""
 BLOCK = None
 Mask = npt.NDArray[np.bool_] | None
-
-DIVISIONS = frozenset(("/", "%", "//", "%%"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +310,7 @@ def _lit(m: Machine, se: Lit) -> Data:
 
 def _bin(m: Machine, se: Bin) -> Data:
     a, b = m.se(se.lhs), m.se(se.rhs)
-    if se.op in DIVISIONS and se.at in INTS and not (b.ndim == 0 and b):
+    if is_division(se.op, se.at) and not (b.ndim == 0 and b):
         _check_divisor(m, b)
     return bin_function(se.op, se.at)(a, b)
 

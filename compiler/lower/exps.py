@@ -13,6 +13,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import prim_of, se_of
+from compiler.ir.total import is_division, may_fail
 from compiler.lower.build import (
     Arr,
     Builder,
@@ -74,8 +75,8 @@ class Exps(Builder):
         if len(args) == 1:
             return (Un(e.op, e.at, args[0]),)
         lhs, rhs = args
-        if e.at in INTS and e.op in ("/", "%", "//", "%%"):
-            if not (isinstance(rhs, Lit) and rhs.value):
+        if is_division(e.op, e.at):
+            if may_fail(e.op, e.at, rhs):
                 rhs = self.atom(rhs)
                 self.check(Bin("!=", e.at, rhs, Lit(0, e.at)), ("division by zero",))
         elif e.op == "**" and e.at in SIGNED and not (isinstance(rhs, Lit) and rhs.value >= 0):

@@ -23,7 +23,6 @@ from compiler.ir.nodes import (
     Hist,
     If,
     Lambda,
-    Lit,
     Loop,
     Map,
     Operator,
@@ -32,6 +31,7 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.total import is_total
 from compiler.ir.walk import free, se_parts
 from compiler.parallel.build import shape_of
 from compiler.parallel.nest import Nest, Scope
@@ -61,19 +61,6 @@ def cost(se: SE) -> int:
     return total
 
 
-def cannot_fail(se: SE) -> bool:
-    """Whether the expression may be computed where the assertions before it have not passed."""
-    pending = [se]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Bin) and part.op in _COSTLY and part.at[0] != "f":
-            divisor = part.rhs
-            if not (isinstance(divisor, Lit) and divisor.value not in (0, -1)):
-                return False
-        pending.extend(se_parts(part))
-    return True
-
-
 def is_known(sc: Scope, names: Iterable[Name], extra: frozenset[Name] = frozenset()) -> bool:
     """Whether all names are bound outside the nest, or will be."""
     return all(name in sc.host or name in extra for name in names)
@@ -85,7 +72,7 @@ def invariant_names(
     """`extra`, and the scalars of a body that are the same at every point of the nest."""
     found = set(extra)
     for stm in stms:
-        if not isinstance(stm.exp, SE_NODES) or not cannot_fail(stm.exp):
+        if not isinstance(stm.exp, SE_NODES) or not is_total(stm.exp):
             continue
         if all(name in sc.host or name in found for name in free(stm.exp)):
             found.add(stm.pat[0].name)

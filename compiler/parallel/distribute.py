@@ -43,9 +43,10 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.total import is_total
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
-from compiler.parallel.analyse import cannot_fail, has_parallelism
+from compiler.parallel.analyse import has_parallelism
 from compiler.parallel.build import consumed_params, prim_type, with_dims
 from compiler.parallel.nest import (
     At,
@@ -429,7 +430,7 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
 
 def _guarded(sc: Scope, nest: Nest, value: SE, spare: Lit, out: list[Stm], prov: Prov) -> SE:
     """`value`, or `spare` where the nest has no points and nothing has checked `value`."""
-    empty = None if cannot_fail(value) else is_empty(nest)
+    empty = None if is_total(value) else is_empty(nest)
     if empty is None:
         return value
     name = Param(sc.ctx.fresh("outside"), Scalar(spare.prim))

@@ -51,10 +51,10 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.slices import selected
+from compiler.ir.total import is_total
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
     CHEAP,
-    cannot_fail,
     cost,
     has_parallelism,
     invariant_names,
@@ -261,7 +261,7 @@ class _Scheduler:
             return stm, "again" if cost(exp) <= CHEAP else "group"
         match exp:
             case Assert():
-                if is_known(self.sc, uses, self.known) and cannot_fail(exp.cond):
+                if is_known(self.sc, uses, self.known) and is_total(exp.cond):
                     return Stm(stm.pat, self.guarded(exp), stm.prov), "hoisted"
                 return stm, "group"
             case Index(array, _):

@@ -31,8 +31,9 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import place_of, selected
+from compiler.ir.total import is_total
 from compiler.ir.walk import free
-from compiler.parallel.analyse import cannot_fail, is_known
+from compiler.parallel.analyse import is_known
 from compiler.parallel.build import ONE, ZERO, prim_type, shape_of, var, with_dims
 from compiler.parallel.nest import (
     At,
@@ -62,7 +63,7 @@ def whole(
         value = value.name
     (pat,) = out_params(sc, widths(nest), (type_,), (wish,))
     if not isinstance(value, str):
-        if is_known(sc, free((value,))) and cannot_fail(value):
+        if is_known(sc, free((value,))) and is_total(value):
             return [emit(sc, (pat,), Replicate(widths(nest), value), prov)], pat.name
         return seg_map(sc, nest, (), (value,), (pat,), (type_,), prov), pat.name
     root = sc.resolve(value)

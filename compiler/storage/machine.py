@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, INTS, Prim
+from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import scalar
-from compiler.ir.interp import DIVISIONS, Limits
+from compiler.ir.interp import Limits
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
@@ -36,6 +36,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.total import is_division
 from compiler.storage.trace import Frame, Trace
 
 Cells = npt.NDArray[np.int64]
@@ -286,7 +287,7 @@ def compile_se(se: SE) -> Step:
         case Bin(op, at, lhs, rhs):
             left, right = compile_se(lhs), compile_se(rhs)
             combine = scalar.bin_function(op, at)
-            if op in DIVISIONS and at in INTS:
+            if is_division(op, at):
                 return lambda env: combine(left(env), _divisor(right(env)))
             return lambda env: combine(left(env), right(env))
         case Un(op, at, arg):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Bin
+from compiler.ir.total import is_division
 from compiler.ir.walk import se_parts
 from compiler.target.imp_nodes import Assert, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.target.traits import reads, traits_of
@@ -61,6 +62,6 @@ def checks_first(body: Stms) -> Checks | None:
 
 def divides(se: SE) -> bool:
     """Whether an integer division is in an expression, which a check may protect."""
-    if isinstance(se, Bin) and se.op in ("/", "%", "//", "%%") and se.at[0] != "f":
+    if isinstance(se, Bin) and is_division(se.op, se.at):
         return True
     return any(divides(part) for part in se_parts(se))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.ir.total import is_total
 from compiler.ir.walk import se_uses
-from compiler.optimise.simplify.arith import is_total
 from compiler.target.imp_nodes import (
     Alloc,
     Assert,

@@ -31,8 +31,8 @@ from compiler.ir.nodes import (
     Update,
     WhileLoop,
 )
+from compiler.ir.total import is_total
 from compiler.optimise.consumption import Classes
-from compiler.optimise.simplify.arith import is_total
 
 _SCALARS = frozenset(SE_NODES)
 _SOACS = Soac.__args__

@@ -16,13 +16,13 @@ from compiler.base.prim import BYTES, COMPARE_OPS, DTYPE, FLOATS, INTS, SIGNED, 
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import fun_result
+from compiler.ir.total import may_fail
 
 _INTS = frozenset(INTS)
 _FLOATS = frozenset(FLOATS)
 _SIGNED = frozenset(SIGNED)
 _COMPARE = frozenset(COMPARE_OPS)
 _COMMUTES = frozenset(("+", "*", "&", "|", "^", "==", "!=", "&&", "||"))
-_DIVISIONS = frozenset(("/", "%", "//", "%%"))
 _INVERSE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
@@ -49,10 +49,8 @@ def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 
 def _constant(op: str, at: Prim, lhs: Lit, rhs: Lit) -> SE | None:
-    """Two literals; a division by zero or a negative power stays for its assertion to catch."""
-    if at in _INTS and (
-        (op in _DIVISIONS and rhs.value == 0) or (op in ("**", "<<", ">>") and rhs.value < 0)
-    ):
+    """Two literals; a division by zero stays for its assertion to catch."""
+    if may_fail(op, at, rhs):
         return None
     prim: Prim = "bool" if op in _COMPARE else at
     with np.errstate(all="ignore"):
@@ -427,26 +425,6 @@ def _and_not(cond: SE, orelse: SE) -> SE:
 
 
 # --- properties ------------------------------------------------------------------------------
-
-
-def is_total(se: SE) -> bool:
-    """Whether the expression is defined for all values of its variables (no division by zero)."""
-    match se:
-        case Lit() | Var():
-            return True
-        case Bin(op, at, lhs, rhs):
-            if at in _INTS:
-                if op in _DIVISIONS and not (type(rhs) is Lit and rhs.value != 0):
-                    return False
-                if op in ("**", "<<", ">>") and not (type(rhs) is Lit and rhs.value >= 0):
-                    return False
-            return is_total(lhs) and is_total(rhs)
-        case Un(_, _, arg) | Conv(_, _, arg):
-            return is_total(arg)
-        case Fun(_, _, args):
-            return all(map(is_total, args))
-        case Select(cond, then, orelse):
-            return is_total(cond) and is_total(then) and is_total(orelse)
 
 
 def size(se: SE, limit: int = 1_000_000) -> int:

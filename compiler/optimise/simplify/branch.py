@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.base.names import base_of
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Scalar, Select, Stm, Var
+from compiler.ir.total import is_total
 from compiler.optimise.dead import has_effects as has_effects
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.state import State
@@ -26,7 +27,7 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
     for one, other in zip(then.results, orelse.results, strict=True):
         if isinstance(one, str) or isinstance(other, str):
             return None
-        if not (arith.is_total(one) and arith.is_total(other)):
+        if not (is_total(one) and is_total(other)):
             return None
         cost += arith.size(one) + arith.size(other)
     if cost > _MAX_SELECTED:

@@ -42,6 +42,7 @@ from compiler.ir.nodes import (
     Update,
 )
 from compiler.ir.sizes import poly_of
+from compiler.ir.total import is_total
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import arith, branch, hoist, index, loop, soac
 from compiler.optimise.simplify.bodies import (
@@ -186,16 +187,16 @@ def _safety(s: State, exp: Exp) -> Callable[[int], bool] | None:
         case Index() | Slice():
             return lambda limit: index.is_in_bounds(s, exp, limit)
         case Iota(count, start, step, _):
-            total = arith.is_total(start) and arith.is_total(step)
+            total = is_total(start) and is_total(step)
             return lambda limit: total and s.facts.is_size(count, limit)
         case Replicate(shape, value):
-            total = isinstance(value, str) or arith.is_total(value)
+            total = isinstance(value, str) or is_total(value)
             return lambda limit: total and all(s.facts.is_size(n, limit) for n in shape)
         case Reshape(shape, array):
             fits = index.keeps_count(s, array, shape)
             return lambda limit: fits
         case ArrayLit(elems):
-            total = all(isinstance(e, str) or arith.is_total(e) for e in elems)
+            total = all(isinstance(e, str) or is_total(e) for e in elems)
             return lambda limit: total
     return lambda limit: True
 

@@ -13,7 +13,7 @@ from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, Assert, Bin, Lit
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
-from compiler.optimise.simplify import arith
+from compiler.ir.total import is_total
 from compiler.optimise.simplify.state import State
 
 
@@ -22,7 +22,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
 
     Answers whether it was moved.
     """
-    if "simplify/hoist" in s.off or not arith.is_total(check.cond):
+    if "simplify/hoist" in s.off or not is_total(check.cond):
         return False
     cond, mask, depth = check.cond, s.depends(check.cond), s.depth
     while depth >= max(mask.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):

@@ -37,7 +37,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import composed, place_of, selected
-from compiler.optimise.simplify import arith
+from compiler.ir.total import is_total
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import State
 
@@ -317,7 +317,7 @@ def is_in_bounds(s: State, exp: Index | Slice, limit: int) -> bool:
         return False
     if isinstance(exp, Index):
         pairs = zip(exp.at, kind.shape, strict=True)
-        return all(arith.is_total(at) and s.facts.within(at, size, limit) for at, size in pairs)
+        return all(is_total(at) and s.facts.within(at, size, limit) for at, size in pairs)
     return all(
         _dim_in_bounds(s, d, size, limit) for d, size in zip(exp.dims, kind.shape, strict=True)
     )
@@ -325,11 +325,11 @@ def is_in_bounds(s: State, exp: Index | Slice, limit: int) -> bool:
 
 def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
     if isinstance(dim, DimFix):
-        return arith.is_total(dim.at) and s.facts.within(dim.at, size, limit)
+        return is_total(dim.at) and s.facts.within(dim.at, size, limit)
     if isinstance(dim, DimLmad):
         return False
     if dim.start == ZERO and dim.stride == ONE and dim.count == size:
         return True
-    if not arith.is_total(dim.start) or not arith.is_total(dim.stride):
+    if not is_total(dim.start) or not is_total(dim.stride):
         return False
     return s.facts.slice_within(dim.start, dim.count, dim.stride, size, limit)

@@ -30,6 +30,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.total import is_total
 from compiler.ir.walk import map_se
 from compiler.optimise.dead import has_effects
 from compiler.optimise.simplify import arith
@@ -163,7 +164,7 @@ def learn_formulas(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> No
     for param, value in zip(pat, exp.fn.body.results, strict=True):
         if isinstance(value, str) or param.name in s.rigid:
             continue
-        if arith.size(value) <= _MAX_FORMULA and arith.is_total(value):
+        if arith.size(value) <= _MAX_FORMULA and is_total(value):
             index = exp.fn.params[0].name
             s.formulas[param.name] = Formula(index, value, exp.arrays[0], depth)
 

@@ -38,6 +38,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of
+from compiler.ir.total import is_total
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
 from compiler.optimise.simplify import arith
@@ -352,7 +353,7 @@ class State:
             self.alias(param, Var(found, param.type.prim))
             return
         pat = (param,) if old is None else old.pat
-        depth = self.emit(pat, se, prov, lambda limit: arith.is_total(se), old)
+        depth = self.emit(pat, se, prov, lambda limit: is_total(se), old)
         self.table.add(se, param.name, depth)
         self.defs[param.name] = se
         if param.type == I64:

@@ -44,6 +44,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of
+from compiler.ir.total import may_fail
 from compiler.ir.walk import free, se_parts
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
@@ -52,7 +53,6 @@ from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
 
 _STEPS = 400
-_DIVIDING = ("/", "%", "//", "%%", "**")
 
 
 class Plan:
@@ -523,10 +523,10 @@ def _liftable(item: Item) -> bool:
 
 
 def _divisors(se: object) -> list[SE]:
-    """What an expression divides by, other than positive literals."""
+    """What an expression divides by, where that may be zero."""
     found: list[SE] = []
-    if isinstance(se, Bin) and se.op in _DIVIDING and se.at[0] in "iu":
-        found += [] if isinstance(se.rhs, Lit) and se.rhs.value > 0 else [se.rhs]
+    if isinstance(se, Bin) and may_fail(se.op, se.at, se.rhs):
+        found.append(se.rhs)
     for part in se_parts(se):  # type: ignore[arg-type]
         found += _divisors(part)
     return found

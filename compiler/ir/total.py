@@ -1,0 +1,38 @@
+"""Which scalar operators may fail, and on which operands: one table, asked by all passes.
+
+What cannot fail may be computed where the checks in front of it were not made: too early, once too
+often, or for nothing. Everything else has a value for all operands (`compiler/ir/scalar.py`):
+integers wrap, also `x / -1`; shifts by the width or more, negative powers and floats are defined.
+A negative power of the program is refused by an assertion, not by the operator.
+"""
+
+from __future__ import annotations
+
+from compiler.base.prim import INTS, Prim
+from compiler.ir.nodes import SE, Bin, Lit
+from compiler.ir.walk import se_parts
+
+FAILING: dict[str, int] = {"/": 0, "%": 0, "//": 0, "%%": 0}
+"""The operators that fail at integer types, each with the right operand on which it does."""
+_INTS = frozenset(INTS)
+
+
+def is_division(op: str, at: Prim) -> bool:
+    """Whether an operator at a type fails on some operands: integer division and remainder."""
+    return op in FAILING and at in _INTS
+
+
+def may_fail(op: str, at: Prim, rhs: SE) -> bool:
+    """Whether an operator at a type may fail with this right operand, whatever the left one is."""
+    return is_division(op, at) and not (type(rhs) is Lit and rhs.value != FAILING[op])
+
+
+def is_total(se: SE) -> bool:
+    """Whether an expression has a value for all values of its variables."""
+    pending = [se]
+    while pending:
+        part = pending.pop()
+        if type(part) is Bin and may_fail(part.op, part.at, part.rhs):
+            return False
+        pending.extend(se_parts(part))
+    return True
