@@ -1,4 +1,7 @@
-"""Puts the built page into the wheel, as `app/_page`; all settings are in pyproject.toml."""
+"""Puts the built page into the wheel, as `app/_page`, and the version that it was built as.
+
+All settings are in pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 PAGE: dict[str, Any] = runpy.run_path(str(ROOT / "static" / "page.py"))
+VERSION: dict[str, Any] = runpy.run_path(str(ROOT / "app" / "version.py"))
 
 
 class BuildWithPage(build_py):
@@ -29,6 +33,8 @@ class BuildWithPage(build_py):
         hidden = shutil.ignore_patterns(".*", "src", "*.py", "*.mjs")
         shutil.copytree(ROOT / "static", target / "static", ignore=hidden)
         shutil.copytree(ROOT / "templates", target / "templates")
+        version = VERSION["version_of"](ROOT, self.distribution.get_version())
+        (Path(self.build_lib) / "app" / VERSION["RECORDED"]).write_text(version + "\n")
 
 
 setup(

@@ -45,6 +45,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
 
 def _parts(app: Flask) -> Any:
     from app.context import Parts
+    from app.database import Database
     from app.gallery import load
     from app.highlight import quoted
     from app.jobs import Jobs
@@ -52,11 +53,15 @@ def _parts(app: Flask) -> Any:
     from app.metrics import Metrics
     from app.paths import EXAMPLES
     from app.permalinks import Permalinks
+    from app.renderings import Renderings
     from app.settings import database_url
     from app.version import compiler_version
 
     metrics = Metrics()
     jobs = Jobs(app.config, metrics)
+    database = Database(lambda: database_url(app.config), int(app.config["LINKS_MB"]))
+    memory, stored = (int(app.config[f"RENDERED_{name}"]) << 20 for name in ("CACHE_MB", "MB"))
+    renderings = Renderings(database, memory, stored)
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.globals["version"] = compiler_version()
@@ -65,7 +70,8 @@ def _parts(app: Flask) -> Any:
     return Parts(
         jobs=jobs,
         metrics=metrics,
-        permalinks=Permalinks(lambda: database_url(app.config), int(app.config["LINKS_MB"])),
+        permalinks=Permalinks(database, renderings.drop_stored),
+        renderings=renderings,
         limits=Limits(app.config),
         examples=lambda: examples,
     )

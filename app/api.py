@@ -18,6 +18,7 @@ from app.context import parts
 from app.errors import AppError, status_of
 from app.jobs import OPS, ClientJobs, all_fields
 from app.limits import PURPOSES
+from app.pages import rendered_page
 from app.presence import left
 from app.states import freeze
 from app.turns import Client
@@ -88,6 +89,7 @@ def share() -> Response:
     name, new = parts().permalinks.keep(state)
     if new:
         parts().metrics.shared.inc()
+        rendered_page(name)  # its readers come all at once
     return jsonify(ok=True, id=name, url=f"{request.url_root.rstrip('/')}/z/{name}")
 
 

@@ -1,4 +1,4 @@
-"""Answers kept in memory, compressed, up to a number of bytes."""
+"""What is kept in memory up to a number of bytes: anything, and answers, compressed."""
 
 from __future__ import annotations
 
@@ -6,32 +6,67 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import zstandard
 
 Answer = dict[str, Any]
+V = TypeVar("V")
+
+
+class Bounded(Generic[V]):
+    """The values that were used last; what they take together is at most `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[V, int]] = OrderedDict()
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: str) -> V | None:
+        """The value under a key."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
+    def keep(self, key: str, value: V, size: int) -> None:
+        """Keep a value of so many bytes, at the cost of those that were used longest ago."""
+        if size > self._limit:
+            return
+        with self._lock:
+            if key in self._kept:
+                self.bytes -= self._kept.pop(key)[1]
+            self._kept[key] = value, size
+            self.bytes += size
+            while self.bytes > self._limit:
+                _, (_, dropped) = self._kept.popitem(last=False)
+                self.bytes -= dropped
 
 
 class AnswerCache:
     """The answers that were used last; what they take together is at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self.bytes = 0
+        self._kept: Bounded[bytes] = Bounded(limit)
 
     def __len__(self) -> int:
         return len(self._kept)
 
+    @property
+    def bytes(self) -> int:
+        """What the answers take, compressed."""
+        return self._kept.bytes
+
     def get(self, key: str) -> Answer | None:
         """The answer under a key of `cache_key`."""
-        with self._lock:
-            packed = self._kept.get(key)
-            if packed is None:
-                return None
-            self._kept.move_to_end(key)
+        packed = self._kept.get(key)
+        if packed is None:
+            return None
         answer: Answer = json.loads(zstandard.ZstdDecompressor().decompress(packed))
         return answer
 
@@ -39,14 +74,7 @@ class AnswerCache:
         """Keep an answer, at the cost of those that were used longest ago."""
         text = json.dumps(answer, separators=(",", ":")).encode()
         packed = zstandard.ZstdCompressor(level=1).compress(text)
-        if len(packed) > self._limit:
-            return
-        with self._lock:
-            self.bytes += len(packed) - len(self._kept.pop(key, b""))
-            self._kept[key] = packed
-            while self.bytes > self._limit:
-                _, dropped = self._kept.popitem(last=False)
-                self.bytes -= len(dropped)
+        self._kept.keep(key, packed, len(packed))
 
 
 def cache_key(request: Answer) -> str:

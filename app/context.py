@@ -13,6 +13,7 @@ from app.jobs import Jobs
 from app.limits import Limits
 from app.metrics import Metrics
 from app.permalinks import Permalinks
+from app.renderings import Renderings
 
 EXTENSION = "stridescope"
 
@@ -24,6 +25,7 @@ class Parts:
     jobs: Jobs
     metrics: Metrics
     permalinks: Permalinks
+    renderings: Renderings
     limits: Limits
     examples: Callable[[], Sequence[Example]]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
+from functools import cache
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer
@@ -63,21 +65,25 @@ def html_lines(text: str, kind: str) -> list[Markup]:
 
 
 def _lines(tokens: Iterable[tuple[_TokenType, str]]) -> Iterable[Markup]:
-    line: list[Markup] = []
+    line: list[str] = []
     for token, text in tokens:
         first, *rest = text.split("\n")
         line.append(_piece(token, first))
         for piece in rest:
-            yield Markup("").join(line)
+            yield Markup("".join(line))
             line = [_piece(token, piece)]
     if line and any(line):
-        yield Markup("").join(line)
+        yield Markup("".join(line))
 
 
-def _piece(token: _TokenType, text: str) -> Markup:
+def _piece(token: _TokenType, text: str) -> str:
+    """HTML."""
     if not text:
-        return Markup("")
-    for kind, name in CLASSES:
-        if token is kind or token[: len(kind)] == kind:
-            return Markup('<span class="{}">{}</span>').format(name, text)
-    return escape(text)
+        return ""
+    name, safe = _class(token), html.escape(text)
+    return f'<span class="{name}">{safe}</span>' if name else safe
+
+
+@cache
+def _class(token: _TokenType) -> str:
+    return next((name for kind, name in CLASSES if token[: len(kind)] == kind), "")

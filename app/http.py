@@ -16,6 +16,8 @@ from app.paths import static_folder
 TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
 SMALLEST = 1000
 FOREVER = "public, max-age=31536000, immutable"
+A_WHILE = "public, max-age=3600, stale-while-revalidate=604800"
+"""For a frozen state's page: its content stays, but an upgrade changes what is around it."""
 
 
 def install(app: Flask) -> None:
@@ -78,6 +80,23 @@ def _compress(response: Response) -> Response:
 @lru_cache(maxsize=32)
 def _zip_static(data: bytes) -> bytes:
     return gzip.compress(data, 9)
+
+
+def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:
+    """A response of gzip's bytes; 304 where the client has those of this tag already."""
+    accepted = "gzip" in request.headers.get("Accept-Encoding", "").lower()
+    response = Response(content if accepted else gzip.decompress(content), mimetype=mimetype)
+    if accepted:
+        response.headers["Content-Encoding"] = "gzip"
+    return tagged(response, tag, caching)
+
+
+def tagged(response: Response, tag: str, caching: str) -> Response:
+    """A response with its ETag (weak, since it may be compressed), or 304."""
+    response.set_etag(tag, weak=True)
+    response.headers["Cache-Control"] = caching
+    response.make_conditional(request)
+    return response
 
 
 def file_version(filename: str) -> str:

@@ -195,14 +195,14 @@ class Jobs:
     def stream(self, name: str, body: Answer, client: Client) -> Iterator[Answer]:
         """As `ClientJobs.stream`."""
         op = OPS[name]
-        request = {"op": name, **self._fields(op, body)}
-        if op.runs:
-            request["deadline"] = float(self._config["RUN_SECONDS"])
+        request = self._request(op, body)
         key = cache_key(request)
         known = self._cache.get(key) if op.cached else None
         if known is not None:
             yield known
             return
+        if op.runs:
+            request["deadline"] = float(self._config["RUN_SECONDS"])
         if name == "show":
             request["stream"] = True
         began = time.perf_counter()
@@ -248,6 +248,11 @@ class Jobs:
             return {**answer, "output": output[:limit], "cut": len(output) - limit}
         return answer
 
+    def _request(self, op: Op, body: Answer) -> Answer:
+        """What is asked, in the same words wherever it means the same."""
+        fields = self._fields(op, body)
+        return {"op": op.name, **{k: v for k, v in fields.items() if (k, v) != ("options", {})}}
+
     def _fields(self, op: Op, body: Answer) -> Answer:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
         found: Answer = {}
@@ -288,7 +293,7 @@ class Jobs:
 
     def last_run(self, body: Answer) -> Answer | None:
         """As `ClientJobs.last_run`."""
-        return self._cache.get(cache_key({"op": "run", **self._fields(OPS["run"], body)}))
+        return self._cache.get(cache_key(self._request(OPS["run"], body)))
 
 
 @dataclass(frozen=True, slots=True)

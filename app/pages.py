@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from flask import (
@@ -9,6 +10,7 @@ from flask import (
     Response,
     abort,
     current_app,
+    g,
     jsonify,
     redirect,
     render_template,
@@ -22,8 +24,9 @@ from app.context import parts
 from app.frozen import frozen_view
 from app.gallery import Example
 from app.highlight import html_lines
-from app.http import FOREVER
-from app.permalinks import State
+from app.http import A_WHILE, FOREVER, tagged, zipped
+from app.permalinks import State, is_id
+from app.renderings import Rendering
 from compiler.sandbox import walls
 
 blueprint = Blueprint("pages", __name__)
@@ -49,23 +52,26 @@ def example(name: str) -> str:
 @blueprint.get("/z/<name>")
 def permalink(name: str) -> Response:
     """A frozen state: readable as it is, alive with JavaScript."""
-    state = _state(name)
-    page = render_template("frozen.html", name=name, frozen=frozen_view(state))
-    return Response(page, headers={"Cache-Control": "public, max-age=300"})
+    parts().limits.count("read")
+    made = rendered_page(_link_id(name))
+    g.nonce = made.token
+    return zipped(made.content, "text/html", made.token, A_WHILE)
 
 
 @blueprint.get("/z/<name>.json")
 def permalink_json(name: str) -> Response:
     """All of a frozen state."""
-    response = jsonify(_state(name))
-    response.headers["Cache-Control"] = FOREVER
-    return response
+    parts().limits.count("read")
+    link = _link_id(name)
+    made = parts().renderings.get(link, "state", lambda _: _text(link))
+    return zipped(made.content, "application/json", made.token, FOREVER)
 
 
 @blueprint.get("/z/<name>/<stage>.txt")
 def permalink_stage(name: str, stage: str) -> Response:
     """One stage of a frozen state, or its source."""
-    state = _state(name)
+    parts().limits.count("read")
+    state: State = json.loads(_text(_link_id(name)))
     if stage == "source":
         text = str(state["source"])
     else:
@@ -73,8 +79,7 @@ def permalink_stage(name: str, stage: str) -> Response:
         if found is None:
             abort(404, f"This link has no stage `{stage}`; it has {', '.join(state['stages'])}.")
         text = str(found["text"])
-    headers = {"Cache-Control": FOREVER}
-    return Response(text, mimetype="text/plain", headers=headers)
+    return tagged(Response(text, mimetype="text/plain"), name, FOREVER)
 
 
 @blueprint.get("/z/<name>/")
@@ -106,9 +111,25 @@ def _ide(example: Example | None, chosen: bool = False) -> str:
     )
 
 
-def _state(name: str) -> State:
-    parts().limits.count("read")
-    state = parts().permalinks.open(name)
-    if state is None:
+def _link_id(name: str) -> str:
+    """The id that an address means. 404 where it can be none."""
+    return name.lower() if is_id(name) else abort(404)
+
+
+def rendered_page(name: str) -> Rendering:
+    """The page of a frozen state. 404 where there is none."""
+
+    def make(nonce: str) -> str:
+        g.nonce = nonce
+        view = frozen_view(json.loads(_text(name)))
+        return render_template("frozen.html", name=name, frozen=view)
+
+    return parts().renderings.get(name, "page", make)
+
+
+def _text(name: str) -> str:
+    """A frozen state as JSON. 404 where there is none."""
+    text = parts().permalinks.text(name)
+    if text is None:
         abort(404, "There is no such link here. It may have been made on another server.")
-    return state
+    return text

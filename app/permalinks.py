@@ -1,8 +1,9 @@
 """Frozen states: what a link shows is what was seen when it was made, for as long as it exists.
 
 A state is one JSON object (source, options, version, stages, remarks, run, error, view), stored
-compressed under a short id that is computed from its content. Times are not part of the identity,
-so sharing the same thing twice gives the same link.
+compressed under a short id that is computed from its identity: what was asked, and what came of it.
+Neither times nor how much memory a run took belong to it, so that sharing the same thing twice with
+one version gives one link.
 """
 
 from __future__ import annotations
@@ -10,39 +11,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import zstandard
-from sqlalchemy import DateTime, LargeBinary, String, create_engine, event
-from sqlalchemy.engine import Engine
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy import DateTime, LargeBinary, String
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-from app.errors import AppError
-
-log = logging.getLogger(__name__)
+from app.database import Base, Database, available, is_full
 
 State = dict[str, Any]
 FORMAT = 1
 SHORTEST = 10
-TIMING = frozenset({"ms", "made"})
-
-
-class Base(DeclarativeBase):
-    """The tables."""
+LONGEST = 64
 
 
 class Permalink(Base):
     """One frozen state."""
 
     __tablename__ = "permalinks"
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    id: Mapped[str] = mapped_column(String(LONGEST), primary_key=True)
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     made: Mapped[datetime] = mapped_column(DateTime)
     version: Mapped[str] = mapped_column(String(64))
@@ -50,98 +40,114 @@ class Permalink(Base):
 
 
 class Permalinks:
-    """The store. The database is made at first use.
+    """The store. AppError (503) while the database fails."""
 
-    A database that is full, read-only, locked, damaged or away is an AppError (503) that says so,
-    and is tried anew with the next request.
-    """
-
-    def __init__(self, url: Callable[[], str], megabytes: int = 0) -> None:
-        """SQLite's file grows to so many megabytes at most; 0: as it can."""
-        self._url = url
-        self._megabytes = megabytes
-        self._engine: Engine | None = None
-
-    def engine(self) -> Engine:
-        """The connection pool of the database; its tables are made first."""
-        if self._engine is None:
-            engine = create_engine(self._url(), pool_pre_ping=True)
-            if engine.dialect.name == "sqlite" and self._megabytes:
-                event.listen(engine, "connect", partial(_bound, self._megabytes))
-            Base.metadata.create_all(engine)
-            self._engine = engine
-        return self._engine
+    def __init__(self, database: Database, make_room: Callable[[], None]) -> None:
+        """`make_room` drops from a full database what can be made again."""
+        self._database = database
+        self._make_room = make_room
 
     def keep(self, state: State) -> tuple[str, bool]:
         """Store a state; its id, and whether it is new."""
-        digest = content_digest(state)
+        digest = identity_digest(state)
         name = base64.b32encode(bytes.fromhex(digest)).decode().lower().rstrip("=")
         now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
         text = json.dumps({**state, "made": now.isoformat() + "Z"}, separators=(",", ":"))
         content = zstandard.ZstdCompressor(level=10).compress(text.encode())
-        with _available("stored"), Session(self.engine()) as session:
+        with available("stored"):
             for length in range(SHORTEST, len(name) + 1):
-                known = session.get(Permalink, name[:length])
-                if known is not None and known.digest == digest:
-                    return known.id, False
-                if known is None:
-                    break
-            row = Permalink(
-                id=name[:length], digest=digest, made=now, version=state["version"], content=content
-            )
-            session.add(row)
+                fresh = Permalink(
+                    id=name[:length],
+                    digest=digest,
+                    made=now,
+                    version=state["version"],
+                    content=content,
+                )
+                found = self._find(fresh.id)
+                if found is None and self._add(fresh):
+                    return name[:length], True
+                # Another state has this id, or another request has just stored this one.
+                found = found or self._find(name[:length])
+                if found is not None and found.digest == digest:
+                    return found.id, False
+        raise AssertionError("two states have one digest")
+
+    def _find(self, name: str) -> Permalink | None:
+        with self._database.session(Permalink) as session:
+            return session.get(Permalink, name)
+
+    def _add(self, row: Permalink) -> bool:
+        """Store a row unless there is one with its id or digest."""
+        with self._database.session(Permalink) as session:
             try:
+                session.add(row)
                 session.commit()
-            except IntegrityError:  # another request stored the same state meanwhile
+            except IntegrityError:
+                return False
+            except SQLAlchemyError as error:
+                if not is_full(error):
+                    raise
                 session.rollback()
-            return name[:length], True
+                self._make_room()
+                session.add(row)
+                session.commit()
+        return True
 
-    def open(self, name: str) -> State | None:
-        """The state behind an id."""
-        if not name.isalnum() or len(name) > 64:
-            return None
-        with _available("read"), Session(self.engine()) as session:
-            row = session.get(Permalink, name.lower())
-            content = row.content if row is not None else None
-        if content is None:
-            return None
-        state: State = json.loads(zstandard.ZstdDecompressor().decompress(content))
-        return state
+    def text(self, name: str) -> str | None:
+        """The state behind an id, as JSON."""
+        with available("read"):
+            row = self._find(name)
+        return None if row is None else zstandard.decompress(row.content).decode()
 
 
-def _bound(megabytes: int, connection: DBAPIConnection, _: object) -> None:
-    """Let SQLite's file grow to so many megabytes."""
-    cursor = connection.cursor()
-    (page,) = cursor.execute("pragma page_size").fetchone()
-    cursor.execute(f"pragma max_page_count = {(megabytes << 20) // page}")
-    cursor.close()
+def is_id(name: str) -> bool:
+    """Whether a text looks like a link's id."""
+    return name.isascii() and name.isalnum() and len(name) <= LONGEST
 
 
-@contextmanager
-def _available(done: Literal["stored", "read"]) -> Iterator[None]:
-    """Say that links cannot be stored or read now, where the database fails."""
-    try:
-        yield
-    except (SQLAlchemyError, OSError, ImportError) as error:
-        log.error("links cannot be %s: %s", done, error)
-        hint = "What you wrote is still on the page. " if done == "stored" else ""
-        raise AppError(
-            "unavailable",
-            f"Links cannot be {done} now.",
-            503,
-            f"{hint}The server's database does not answer as it should; try again later.",
-        ) from error
-
-
-def content_digest(state: State) -> str:
-    """A hash of everything but times."""
-    text = json.dumps(_without_times(state), sort_keys=True, separators=(",", ":"))
+def identity_digest(state: State) -> str:
+    """A hash of a state's identity."""
+    text = json.dumps(identity(state), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without_times(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _without_times(v) for k, v in value.items() if k not in TIMING}
-    if isinstance(value, list):
-        return [_without_times(item) for item in value]
-    return value
+def identity(state: State) -> dict[str, Any]:
+    """What makes two states one: the same was asked of the same version, and the same came of it.
+
+    Everything else in a state follows from this, or is a measurement.
+    """
+    run = state.get("run")
+    return {
+        "version": state["version"],
+        "source": state["source"],
+        "options": _options(state.get("options") or {}),
+        "stages": {name: stage["text"] for name, stage in (state.get("stages") or {}).items()},
+        "error": _error(state.get("error")),
+        "run": run and {"request": run["request"], "answer": _outcome(run["answer"])},
+        "view": state.get("view") or {},
+    }
+
+
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options without those that say what holds without them; switches in an order of their own."""
+    given = {name: value for name, value in options.items() if not _is_usual(name, value)}
+    switches = given.get("disable")
+    if isinstance(switches, list) and all(isinstance(one, str) for one in switches):
+        given["disable"] = sorted(set(switches))
+    return given
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    nothing = value is None or value is False or value in ("", [], {})
+    return nothing or (name, value) == ("target", "c")
+
+
+def _outcome(answer: dict[str, Any]) -> dict[str, Any]:
+    """What a run gave, without how long it took and what it needed."""
+    if not answer.get("ok"):
+        return {"error": _error(answer.get("error"))}
+    return {name: answer.get(name) for name in ("output", "cut", "results")}
+
+
+def _error(error: dict[str, Any] | None) -> dict[str, Any] | None:
+    return error and {name: error.get(name) for name in ("kind", "message", "span")}

@@ -51,6 +51,8 @@ SETTINGS: tuple[Setting, ...] = (
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
     Setting("LINKS_MB", 4096, "SQLite's file of links grows no larger; 0: as large as it can."),
+    Setting("RENDERED_MB", 256, "Links as they are read, kept in the database; the oldest go."),
+    Setting("RENDERED_CACHE_MB", 32, "The same in memory."),
     Setting("COMPILE_WORKERS", min(4, max(2, CORES)), "Warm worker processes that compile.", 1),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
     Setting("QUEUE_LIMIT", 64, "Jobs that may wait for a worker; more are turned away."),

@@ -1,15 +1,84 @@
-"""The version of Stridescope that is running, as permalinks name it."""
+"""Which Stridescope is running, exactly: what permalinks record, and the page and the API show.
+
+    0.1.0+g4f1c2d3e5a6b                  a checkout, or a wheel built from one, as committed
+    0.1.0+g4f1c2d3e5a6b.s0a1b2c3d4e5f    the same, and its sources were changed since the commit
+    0.1.0+s0a1b2c3d4e5f                  no commit is known: the package, and a hash of its sources
+
+This file imports nothing of the product, since `setup.py` runs it to name the wheel's version.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import subprocess
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RECORDED = "_version.txt"
+"""The file in `app/` of a wheel that holds the version it was built as."""
+PACKAGES = ("app", "compiler")
+SOURCES = frozenset({".py", ".lark", ".fut"})
+DIGITS = 12
+"""Of a hash, in hexadecimal."""
+GIT_SECONDS = 10
 
 
 @cache
 def compiler_version() -> str:
-    """The installed version, or `checkout` where nothing is installed."""
+    """The version that is running."""
+    recorded = HERE / RECORDED
+    if recorded.is_file():
+        return recorded.read_text("utf-8").strip()
+    return version_of(HERE.parent, _package())
+
+
+def version_of(root: Path, package: str) -> str:
+    """The version of the sources in a folder that holds `app/` and `compiler/`."""
+    commit = _git(root, "rev-parse", "--verify", "HEAD")
+    # A folder inside of somebody else's checkout has nothing to do with that one's commits.
+    if commit is None or Path(_git(root, "rev-parse", "--show-toplevel") or "/") != root.resolve():
+        return f"{package}+s{sources_hash(root)}"
+    changed = _git(root, "status", "--porcelain", "--", *PACKAGES) != ""
+    return f"{package}+g{commit[:DIGITS]}" + (f".s{sources_hash(root)}" if changed else "")
+
+
+def sources_hash(root: Path) -> str:
+    """A hash of the names and contents of the files that compile and serve; not of examples."""
+    found = hashlib.sha256()
+    for path in _sources(root):
+        data = path.read_bytes()
+        found.update(f"{path.relative_to(root).as_posix()} {len(data)}\n".encode())
+        found.update(data)
+    return found.hexdigest()[:DIGITS]
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*")):
+            if path.suffix in SOURCES and (root / "app" / "examples") not in path.parents:
+                yield path
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git prints in a folder; None without git, or outside of a checkout that it trusts."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=GIT_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _package() -> str:
     try:
         return version("stridescope")
     except PackageNotFoundError:
-        return "checkout"
+        return "0"

@@ -9,9 +9,12 @@ import time
 import urllib.error
 import urllib.request
 import venv
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from app.version import version_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -62,6 +65,8 @@ def test_the_wheel_serves_the_page_and_compiles(tmp_path: Path) -> None:
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert json.load(answer)["ok"]
+        with urllib.request.urlopen(f"{base}/api/", timeout=60) as answer:
+            assert json.load(answer)["version"] == version_of(ROOT, version("stridescope"))
     finally:
         server.terminate()
         server.wait(30)

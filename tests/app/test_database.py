@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.database import Database
 from app.permalinks import Permalinks
 from tests.app.conftest import SOURCE, MakeApp
 
@@ -60,14 +61,16 @@ def test_a_locked_database_is_tried_again(make_app: MakeApp, tmp_path: Path) -> 
     other = sqlite3.connect(file)
     other.execute("begin exclusive")
     assert_unavailable(share(app, SOURCE + "-- new"), "Links cannot be stored now.")
-    read = app.test_client().get(f"/z/{name}.json")
-    assert_unavailable(read, "Links cannot be read now.")
-    page = app.test_client().get(f"/z/{name}")
+    assert app.test_client().get(f"/z/{name}").status_code == 200, "it is kept in memory"
+    fresh = make_app(DATABASE_URL=f"sqlite:///{file}?timeout=0.1").test_client()
+    assert_unavailable(fresh.get(f"/z/{name}.json"), "Links cannot be read now.")
+    page = fresh.get(f"/z/{name}")
     assert page.status_code == 503
     assert "Links cannot be read now." in page.get_data(as_text=True)
     other.rollback()
     assert share(app, SOURCE + "-- new").status_code == 200
-    assert app.test_client().get(f"/z/{name}.json").status_code == 200
+    assert fresh.get(f"/z/{name}.json").status_code == 200
+    assert fresh.get(f"/z/{name}").status_code == 200
 
 
 def test_a_database_that_is_away_is_tried_again(make_app: MakeApp, tmp_path: Path) -> None:
@@ -113,8 +116,8 @@ def test_what_went_wrong_is_logged_and_not_told(
 
 def test_a_store_that_failed_opens_later(tmp_path: Path) -> None:
     folder = tmp_path / "later"
-    store = Permalinks(lambda: f"sqlite:///{folder / 'links.sqlite'}")
+    store = Permalinks(Database(lambda: f"sqlite:///{folder / 'links.sqlite'}"), lambda: None)
     with pytest.raises(Exception, match="cannot be read now"):
-        store.open("abc")
+        store.text("abc")
     folder.mkdir()
-    assert store.open("abc") is None
+    assert store.text("abc") is None

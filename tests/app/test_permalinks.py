@@ -11,8 +11,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.context import EXTENSION, parts
+from app.database import Database
 from app.errors import failure
-from app.permalinks import Permalinks, content_digest
+from app.permalinks import Permalinks, identity_digest
 from app.turns import Client
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
@@ -30,6 +31,26 @@ def test_sharing_twice_gives_one_link(client: FlaskClient) -> None:
     assert share(client) == name
     assert share(client, options={"target": "cuda"}) != name
     assert share(client, source=SOURCE + "-- more") != name
+
+
+def test_sharing_gives_one_link_whoever_compiles_and_runs(make_app: MakeApp) -> None:
+    """Nothing is known of the first time but what is stored; the worker's times are others."""
+    run = {"input": "[1i64]", "backend": "c"}
+    names = {
+        share(make_app().test_client(), options=options, run=run)
+        for options in ({}, {"target": "c"}, {"disable": [], "fuel": None, "verify": False})
+    }
+    assert len(names) == 1
+    assert share(make_app().test_client()) not in names
+    assert share(make_app().test_client(), run={**run, "input": "[2i64]"}) not in names
+
+
+def test_options_that_say_something_make_another_link(client: FlaskClient) -> None:
+    given: list[dict[str, object]] = [{}, {"fuel": 0}, {"target": "cuda"}, {"verify": True}]
+    given += [{"disable": ["fuse"]}, {"disable": ["fuse", "cse"]}]
+    names = [share(client, options=options) for options in given]
+    assert len(set(names)) == len(given)
+    assert share(client, options={"disable": ["cse", "fuse", "cse"]}) == names[-1]
 
 
 def test_a_link_opens_without_compiling(make_app: MakeApp) -> None:
@@ -75,6 +96,7 @@ def test_proofs_and_memory_read_without_javascript(client: FlaskClient) -> None:
 def test_links_without_proofs_and_memory_still_read(client: FlaskClient, make_app: MakeApp) -> None:
     name = share(client)
     state = client.get(f"/z/{name}.json").get_json()
+    state["version"] = "0.0.9"
     old = {key: value for key, value in state.items() if key not in ("attempts", "lifetimes")}
     app = make_app()
     with app.app_context():
@@ -132,23 +154,30 @@ def test_too_large_a_view_is_refused(client: FlaskClient) -> None:
 
 
 def test_times_are_no_part_of_the_identity() -> None:
-    one = {"stages": {"c": {"text": "x", "ms": 1.5}}, "made": "today"}
-    two = {"stages": {"c": {"text": "x", "ms": 2.5}}, "made": "tomorrow"}
-    assert content_digest(one) == content_digest(two)
-    assert content_digest(one) != content_digest({"stages": {"c": {"text": "y"}}})
+    base: dict[str, Any] = {"version": "1", "source": "a", "options": {}}
+
+    def state(ms: float, text: str = "x", output: str = "1", **more: str) -> dict[str, Any]:
+        answer = {"ok": True, "output": output, "total_ms": ms, "peak_bytes": int(ms), "cores": 2}
+        stage = {"text": text, "ms": ms, "show_ms": ms}
+        run = {"request": {"backend": "c"}, "answer": answer}
+        return {**base, "stages": {"c": stage}, "run": run, "made": str(ms), **more}
+
+    assert identity_digest(state(1.5)) == identity_digest(state(2.5))
+    others = [state(1, text="y"), state(1, output="2"), state(1, version="2"), state(1, source="b")]
+    assert len({identity_digest(one) for one in [state(1), *others]}) == 5
 
 
 def test_ids_grow_where_they_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Permalinks(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}")
+    store = Permalinks(Database(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}"), lambda: None)
     digests = iter(["00" * 32, "00" * 20 + "ff" * 12])
-    monkeypatch.setattr("app.permalinks.content_digest", lambda state: next(digests))
+    monkeypatch.setattr("app.permalinks.identity_digest", lambda state: next(digests))
     first, new = store.keep({"version": "1", "source": "a"})
     second, also_new = store.keep({"version": "1", "source": "b"})
     assert new
     assert also_new
     assert len(second) > len(first)
-    assert (store.open(first) or {})["source"] == "a"
-    assert (store.open(second) or {})["source"] == "b"
+    assert json.loads(store.text(first) or "")["source"] == "a"
+    assert json.loads(store.text(second) or "")["source"] == "b"
 
 
 def test_another_database_can_be_named(make_app: MakeApp, tmp_path: Path) -> None:
