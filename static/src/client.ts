@@ -1,7 +1,7 @@
 // The only file that calls the server.
 import type {
   Assumptions, Attempt, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction, MemoryAnswer,
-  Options, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
+  Options, Problem, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
 } from "./types";
 
 export type Answer<T> = T | Failure;
@@ -10,9 +10,42 @@ function failure(message: string, kind = "network", hint = ""): Failure {
   return { ok: false, error: { kind, message, hint, span: null } };
 }
 
-const UNREACHABLE = failure(
-  "The server does not answer.", "network", "Is it still running? What you typed is kept here.",
-);
+const KEPT = "What you typed is kept here.";
+
+function unreachable(): Failure {
+  return navigator.onLine
+    ? failure("The server does not answer.", "network", `Is it still running? ${KEPT}`)
+    : failure("This browser is offline.", "network", KEPT);
+}
+
+/** An answer, whoever gave it: what stands between here and the server answers in words of its own. */
+async function answerOf<T extends object>(response: Response): Promise<Answer<T>> {
+  const answer = (await response.json().catch(() => null)) as Answer<T> | null;
+  const found = answer && typeof answer === "object" && (response.ok || "error" in answer) ? answer : unspoken(response.status);
+  const after = retryAfter(response);
+  if ("error" in found && after) found.error.retry ??= after;
+  return found;
+}
+
+function unspoken(status: number): Failure {
+  if (status === 429) return failure("Too many requests.", "busy", KEPT);
+  if (status >= 502 && status <= 504) return failure(`The server cannot be reached now (status ${status}).`, "network", KEPT);
+  if (status === 413) return failure("This is longer than the server takes.", "usage");
+  return failure(`The server answered ${status} and nothing readable.`, "internal");
+}
+
+/** The seconds of a header `Retry-After`; 0 without one. */
+function retryAfter(response: Response): number {
+  const seconds = Number(response.headers.get("Retry-After"));
+  return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds) : 0;
+}
+
+/** What the page cannot start without was not answered. */
+export class Unanswered extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.message);
+  }
+}
 
 /** Tells this page from others behind the same address, and nobody from anybody else. */
 const PAGE = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
@@ -24,8 +57,8 @@ const AT_ONCE = 3;
 let inFlight = 0;
 const waiting: (() => void)[] = [];
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (inFlight === AT_ONCE) await new Promise<void>((resume) => waiting.push(resume));
+async function inTurn<T>(work: () => Promise<T>, signal: AbortSignal | null = null): Promise<T> {
+  if (inFlight === AT_ONCE) await place(signal);
   else inFlight += 1;
   try {
     return await work();
@@ -36,31 +69,45 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function get<T>(path: string): Promise<T> {
-  const response = await fetch(path, { headers: { Accept: "application/json", ...WHO } });
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
-  return (await response.json()) as T;
+/** A turn to come. Rejects when the signal says so. */
+function place(signal: AbortSignal | null): Promise<void> {
+  return new Promise((resume, reject) => {
+    waiting.push(resume);
+    signal?.addEventListener("abort", () => {
+      const at = waiting.indexOf(resume);
+      if (at >= 0) waiting.splice(at, 1);
+      if (at >= 0) reject(signal.reason);
+    });
+  });
 }
 
-function send(path: string, body: unknown, accept: string): Promise<Response> {
+/** Raises Unanswered. */
+async function get<T extends object>(path: string): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, { headers: { Accept: "application/json", ...WHO } });
+  } catch {
+    throw new Unanswered(unreachable().error);
+  }
+  const answer = await answerOf<T>(response);
+  if (!response.ok) throw new Unanswered((answer as Failure).error);
+  return answer as T;
+}
+
+function send(path: string, body: unknown, accept: string, signal: AbortSignal | null = null): Promise<Response> {
   return fetch(path, {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: accept, ...WHO },
     body: JSON.stringify(body),
+    signal,
   });
 }
 
-async function post<T>(op: string, body: unknown): Promise<Answer<T>> {
-  let response: Response;
+async function post<T extends object>(op: string, body: unknown, signal: AbortSignal | null = null): Promise<Answer<T>> {
   try {
-    response = await inTurn(() => send(`/api/${op}`, body, "application/json"));
+    return await inTurn(async () => answerOf<T>(await send(`/api/${op}`, body, "application/json", signal)), signal);
   } catch {
-    return UNREACHABLE;
-  }
-  try {
-    return (await response.json()) as Answer<T>;
-  } catch {
-    return failure(`The server answered ${response.status} and nothing readable.`, "internal");
+    return unreachable();
   }
 }
 
@@ -80,15 +127,18 @@ export function check(source: string, options: Options): Promise<Answer<Checked>
   return post("check", { source, options });
 }
 
-export function run(source: string, options: Options, request: RunRequest): Promise<Answer<RunAnswer>> {
-  return post("run", { source, options, ...request });
+/** The server stops a run whose request is aborted. */
+export function run(
+  source: string, options: Options, request: RunRequest, signal: AbortSignal,
+): Promise<Answer<RunAnswer>> {
+  return post("run", { source, options, ...request }, signal);
 }
 
 export function validity(
-  source: string, options: Options, request: RunRequest,
+  source: string, options: Options, request: RunRequest, signal: AbortSignal,
 ): Promise<Answer<Record<string, unknown> & { ok: true }>> {
   const { backend: _, ...rest } = request;
-  return post("validity", { source, options, ...rest });
+  return post("validity", { source, options, ...rest }, signal);
 }
 
 export function generate(
@@ -170,11 +220,11 @@ async function shown(
   try {
     response = await send("/api/show", { source, options }, "text/event-stream");
   } catch {
-    return UNREACHABLE;
+    return unreachable();
   }
   try {
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
-      return (await response.json()) as Failure;
+      return await answerOf(response);
     }
     for await (const [event, data] of eventsOf(response.body)) {
       const answer = JSON.parse(data) as { queued: number } & Shown;
@@ -183,9 +233,9 @@ async function shown(
       else return answer as unknown as Answer<Shown & { remarks: Remark[] }>;
     }
   } catch {
-    return UNREACHABLE;
+    return unreachable();
   }
-  return failure("The server's answer ended early.", "internal");
+  return failure("The server's answer ended early.", "network", KEPT);
 }
 
 /** The (name, data) pairs of an event stream. */

@@ -2,19 +2,22 @@
 import * as client from "./client";
 import { announce, debounce } from "./dom";
 import { flat, type Model } from "./model";
+import { isTrouble } from "./trouble";
 import type { Problem } from "./types";
 
 const QUIET = 180; // ms without typing before a check
-const AGAIN = [3, 60] as const; // seconds before a busy server is asked again: at first, at most
+
+/** Whether a text holds nothing but white space and comments. */
+const isEmpty = (source: string): boolean => !source.replace(/--.*$/gm, "").trim();
 
 export class Compiler {
   private wanted = 0;
   private done = 0;
   private busy = false;
-  private patience: number = AGAIN[0];
   private readonly soon: () => void;
 
-  constructor(private readonly model: Model) {
+  /** `holds`: whether the server has said that it takes nothing yet. */
+  constructor(private readonly model: Model, private readonly holds: () => boolean) {
     this.soon = debounce(QUIET, () => void this.work());
   }
 
@@ -26,6 +29,7 @@ export class Compiler {
   }
 
   private async work(): Promise<void> {
+    if (this.holds()) return; // it is asked again later
     if (this.busy) return; // the one in flight starts the next when it ends
     this.busy = true;
     try {
@@ -42,6 +46,7 @@ export class Compiler {
   private async once(current: () => boolean): Promise<void> {
     const { model } = this;
     const { source, options } = model;
+    if (isEmpty(source)) return model.clear();
     const began = performance.now();
     model.setStatus({ phase: "checking" });
     const checked = await client.check(source, options);
@@ -51,9 +56,8 @@ export class Compiler {
       this.fail(checked.error);
       if (checked.error.kind !== "type" && checked.error.kind !== "limitation") return;
     } else {
-      model.entries = checked.entries;
       model.warnings = checked.warnings;
-      model.emit("entries");
+      model.setEntries(checked.entries);
       model.setProblems([]);
       model.setStatus({ phase: "compiling" });
     }
@@ -75,24 +79,19 @@ export class Compiler {
       this.fail(shown.error, fresh);
       return;
     }
-    this.patience = AGAIN[0];
+    model.setTrouble(null);
     model.setStatus({ phase: "idle", ms: performance.now() - began });
     announce(`Compiled, ${model.present().length} stages.`);
   }
 
   private fail(error: Problem, fresh: ReadonlySet<string> = new Set()): void {
-    this.model.markStale(fresh);
-    this.model.setProblems(flat(error));
-    this.model.setStatus({ phase: "failed" });
+    const { model } = this;
+    const ours = isTrouble(error);
+    model.markStale(fresh);
+    model.setProblems(ours ? [] : flat(error));
+    model.setStatus({ phase: ours ? "stopped" : "failed" });
+    model.setTrouble(ours ? error : null);
+    if (!model.checked) model.emit("entries");
     announce(error.message);
-    if (error.kind === "busy") this.tryAgain(error.retry ?? 0);
-  }
-
-  /** Asks a busy server again when it said so, or ever more rarely, unless the program changes. */
-  private tryAgain(seconds: number): void {
-    const version = this.wanted;
-    const wait = Math.max(seconds, this.patience);
-    this.patience = Math.min(2 * this.patience, AGAIN[1]);
-    setTimeout(() => this.wanted === version && this.changed(true), 1000 * wait);
   }
 }

@@ -4,7 +4,7 @@ import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { EditorState, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
-import { debounce } from "./dom";
+import { debounce, h } from "./dom";
 import { futhark } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
 import type { Link } from "./link";
@@ -30,7 +30,7 @@ export class SourceEditor {
     this.view = new EditorView({ parent, state: this.state(model.source) });
     this.view.contentDOM.addEventListener("mousemove", (event) => this.hover(event));
     this.view.contentDOM.addEventListener("mouseleave", () => link.hover(null));
-    model.on("problems", () => showProblems(this.view, [...model.problems, ...model.warnings]));
+    model.on("problems", () => showProblems(this.view, [...model.problems, ...model.warnings, ...model.runProblems]));
     model.on("stages", debounce(40, () => this.colour()));
     link.on(() => this.light());
   }
@@ -71,7 +71,7 @@ export class SourceEditor {
         highlightActiveLineGutter(),
         indentUnit.of("  "),
         autocompletion({ override: [complete], icons: false }),
-        placeholder("entry main (x: i64) = x + 1"),
+        placeholder(whatToDo()),
         keymap.of([
           ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap,
           { key: "Ctrl-]", mac: "Cmd-]", run: indentMore },
@@ -127,6 +127,12 @@ export class SourceEditor {
     const all = Array.from({ length: this.view.state.doc.lines }, (_, i) => lines[i] ?? { text: "", line: 0 });
     this.view.dispatch({ effects: setMarginLines(all) });
   }
+}
+
+/** What stands in an empty editor. */
+function whatToDo(): HTMLElement {
+  return h("span", { class: "what-to-do" }, "Write a program here, or choose an example above. One to begin with:",
+    h("code", {}, "entry main (x: i64) = x + 1"));
 }
 
 /** Whether a change of the cursor came from the keyboard or the mouse. */

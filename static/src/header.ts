@@ -22,6 +22,7 @@ export class Header {
   private readonly target = h("select", { "aria-label": "Target", title: "Which machine the panes between Flattened and IMP are for" },
     h("option", { value: "c" }, "for the CPU"), h("option", { value: "cuda" }, "for the GPU"));
   private readonly status = h("p", { class: "status" });
+  private readonly run = h("button", { class: "primary", onclick: () => this.events.run(), title: "Ctrl+Enter" }, "Run");
   private readonly share = h("button", { onclick: () => this.events.share() }, "Share");
   private readonly link = h("div", { class: "popover share-popover", hidden: true });
 
@@ -31,7 +32,7 @@ export class Header {
     this.element = h("header", { class: "top" },
       h("h1", { class: "brand" }, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
       this.examples, this.target, h("span", { class: "gap" }), this.status,
-      h("button", { class: "primary", onclick: () => events.run(), title: "Ctrl+Enter" }, "Run"),
+      this.run,
       h("span", { class: "share-box" }, this.share, this.link), this.themes(), help(),
       h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }));
     model.on("status", () => this.draw());
@@ -91,6 +92,12 @@ export class Header {
     this.share.textContent = busy ? "Sharing…" : "Share";
   }
 
+  /** A program runs, and can be stopped. */
+  set running(running: boolean) {
+    this.run.textContent = running ? "Stop" : "Run";
+    this.run.title = running ? "Stop the program" : "Ctrl+Enter";
+  }
+
   private hideLink(): void {
     this.link.hidden = true;
   }
@@ -113,10 +120,12 @@ export class Header {
       checking: "checking…",
       compiling: "compiling…",
       queued: `waiting, place ${position}`,
+      stopped: "not compiled",
+      empty: "",
       failed: `${this.model.problems.length} ${this.model.problems.length === 1 ? "error" : "errors"}`,
     }[phase];
     this.status.textContent = frozen ? `frozen ${frozen.made.slice(0, 10)}, version ${frozen.version}` : words;
-    this.status.classList.toggle("bad", phase === "failed" && !frozen);
+    this.status.classList.toggle("bad", (phase === "failed" || phase === "stopped") && !frozen);
   }
 
   private themes(): HTMLElement {

@@ -20,6 +20,7 @@ import { splitter } from "./splitter";
 import { load, remember, save, type Work } from "./storage";
 import { Story } from "./story";
 import { Tabs } from "./tabs";
+import { Trouble } from "./trouble";
 import type { Attempt, Example, Frozen, Look, Remark, RunRequest, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
@@ -29,7 +30,8 @@ const root = document.getElementById("app")!;
 class Page {
   private readonly model = new Model();
   private readonly link = new Link(this.model);
-  private readonly compiler = new Compiler(this.model);
+  private readonly trouble = new Trouble(() => this.goOn());
+  private readonly compiler = new Compiler(this.model, () => this.trouble.holds);
   private readonly workbench = new Workbench(this.model, this.link, () => this.arranged());
   private readonly rail = new Rail(this.model, {
     open: (stage, beside) => this.workbench.open(stage, beside),
@@ -39,11 +41,15 @@ class Page {
     example: (name) => this.openExample(name),
     earlier: (source) => this.replaceSource(source, ""),
     target: (target) => this.setTarget(target),
-    run: () => this.run(),
+    run: () => this.runPane.toggle(),
     share: () => void this.share(),
   });
   private readonly story = new Story((look) => this.look(look));
-  private readonly runPane = new RunPane(this.model, () => this.save());
+  private readonly runPane = new RunPane(this.model, {
+    changed: () => this.save(),
+    running: (running) => (this.header.running = running),
+    goTo: (span) => this.editor.goTo(span),
+  });
   private readonly tabs: Tabs;
   private readonly proof: ProofPane;
   private readonly editor: SourceEditor;
@@ -81,6 +87,7 @@ class Page {
     this.editor = new SourceEditor(body, this.model, this.link, () => this.edited());
     root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
     this.keys();
+    this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
     window.addEventListener("pagehide", () => this.saveNow());
   }
 
@@ -97,10 +104,32 @@ class Page {
       side);
     const bar = splitter({ label: "Height of the run pane", property: "--run", target: root, vertical: false, least: 64, before: false,
       most: () => window.innerHeight - 260, size: () => run.offsetHeight });
-    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), h("main", {}, work, bar, run)];
+    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), this.trouble.element, h("main", {}, work, bar, run)];
   }
 
+  /** Nothing can be typed before it is known what is shown. */
   async start(): Promise<void> {
+    const work = root.querySelector("main")!;
+    work.inert = true;
+    try {
+      await this.load();
+    } catch (error) {
+      if (!(error instanceof client.Unanswered)) throw error;
+      return this.model.setTrouble(error.problem);
+    }
+    work.inert = false;
+    if (this.model.trouble && !this.model.source) this.model.setTrouble(null);
+    this.started = true;
+    this.rail.draw();
+  }
+
+  /** After a failure that was not the program's. */
+  private goOn(): void {
+    if (this.started) this.compiler.changed(true);
+    else void this.start().catch(problem);
+  }
+
+  private async load(): Promise<void> {
     const { permalink, example, front } = root.dataset;
     const state = permalink ? await client.frozen(permalink) : null;
     const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
@@ -111,8 +140,6 @@ class Page {
     else if (example) this.openExample(example, work);
     else if (work?.source) this.resume(work);
     else this.openExample(front ?? examples[0]?.name ?? "");
-    this.started = true;
-    this.rail.draw();
   }
 
   /** Show a permalink as it was stored; nothing is compiled until the text changes. */
@@ -131,7 +158,7 @@ class Page {
     model.setStages(state.stages);
     model.setStatus({ phase: state.error ? "failed" : "idle" });
     if (state.error) model.setProblems(state.error.errors ?? [state.error]);
-    model.entries = state.entries;
+    model.setEntries(state.entries);
     this.ready("", { ...view, run: view.run ?? settingsOf(state.run?.request) });
     if (state.run) this.runPane.show(state.run.request, state.run.answer);
     model.emit("frozen");
@@ -194,6 +221,7 @@ class Page {
     }
     this.leaveExample();
     model.emit("source");
+    model.setRunProblems([]);
     this.compiler.changed();
     this.save();
   }
@@ -212,10 +240,6 @@ class Page {
     this.model.frozen = null;
     this.compiler.changed(true);
     this.save();
-  }
-
-  private run(): void {
-    void this.runPane.run();
   }
 
   private async share(): Promise<void> {
@@ -257,7 +281,7 @@ class Page {
   private keys(): void {
     document.addEventListener("keydown", (event) => {
       const control = event.ctrlKey || event.metaKey;
-      if (control && event.key === "Enter") this.run();
+      if (control && event.key === "Enter") void this.runPane.run();
       else if (control && event.key === "s") void this.share();
       else if (event.altKey && event.key === "ArrowRight") this.workbench.step(1);
       else if (event.altKey && event.key === "ArrowLeft") this.workbench.step(-1);

@@ -2,15 +2,16 @@
 import type { Entry, Frozen, Options, Problem, Remark, Stage, StageInfo } from "./types";
 
 export type Topic =
-  | "source" | "stages" | "problems" | "entries" | "status" | "options" | "frozen";
+  | "source" | "stages" | "problems" | "entries" | "status" | "options" | "frozen" | "trouble";
 
 export interface StageState extends Stage {
   /** It belongs to an earlier text: the current one did not get this far. */
   stale: boolean;
 }
 
+/** `failed`: the program is wrong; `stopped`: something else is; `empty`: there is no program. */
 export interface Status {
-  phase: "idle" | "checking" | "compiling" | "queued" | "failed";
+  phase: "idle" | "checking" | "compiling" | "queued" | "failed" | "stopped" | "empty";
   ms: number;
   position: number;
 }
@@ -31,7 +32,13 @@ export class Model {
   remarks: Remark[] = [];
   problems: Problem[] = [];
   warnings: Problem[] = [];
+  /** Why the last run failed, until the program changes. */
+  runProblems: Problem[] = [];
   entries: Entry[] = [];
+  /** Whether some text has been checked, so that its entry points are known. */
+  checked = false;
+  /** A failure that says nothing about the program. */
+  trouble: Problem | null = null;
   status: Status = { phase: "idle", ms: 0, position: 0 };
   /** The permalink that is shown unchanged: its id, version and day, and what the panes show. */
   frozen: Kept | null = null;
@@ -69,6 +76,38 @@ export class Model {
   setProblems(problems: Problem[]): void {
     this.problems = problems;
     this.emit("problems");
+  }
+
+  setEntries(entries: Entry[]): void {
+    this.entries = entries;
+    this.checked = true;
+    this.emit("entries");
+  }
+
+  /** What the last run failed on, or nothing. */
+  setRunProblems(problems: Problem[]): void {
+    this.runProblems = problems;
+    this.emit("problems");
+  }
+
+  setTrouble(trouble: Problem | null): void {
+    this.trouble = trouble;
+    this.emit("trouble");
+  }
+
+  /** There is no program. */
+  clear(): void {
+    this.stages.clear();
+    this.remarks = [];
+    this.warnings = [];
+    this.entries = [];
+    this.checked = false;
+    this.generation += 1;
+    this.setProblems([]);
+    this.setTrouble(null);
+    this.setStatus({ phase: "empty" });
+    this.emit("stages");
+    this.emit("entries");
   }
 
   setStatus(status: Partial<Status>): void {

@@ -1,6 +1,7 @@
-// Errors under the text: a wavy mark at the place, and the message in a block below its line.
+// Errors under the text: a wavy mark at the place, and the message in a block below its line. Those
+// that have no place stand below the text.
 import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
-import { Decoration, EditorView, WidgetType, type DecorationSet } from "@codemirror/view";
+import { Decoration, EditorView, showPanel, WidgetType, type DecorationSet, type Panel } from "@codemirror/view";
 import { h, quoted } from "./dom";
 import { rangeOf } from "./lit";
 import type { Problem } from "./types";
@@ -53,17 +54,36 @@ const field = StateField.define<DecorationSet>({
   provide: (self) => EditorView.decorations.from(self),
 });
 
-export const problemMarks: Extension = field;
+const setPlaceless = StateEffect.define<readonly Problem[]>();
+
+const placeless = StateField.define<readonly Problem[]>({
+  create: () => [],
+  update(value, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setPlaceless)) return effect.value;
+    return value;
+  },
+  provide: (self) => showPanel.from(self, (problems) => problems.length ? () => panel(problems) : null),
+});
+
+function panel(problems: readonly Problem[]): Panel {
+  return { dom: h("div", { class: "placeless" }, ...problems.map((problem) => messageElement(problem))) };
+}
+
+export const problemMarks: Extension = [field, placeless];
 const MOST = 50;
 
 export function showProblems(view: EditorView, problems: readonly Problem[]): void {
-  view.dispatch({ effects: setProblems.of(decorations(view.state.doc, problems)) });
+  const { doc } = view.state;
+  const without = problems.filter((problem) => !placeOf(doc, problem)).slice(0, MOST);
+  view.dispatch({ effects: [setProblems.of(decorations(doc, problems)), setPlaceless.of(without)] });
 }
+
+const placeOf = (doc: Text, { span }: Problem): [number, number] | null => span?.[0] ? rangeOf(doc, span) : null;
 
 function decorations(doc: Text, problems: readonly Problem[]): DecorationSet {
   const ranges: { from: number; to: number; side: number; decoration: Decoration }[] = [];
   for (const problem of problems.slice(0, MOST)) {
-    const range = problem.span?.[0] ? rangeOf(doc, problem.span) : null;
+    const range = placeOf(doc, problem);
     if (!range) continue;
     const [from, to] = range;
     const line = doc.lineAt(from);

@@ -3,7 +3,8 @@
 Words in the source decide what happens: `SLEEP` never answers, `DIE` ends the process, `HOARD`
 takes memory until it is stopped, `SLOW` takes half a second, `WRONG` is a type error, `HUGE` gets a
 long answer, `GARBAGE` first says what follows the word, `STUCK` gets one stage and no more, `CHILD`
-starts a process that never ends, and `LITTER` leaves a temporary file.
+starts a process that never ends, and `LITTER` leaves a temporary file. A run of `ENDLESS` never
+ends, and one of `FAILS` fails at that place.
 """
 
 from __future__ import annotations
@@ -343,6 +344,14 @@ def interference() -> dict[str, Any]:
     return {"ok": True, "functions": [{"name": "main", "bodies": [body]}]}
 
 
+def run_error(source: str) -> dict[str, Any]:
+    """An index out of bounds at the word."""
+    number, line = next((n, t) for n, t in enumerate(source.split("\n"), 1) if "FAILS" in t)
+    column = line.index("FAILS") + 1
+    error = {"kind": "runtime", "message": "Index [7] out of bounds for array of shape [3]."}
+    return {"ok": False, "error": {**error, "span": [number, column, number, column + 5]}}
+
+
 def inputs(request: dict[str, Any]) -> str:
     """The input, or what random ones would be made of."""
     if "sizes" not in request:
@@ -376,6 +385,10 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
             return show(request)
         case "check":
             return [check(request)]
+        case "run" if "ENDLESS" in source:
+            time.sleep(1000)
+        case "run" if "FAILS" in source:
+            return [run_error(source)]
         case "run":
             output = inputs(request) * (100_000 if "LONG" in source else 1)
             return [{"ok": True, "output": output, "ms": 0.5, "total_ms": clock()}]

@@ -343,16 +343,6 @@ def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, s
     context.close()
 
 
-def test_a_server_that_is_gone_is_said_and_nothing_is_lost(page: Page) -> None:
-    expect(pane(page)).to_contain_text("-- fused")
-    page.route("**/api/**", lambda route: route.abort())
-    write(page, "entry main = 6\n")
-    expect(page.locator(".status")).to_have_text("1 error")
-    page.unroute("**/api/**")
-    write(page, "entry main = 7\n")
-    expect(pane(page)).to_contain_text("entry main = 7 -- fused")
-
-
 def test_the_whole_of_it_with_the_compiler_behind(browser: Browser, real_app: Flask) -> None:
     real_app.test_client().get("/api/manifest")
     context = browser.new_context(viewport={"width": 1366, "height": 768})

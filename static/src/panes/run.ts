@@ -1,10 +1,12 @@
 // Runs the program: entry point, inputs typed or generated, back end; result, time, memory.
 import * as client from "../client";
-import { announce, bytes, h, milliseconds, replace } from "../dom";
+import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
 import { dataSet, isCount, sampleOf, sizesFrom, splitValues } from "../inputs";
-import type { Model } from "../model";
+import { flat, type Model } from "../model";
 import { messageElement } from "../problems";
-import type { Entry, Failure, RunAnswer, RunRequest } from "../types";
+import { placeName } from "../spans";
+import { isTrouble, Trouble } from "../trouble";
+import type { Entry, Failure, Problem, RunAnswer, RunRequest, Span } from "../types";
 import { verdicts } from "./verdicts";
 
 export interface RunSettings {
@@ -21,6 +23,12 @@ const BACKENDS: [string, string][] = [
 ];
 export const FRESH: RunSettings = { entry: "", typed: true, values: [], sizes: {}, seed: 1, backend: "c" };
 
+export interface RunEvents {
+  changed(): void;
+  running(running: boolean): void;
+  goTo(span: Span): void;
+}
+
 export class RunPane {
   readonly element: HTMLElement;
   settings: RunSettings = { ...FRESH };
@@ -34,9 +42,11 @@ export class RunPane {
   private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
   private given = { input: "", random: "" };
   private signature = "";
-  private wanted = 0;
+  private stopping: AbortController | null = null;
+  private readonly trouble = new Trouble(() => void this.again());
+  private again: () => Promise<void> = () => this.run();
 
-  constructor(private readonly model: Model, private readonly changed: () => void) {
+  constructor(private readonly model: Model, private readonly events: RunEvents) {
     replace(this.backend, ...BACKENDS.map(([id, name]) => h("option", { value: id }, name)));
     this.element = h("section", { class: "run", "aria-label": "Run" },
       h("div", { class: "run-form" },
@@ -47,9 +57,10 @@ export class RunPane {
       this.result);
     this.entry.addEventListener("change", () => this.set({ entry: this.entry.value, values: [], sizes: {} }));
     this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
-    this.button.addEventListener("click", () => void this.run());
+    this.button.addEventListener("click", () => this.toggle());
     this.validate.addEventListener("click", () => void this.checkStages());
     model.on("entries", () => this.draw());
+    model.on("status", () => this.chosen() || this.draw());
     model.on("source", () => (this.last = null));
     this.empty();
   }
@@ -76,9 +87,16 @@ export class RunPane {
       : { entry, backend, sizes, seed };
   }
 
+  /** Run the program, or stop it if it runs. */
+  toggle(): void {
+    if (this.stopping) this.stopping.abort();
+    else void this.run();
+  }
+
   async run(): Promise<void> {
     const request = this.request();
-    const answer = await this.work("Running…", () => client.run(this.model.source, this.model.options, request));
+    this.again = () => this.run();
+    const answer = await this.work("Running…", (signal) => client.run(this.model.source, this.model.options, request, signal));
     if (!answer) return;
     this.last = request;
     this.report(answer);
@@ -86,31 +104,44 @@ export class RunPane {
   }
 
   private async checkStages(): Promise<void> {
-    const answer = await this.work("Running every stage…", () =>
-      client.validity(this.model.source, this.model.options, this.request()));
+    this.again = () => this.checkStages();
+    const answer = await this.work("Running every stage…", (signal) =>
+      client.validity(this.model.source, this.model.options, this.request(), signal));
     if (!answer) return;
     if (!answer.ok) this.report(answer);
     else replace(this.result, verdicts(answer, this.model));
   }
 
-  /** Do one thing at a time; null if another was started meanwhile. */
-  private async work<T>(words: string, task: () => Promise<T>): Promise<T | null> {
-    const mine = ++this.wanted;
-    this.button.disabled = this.validate.disabled = true;
+  /** Do one thing at a time; null if it was stopped, by its button or by another. */
+  private async work<T>(words: string, task: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    this.stopping?.abort();
+    const mine = this.stopping = new AbortController();
+    const began = performance.now();
+    this.model.setRunProblems([]);
     replace(this.result, h("p", { class: "quiet busy" }, words));
-    try {
-      const answer = await task();
-      return mine === this.wanted ? answer : null;
-    } finally {
-      this.button.disabled = this.validate.disabled = false;
-    }
+    this.buttons();
+    const answer = await task(mine.signal);
+    if (this.stopping !== mine) return null;
+    this.stopping = null;
+    this.buttons();
+    if (!mine.signal.aborted) return answer;
+    const after = `Stopped after ${milliseconds(performance.now() - began)}.`;
+    replace(this.result, h("p", { class: "quiet" }, after));
+    announce(after);
+    return null;
+  }
+
+  private buttons(): void {
+    const running = this.stopping !== null;
+    this.button.textContent = running ? "Stop" : "Run";
+    this.button.title = running ? "Stop the program" : "Ctrl+Enter";
+    this.validate.disabled = running;
+    this.events.running(running);
   }
 
   private report(answer: RunAnswer | Failure): void {
-    if (!answer.ok) {
-      replace(this.result, messageElement(answer.error));
-      return;
-    }
+    this.trouble.clear();
+    if (!answer.ok) return this.fail(answer.error);
     const facts: [string, string][] = [["Time", milliseconds(answer.ms)]];
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
     if (answer.cores) facts.push(["Cores", String(answer.cores)]);
@@ -120,6 +151,19 @@ export class RunPane {
       answer.note ? h("p", { class: "quiet" }, answer.note) : null,
       h("pre", { class: "value", tabindex: 0, role: "region", "aria-label": "Result" }, answer.output || "(no values)"),
       answer.cut ? h("p", { class: "quiet" }, `${answer.cut} more characters are not shown.`) : null);
+  }
+
+  /** Say why there is no result: at the place in the source, if there is one. */
+  private fail(error: Problem): void {
+    if (isTrouble(error)) {
+      this.trouble.show(error);
+      replace(this.result, this.trouble.element);
+      return;
+    }
+    const place = error.span?.[0] ? error.span : null;
+    this.model.setRunProblems(place ? flat(error) : []);
+    replace(this.result, messageElement(error),
+      place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null);
   }
 
   private empty(): void {
@@ -139,7 +183,7 @@ export class RunPane {
     this.settings = { ...this.settings, ...change };
     this.signature = "";
     this.draw();
-    this.changed();
+    this.events.changed();
   }
 
   private chosen(): Entry | undefined {
@@ -149,7 +193,7 @@ export class RunPane {
 
   private draw(): void {
     const chosen = this.chosen();
-    const signature = JSON.stringify([this.model.entries, chosen?.name]);
+    const signature = JSON.stringify([this.model.entries, chosen?.name, chosen ? "" : none(this.model)]);
     if (signature === this.signature) return;
     this.signature = signature;
     replace(this.entry, ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)));
@@ -158,7 +202,7 @@ export class RunPane {
       radio.checked = (radio.value === "typed") === this.settings.typed;
     }
     this.entry.disabled = !chosen;
-    if (!chosen) replace(this.fields, h("p", { class: "quiet" }, "The program has no entry point yet: write `entry main …`."));
+    if (!chosen) replace(this.fields, h("p", { class: "quiet" }, ...quoted(none(this.model))));
     else if (this.settings.typed) this.typed(chosen);
     else void this.generated(chosen);
   }
@@ -181,7 +225,7 @@ export class RunPane {
       field.value = kept[k]!;
       field.addEventListener("input", () => {
         this.settings.values[k] = field.value;
-        this.changed();
+        this.events.changed();
       });
       return h("div", { class: "run-field" }, h("label", { for: field.id }, label), field);
     }));
@@ -218,7 +262,7 @@ export class RunPane {
       const input = h("input", { type: "number", min: least, step: 1, value, id: `run-size-${label}` });
       input.addEventListener("input", () => {
         if (Number.isSafeInteger(input.valueAsNumber)) change(input.valueAsNumber);
-        this.changed();
+        this.events.changed();
       });
       return h("div", { class: "run-size" }, h("label", { for: input.id }, label), input);
     };
@@ -228,6 +272,14 @@ export class RunPane {
         ...Object.entries(sizes).map(([name, size]) => field(name, size, 0, (value) => (this.settings.sizes[name] = value))),
         field("seed", this.settings.seed, 0, (value) => (this.settings.seed = value))));
   }
+}
+
+/** Why there is no entry point to give inputs to. */
+function none({ checked, status }: Model): string {
+  if (checked) return "The program has no entry point yet: write `entry main …`.";
+  if (status.phase === "empty") return "There is no program yet: write one in the source, or choose an example. Its inputs appear here.";
+  if (status.phase === "failed") return "The inputs appear here when the program is right: see the error in the source.";
+  return "The inputs appear here when the program has been checked.";
 }
 
 function isScalar(entry: Entry, name: string): boolean {

@@ -173,12 +173,14 @@ export class StagePane {
     const state = this.model.stages.get(this.stage);
     const { phase } = this.model.status;
     const stale = state?.stale ?? false;
-    this.element.classList.toggle("stale", stale && phase === "failed");
+    this.element.classList.toggle("stale", stale && (phase === "failed" || phase === "stopped"));
     let note = this.model.info(this.stage)?.explain ?? "";
     if (!state) {
       note = phase === "failed" ? "This stage was not reached: see the error in the source." : note;
     } else if (stale && phase === "failed") {
       note = "Out of date: the program as it is now does not get here.";
+    } else if (stale && phase === "stopped") {
+      note = "Out of date: the program as it is now is not compiled yet.";
     } else if (this.shown.pieces) {
       const count = (kind: string) => this.shown.pieces!.filter((piece) => piece.kind === kind).length;
       note = `${count("added")} lines added, ${count("removed")} removed since ${this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
