@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from compiler.ir.lmad import Lmad
 from compiler.ir.poly import Poly
-from compiler.prove import checker
+from compiler.prove import encode
 from compiler.prove.certificate import Proof, Sum
 from compiler.prove.disjoint import Disjoint
 from compiler.prove.facts import Facts
-from compiler.prove.problem import Problem
+
+Pair = tuple[Lmad[Poly], Lmad[Poly]]
 
 
 def changed(value: Any, bounds: tuple[Poly, ...]) -> Iterator[Any]:
@@ -60,23 +62,23 @@ def _sums(leaf: Sum, bounds: tuple[Poly, ...]) -> Iterator[Sum]:
 
 def accepted_changes(found: Disjoint, most: int, rng: random.Random) -> tuple[int, list[Proof]]:
     """How many changed certificates were offered, at most `most`, and those that were accepted."""
-    bounds, problem = found.facts.bounds, found.problem
-    mutants = [m for m in changed(found.proof, bounds) if m != found.proof]
+    pair = found.first, found.second
+    mutants = [m for m in changed(found.proof, found.facts.bounds) if m != found.proof]
     if len(mutants) > most:
         mutants = rng.sample(mutants, most)
-    return len(mutants), [m for m in mutants if serves(m, problem, found.facts)]
+    return len(mutants), [m for m in mutants if serves(m, pair, found.assumed)]
 
 
-def serves(proof: Proof, problem: Problem, facts: Facts) -> bool:
-    """Whether the checker accepts the proof for that problem."""
-    return checker.accepts(proof, problem.offset, problem.dims, facts.bounds)
+def serves(proof: Proof, pair: Pair, facts: Facts) -> bool:
+    """Whether the checker accepts the proof for that pair."""
+    return not encode.refusal(*pair, facts, proof)
 
 
-def shifted(found: Disjoint) -> Iterator[Problem]:
-    """The same problem moved so that it has a solution, at up to three of the facts' points."""
+def shifted(found: Disjoint) -> Iterator[Pair]:
+    """The same LMADs, one moved so that they meet, at up to three of the facts' points."""
     for point in found.facts.points[:3]:
         lows = [dim.low.evaluate(point) for dim in found.problem.dims]
         strides = [dim.stride.evaluate(point) for dim in found.problem.dims]
         met = sum(low * stride for low, stride in zip(lows, strides, strict=True))
         shift = found.problem.offset.evaluate(point) + met
-        yield Problem(found.problem.offset - shift, found.problem.dims)
+        yield replace(found.first, offset=found.first.offset - shift), found.second

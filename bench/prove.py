@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import grids
-from bench.certificates import accepted_changes, serves, shifted
+from bench.certificates import Pair, accepted_changes, serves, shifted
 from bench.machine import ROOT, save
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.poly import Poly
@@ -26,7 +26,6 @@ from compiler.prove import constant
 from compiler.prove.disjoint import Disjoint, Overlap, disjoint
 from compiler.prove.facts import Facts
 from compiler.prove.notation import Reader, facts_of
-from compiler.prove.problem import Problem, difference
 
 CONSTANT_PAIRS = 100_000
 FAMILY_PAIRS = 20_000
@@ -132,7 +131,7 @@ def family(name: str, pairs: int) -> dict[str, Any]:
     facts = Facts.of([n - 1, m - 1, i, n - 1 - i])
     count: Counter[str] = Counter()
     forged: Counter[str] = Counter()
-    meeting_pairs: deque[tuple[Problem, Facts]] = deque(maxlen=MISAPPLIED)
+    meeting_pairs: deque[tuple[Pair, Facts]] = deque(maxlen=MISAPPLIED)
     times: list[float] = []
     for number in range(pairs):
         first, second = random_lmad(rng, name), random_lmad(rng, name)
@@ -144,7 +143,7 @@ def family(name: str, pairs: int) -> dict[str, Any]:
         if not meeting and (not proved or number % 10 == 0):
             meeting = grids.meet(first, second, WIDE_GRID)
         if meeting:
-            meeting_pairs.append(difference(first, second, facts))
+            meeting_pairs.append(((first, second), facts))
         count["meeting" if meeting else "disjoint"] += 1
         count["proved"] += proved
         count["found overlaps"] += isinstance(verdict, Overlap)
@@ -174,7 +173,7 @@ def shown(overlap: Overlap, first: Lmad[Poly], second: Lmad[Poly]) -> bool:
 
 
 def forgeries(
-    found: Disjoint, meeting: Iterable[tuple[Problem, Facts]], rng: random.Random
+    found: Disjoint, meeting: Iterable[tuple[Pair, Facts]], rng: random.Random
 ) -> Counter[str]:
     """Changed certificates and the certificate in wrong places: how many, how many accepted.
 
@@ -183,13 +182,13 @@ def forgeries(
     count: Counter[str] = Counter()
     count["changed"], accepted = accepted_changes(found, CHANGED, rng)
     count["changed, still proofs"] = len(accepted)
-    for problem in shifted(found):
+    for pair in shifted(found):
         count["misapplied"] += 1
-        count["misapplied, accepted"] += serves(found.proof, problem, found.facts)
-    for problem, facts in meeting:
+        count["misapplied, accepted"] += serves(found.proof, pair, found.assumed)
+    for pair, facts in meeting:
         count["misapplied"] += 1
         count["misapplied, accepted"] += any(
-            serves(proof, problem, facts) for proof in (found.proof, *accepted)
+            serves(proof, pair, facts) for proof in (found.proof, *accepted)
         )
     return count
 

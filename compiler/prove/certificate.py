@@ -106,14 +106,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Pivot(Proof):
-    """Divide by `divisor`: offset `divisor*quotient + remainder`, dimensions `members` divisible.
+    """Divide by `divisor`: offset `divisor*quotient + remainder`, strides of `members` divisible.
 
-    The others confine the multiple to `first .. last`, by `from_below` and `from_above`.
+    These have the `quotients`. The others confine the multiple to `first .. last`, by `from_below`
+    and `from_above`.
     """
 
     divisor: Poly
     positive: Sum
     members: tuple[int, ...]
+    quotients: tuple[Poly, ...]
     quotient: Poly
     remainder: Poly
     signs: Signs
@@ -141,3 +143,8 @@ class Relax(Proof):
     first: Poly
     second: Poly
     rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Proof):
+    """Offset, strides and bounds are numbers; none of the sums is 0, as the checker counts out."""

@@ -1,189 +1,503 @@
-"""Accepts a proof or refuses it.
+"""Verifies certificates: claims about LMADs with their proofs, as `docs/certificates.md` has them.
 
-Shares the polynomials and the certificates with the search, and no line of reasoning: it expands
-identities, and follows the steps on a problem of its own.
+    python checker.py certificate.json
+
+The compiler rewrites nothing on a proof that has not passed here, and `stridescope verify` asks the
+same lines. They trust nothing of the compiler: they import Python's standard library alone, read
+plain data of exact types (no floats, no subclasses, nothing twice, nothing left over), and follow
+each step on an equation of their own. A polynomial is a dictionary from monomials (sorted tuples of
+names, with repetition) to whole numbers other than 0; as a `Key` it can be a member of a set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from math import gcd
+from typing import Any
 
-from compiler.ir.poly import Poly
-from compiler.prove.certificate import (
-    Absurd,
-    Apart,
-    Dim,
-    Flip,
-    Join,
-    Pivot,
-    Proof,
-    Relax,
-    Signs,
-    Split,
-    Sum,
-    Tidy,
-)
+FORMAT, VERSION = "stridescope-certificate", 1
+BYTES, BITS, DEGREE, DEPTH = 1 << 26, 4096, 64, 100
+"""The largest file, number, monomial, and height of a proof that are read."""
+WORK, STATES = 10_000_000, 200_000
+"""Products of terms for one claim, and sums looked at for one equation of numbers."""
 
-Facts = frozenset[Poly]
+Monomial = tuple[str, ...]
+Polynomial = dict[Monomial, int]
+Key = frozenset[tuple[Monomial, int]]
+Facts = frozenset[Key]
+Dim = tuple[Polynomial, Polynomial, Polynomial]
+"""The summand `stride * z` with `low <= z <= high`."""
+Leaf = tuple[str, Polynomial, int, list[tuple[int, list[Polynomial]]]]
+"""An inequality: where it stands, the claim, its scale, the products that make up the sum."""
 
+ZERO: Polynomial = {}
+ONE: Polynomial = {(): 1}
 
-def accepts(proof: Proof, offset: Poly, dims: Sequence[Dim], facts: Sequence[Poly]) -> bool:
-    """Whether `proof` shows that `offset + sum of dims = 0` has no solution under the facts."""
-    return _follow(proof, offset, list(dims), frozenset(facts))
-
-
-def holds(certificate: Sum, claim: Poly, facts: Facts) -> bool:
-    """Whether the certificate shows `claim >= 0`: the identity, and that it is made of facts."""
-    if certificate.claim != claim or certificate.scale <= 0:
-        return False
-    total = Poly.const(0)
-    for coefficient, factors in certificate.terms:
-        if coefficient <= 0 or any(factor not in facts for factor in factors):
-            return False
-        product = Poly.const(coefficient)
-        for factor in factors:
-            product = product * factor
-        total = total + product
-    return total == claim * certificate.scale
+_STEPS = {
+    "absurd": ("because",),
+    "apart": ("side", "signs", "because"),
+    "tidy": ("rest",),
+    "flip": ("k", "rest"),
+    "join": ("outer", "inner", "factor", "positive", "covers", "rest"),
+    "pivot": (
+        "divisor", "positive", "members", "quotients", "quotient", "remainder", "signs",
+        "first", "last", "from_below", "from_above", "cases",
+    ),
+    "split": ("term", "yes", "no"),
+    "relax": ("k", "first", "second", "rest"),
+    "numbers": (),
+}  # fmt: skip
 
 
-def _follow(proof: Proof, offset: Poly, dims: list[Dim], facts: Facts) -> bool:
-    match proof:
-        case Absurd(because):
-            value = because.claim.constant
-            return value is not None and value < 0 and holds(because, because.claim, facts)
-        case Apart(side, signs, because):
-            ends = _ends(dims, signs, facts)
-            if ends is None or side not in (1, -1):
-                return False
-            claim = offset + ends[0] - 1 if side == 1 else -(offset + ends[1]) - 1
-            return holds(because, claim, facts)
-        case Tidy(rest):
-            return _follow(rest, *_tidied(offset, dims), facts)
-        case Flip(k, rest):
-            if not 0 <= k < len(dims):
-                return False
-            turned = Dim(-dims[k].stride, -dims[k].high, -dims[k].low)
-            return _follow(rest, offset, [*dims[:k], turned, *dims[k + 1 :]], facts)
-        case Join():
-            return _join(proof, offset, dims, facts)
-        case Pivot():
-            return _pivot(proof, offset, dims, facts)
-        case Split(term, yes, no):
-            return _follow(yes, offset, dims, facts | {term}) and _follow(
-                no, offset, dims, facts | {-term - 1}
+class Refused(Exception):
+    """Why a certificate is not accepted, and where in it."""
+
+
+def read(file: bytes) -> object:
+    """The JSON of a file, in which no key comes twice. Raises Refused."""
+    if len(file) > BYTES:
+        raise Refused(f"The file has more than {BYTES} bytes.")
+    try:
+        return json.loads(file.decode("utf-8"), object_pairs_hook=_once)
+    except RecursionError:
+        raise Refused("The file is nested too deeply.") from None
+    except ValueError as error:
+        raise Refused(f"The file is not JSON: {error}") from None
+
+
+def verify(data: object) -> Iterator[str]:
+    """The claims of a file as sentences, each when it has been shown. Raises Refused."""
+    given = _fields(data, "The file", "format", "version", "claims")
+    if _string(given["format"]) != FORMAT or _whole(given["version"], "`version`") != VERSION:
+        raise Refused(f"This is not of the format {FORMAT}, version {VERSION}.")
+    for number, one in enumerate(_items(given["claims"], "`claims`")):
+        try:
+            theorem = Theorem(one)
+            theorem.check()
+            yield str(theorem)
+        except Refused as why:
+            raise Refused(f"Claim {number + 1} is not shown. {why}") from None
+        except RecursionError:
+            raise Refused(f"Claim {number + 1} is nested too deeply.") from None
+
+
+class Theorem:
+    """A claim and its proof; `leaves` are the inequalities that it has come down to so far."""
+
+    def __init__(self, data: object) -> None:
+        """Reads the claim. `data` must stay as it is until it is shown. Raises Refused."""
+        self.leaves: list[Leaf] = []
+        self._work = WORK
+        self._data = data  # keeps the identities alive by which polynomials are remembered
+        self._polynomials: dict[int, Polynomial] = {}
+        given = _fields(data, "It", "claim", "about", "nonnegative", "equal", "a", "b", "proof")
+        if _string(given["claim"]) != "disjoint":
+            raise Refused("It is of no known kind.")
+        self.about = _string(given["about"])
+        self.bounds = [self._poly(fact) for fact in _items(given["nonnegative"], "`nonnegative`")]
+        self.equal = [
+            (_name(name), self._poly(value)) for name, value in _pairs(given["equal"], "`equal`")
+        ]
+        self.lmads = [self._lmad(given[side]) for side in ("a", "b")]
+        self.proof = given["proof"]
+
+    def _lmad(self, data: object) -> tuple[Polynomial, list[tuple[Polynomial, Polynomial]]]:
+        given = _fields(data, "An LMAD", "offset", "dims")
+        dims = [(self._poly(n), self._poly(s)) for n, s in _pairs(given["dims"], "`dims`")]
+        return self._poly(given["offset"]), dims
+
+    def check(self) -> None:
+        """Follows the proof. Raises Refused if that does not show the claim."""
+        solved: dict[str, Polynomial] = {}
+        for name, value in self.equal:
+            value = self._put(solved, value)
+            if name in solved or any(name in monomial for monomial in value):
+                raise Refused(f"The equalities define {_quoted(name)} twice, or by itself.")
+            solved = {other: self._put({name: value}, old) for other, old in solved.items()}
+            solved[name] = value
+        facts = {_key(self._put(solved, bound)) for bound in self.bounds}
+        total, dims = ZERO, list[Dim]()
+        for sign, (offset, parts) in zip((1, -1), self.lmads, strict=True):
+            total = _plus(total, self._put(solved, offset), sign)
+            for size, stride in parts:
+                last = _plus(self._put(solved, size), ONE, -1)
+                facts.add(_key(last))  # else the LMAD is empty
+                ends = (ZERO, last) if sign == 1 else (_negative(last), ZERO)
+                dims.append((self._put(solved, stride), *ends))
+        self._follow(self.proof, total, dims, frozenset(facts), "proof")
+
+    def __str__(self) -> str:
+        """The claim as a sentence."""
+        sides = (f"{_text(o)} + {{{', '.join(f'({_text(n)} : {_text(s)})' for n, s in dims)}}}"
+                 for o, dims in self.lmads)  # fmt: skip
+        known = [f"{_text(bound)} >= 0" for bound in self.bounds]
+        known += [f"{_quoted(name)} = {_text(value)}" for name, value in self.equal]
+        return f"{' and '.join(sides)} share no cell" + (f" if {', '.join(known)}" if known else "")
+
+    # --- steps: each shows that `offset + sum of dims = 0` has no solution under the facts ---
+
+    def _follow(
+        self, data: object, offset: Polynomial, dims: list[Dim], facts: Facts, at: str
+    ) -> None:
+        kind = _string(_object(data, at).get("step"))
+        if kind not in _STEPS or at.count(".") > DEPTH:
+            raise Refused(f"{at}: this is no step, or one too many.")
+        step = _fields(data, at, "step", *_STEPS[kind])
+        at += "." + kind
+        match kind:
+            case "absurd":
+                said = self._shown(step["because"], None, facts, at)
+                if said.keys() != {()} or said[()] > 0:
+                    raise Refused(f"{at}: {_text(said)} is no negative number.")
+            case "apart":
+                low, high = self._ends(step["signs"], dims, facts, at)
+                side = _one_of(step["side"], (1, -1), at)
+                end = _plus(offset, low) if side == 1 else _negative(_plus(offset, high))
+                self._shown(step["because"], _plus(end, ONE, -1), facts, at)
+            case "tidy":
+                self._follow(step["rest"], *self._tidy(offset, dims), facts, at)
+            case "flip":
+                k = _one_of(step["k"], range(len(dims)), at)
+                turned = [*dims[:k], _turned(dims[k]), *dims[k + 1 :]]
+                self._follow(step["rest"], offset, turned, facts, at)
+            case "join":
+                self._join(step, offset, dims, facts, at)
+            case "pivot":
+                self._pivot(step, offset, dims, facts, at)
+            case "split":
+                term = self._poly(step["term"])
+                contrary = _plus(_negative(term), ONE, -1)
+                self._follow(step["yes"], offset, dims, facts | {_key(term)}, at + ".yes")
+                self._follow(step["no"], offset, dims, facts | {_key(contrary)}, at + ".no")
+            case "relax":
+                k = _one_of(step["k"], range(len(dims)), at)
+                stride, low, high = dims[k]
+                first, second = self._poly(step["first"]), self._poly(step["second"])
+                if _plus(first, second) != stride:
+                    raise Refused(f"{at}: the two strides do not add up to that of dimension {k}.")
+                both = (first, low, high), (second, low, high)
+                self._follow(step["rest"], offset, [*dims[:k], *both, *dims[k + 1 :]], facts, at)
+            case "numbers":
+                parts = [[_number(part, at) for part in dim] for dim in dims]
+                if _solvable(_number(offset, at), parts):
+                    raise Refused(f"{at}: the equation has a solution.")
+
+    def _shown(self, data: object, claim: Polynomial | None, facts: Facts, at: str) -> Polynomial:
+        """The claim `>= 0` of a leaf: `scale` times it is a sum of products of facts."""
+        leaf = _fields(data, at, "claim", "scale", "terms")
+        said, scale = self._poly(leaf["claim"]), _positive(leaf["scale"], at)
+        terms: list[tuple[int, list[Polynomial]]] = []
+        total = ZERO
+        for coefficient, factors in _pairs(leaf["terms"], at):
+            product: Polynomial = {(): _positive(coefficient, at)}
+            terms.append((coefficient, []))
+            for factor in map(self._poly, _items(factors, at, DEGREE)):
+                if _key(factor) not in facts:
+                    raise Refused(f"{at}: {_text(factor)} >= 0 is not known there.")
+                terms[-1][1].append(factor)
+                product = self._times(product, factor)
+            total = _plus(total, product)
+        if total != _plus(ZERO, said, scale) or (claim is not None and said != claim):
+            needed = "" if claim is None else f" (needed is {_text(claim)} >= 0)"
+            raise Refused(f"{at}: {_text(said)} >= 0 is not shown{needed}.")
+        self.leaves.append((at, said, scale, terms))
+        return said
+
+    def _ends(
+        self, data: object, dims: Sequence[Dim], facts: Facts, at: str
+    ) -> tuple[Polynomial, Polynomial]:
+        """The smallest and largest value of a sum, once the signs of its strides are shown."""
+        low, high = ZERO, ZERO
+        signs = _pairs(data, at)
+        if len(signs) != len(dims):
+            raise Refused(f"{at}: there are {len(dims)} strides, and {len(signs)} signs.")
+        for (sign, shown), (stride, first, last) in zip(signs, dims, strict=True):
+            times = _one_of(sign, (1, -1), at)
+            self._shown(shown, _plus(ZERO, stride, times), facts, at + ".signs")
+            ends = (first, last)[::times]
+            low, high = (
+                _plus(total, self._times(stride, end))
+                for total, end in zip((low, high), ends, strict=True)
             )
-        case Relax(k, first, second, rest):
-            if not 0 <= k < len(dims) or first + second != dims[k].stride:
-                return False
-            parts = [Dim(stride, dims[k].low, dims[k].high) for stride in (first, second)]
-            return _follow(rest, offset, [*dims[:k], *parts, *dims[k + 1 :]], facts)
-    return False
+        return low, high
+
+    def _tidy(self, offset: Polynomial, dims: list[Dim]) -> tuple[Polynomial, list[Dim]]:
+        """Fixed dimensions go into the offset; equal and opposite strides are added."""
+        merged: dict[Key, Dim] = {}
+        for dim in dims:
+            if dim[0] and dim[1] == dim[2]:
+                offset = _plus(offset, self._times(dim[0], dim[1]))
+            elif dim[0]:
+                if _key(_negative(dim[0])) in merged:
+                    dim = _turned(dim)
+                _, low, high = merged.get(_key(dim[0]), (ZERO, ZERO, ZERO))
+                merged[_key(dim[0])] = dim[0], _plus(low, dim[1]), _plus(high, dim[2])
+        return offset, list(merged.values())
+
+    def _join(self, step: Any, offset: Polynomial, dims: list[Dim], facts: Facts, at: str) -> None:
+        """The points of `outer` lie without gaps between those of `inner`: one dimension."""
+        outer, inner = (_one_of(step[k], range(len(dims)), at) for k in ("outer", "inner"))
+        factor = self._poly(step["factor"])
+        (far, *wide), (near, low, high) = dims[outer], dims[inner]
+        if outer == inner or far != self._times(factor, near):
+            raise Refused(f"{at}: the outer stride is not {_text(factor)} times the inner one.")
+        self._shown(step["positive"], factor, facts, at + ".positive")
+        points = _plus(_plus(high, low, -1), ONE)
+        self._shown(step["covers"], _plus(points, factor, -1), facts, at + ".covers")
+        low, high = (
+            _plus(end, self._times(factor, far_end))
+            for end, far_end in zip((low, high), wide, strict=True)
+        )
+        merged = near, low, high
+        left = [merged if k == inner else dim for k, dim in enumerate(dims) if k != outer]
+        self._follow(step["rest"], offset, left, facts, at)
+
+    def _pivot(self, step: Any, offset: Polynomial, dims: list[Dim], facts: Facts, at: str) -> None:
+        """`divisor*w + remainder + others = 0`; `w = quotient + members` has few values."""
+        divisor, quotient, remainder = (
+            self._poly(step[k]) for k in ("divisor", "quotient", "remainder")
+        )
+        self._shown(step["positive"], _plus(divisor, ONE, -1), facts, at + ".positive")
+        if _plus(self._times(divisor, quotient), remainder) != offset:
+            raise Refused(f"{at}: divisor times quotient and remainder are not the offset.")
+        members = [_one_of(k, range(len(dims)), at) for k in _items(step["members"], at)]
+        quotients = [self._poly(p) for p in _items(step["quotients"], at)]
+        strides = [self._times(divisor, p) for p in quotients]
+        if len(set(members)) < len(members) or strides != [dims[k][0] for k in members]:
+            raise Refused(f"{at}: the members are not dimensions that the divisor divides.")
+        inside = [(q, *dims[k][1:]) for k, q in zip(members, quotients, strict=True)]
+        others = [dim for k, dim in enumerate(dims) if k not in members]
+        low, high = self._ends(step["signs"], others, facts, at)
+        first, last = _whole(step["first"], at), _whole(step["last"], at)
+
+        def left(value: int) -> Polynomial:
+            return _plus(remainder, divisor, value)
+
+        below = _plus(_negative(_plus(left(first - 1), high)), ONE, -1)
+        self._shown(step["from_below"], below, facts, at + ".from_below")
+        above = _plus(_plus(left(last + 1), low), ONE, -1)
+        self._shown(step["from_above"], above, facts, at + ".from_above")
+        cases = _items(step["cases"], at)
+        if len(cases) != max(0, last - first + 1):
+            raise Refused(f"{at}: not every value from {first} to {last} has its case.")
+        for value, one in enumerate(cases, first):
+            here = f"{at}.{value}"
+            case = _fields(one, here, "value", "members", "signs", "rest")
+            if _whole(case["value"], here) != value or type(case["members"]) is not bool:
+                raise Refused(f"{here}: this is not the case of {value}.")
+            problems = (_plus(quotient, ONE, -value), inside), (left(value), others)
+            looked, lends = problems if case["members"] else problems[::-1]
+            known = facts
+            if _items(case["signs"], here) or not lends[1]:  # 0 is in the range of the other one
+                low, high = self._ends(case["signs"], lends[1], facts, here)
+                ends = _negative(_plus(lends[0], low)), _plus(lends[0], high)
+                known = facts | set(map(_key, ends))
+            self._follow(case["rest"], *looked, known, here)
+
+    # --- polynomials ---
+
+    def _poly(self, data: object) -> Polynomial:
+        """`[[coefficient, name, ..], ..]`: names sorted, every monomial once."""
+        found = self._polynomials.get(id(data))
+        if found is None:
+            found = {}
+            for term in _items(data, "A polynomial"):
+                coefficient, *names = _items(term, "A term", DEGREE) or (0,)
+                monomial = tuple([_name(name) for name in names])
+                if not _whole(coefficient, "A coefficient"):
+                    raise Refused("A coefficient is 0.")
+                if monomial in found or list(monomial) != sorted(monomial):
+                    raise Refused(f"{_text({monomial: 1})} is there twice, or not sorted.")
+                found[monomial] = coefficient
+            self._polynomials[id(data)] = found
+        return found
+
+    def _times(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        self._work -= len(left) * len(right)
+        found: Polynomial = {}
+        for mine, first in left.items() if self._work > 0 else ():
+            for yours, second in right.items():
+                monomial = tuple(sorted(mine + yours)) if mine and yours else mine or yours
+                found[monomial] = found.get(monomial, 0) + first * second
+        for monomial, coefficient in [*found.items()]:
+            if not coefficient:
+                del found[monomial]
+            elif len(monomial) > DEGREE or coefficient.bit_length() > BITS:
+                self._work = 0
+        if self._work <= 0:
+            raise Refused("Its polynomials are too large.")
+        return found
+
+    def _put(self, values: dict[str, Polynomial], into: Polynomial) -> Polynomial:
+        """Names replaced by polynomials, all at once."""
+        if not any(name in values for monomial in into for name in monomial):
+            return into
+        found = ZERO
+        for monomial, coefficient in into.items():
+            product: Polynomial = {(): coefficient}
+            for name in monomial:
+                product = self._times(product, values.get(name, {(name,): 1}))
+            found = _plus(found, product)
+        return found
 
 
-def _tidied(offset: Poly, dims: list[Dim]) -> tuple[Poly, list[Dim]]:
-    order: list[Poly] = []
-    low: dict[Poly, Poly] = {}
-    high: dict[Poly, Poly] = {}
-    for dim in dims:
-        stride, down, up = dim.stride, dim.low, dim.high
-        if stride == Poly.const(0):
-            continue
-        if down == up:
-            offset = offset + stride * down
-            continue
-        if -stride in low:
-            stride, down, up = -stride, -up, -down
-        if stride in low:
-            low[stride], high[stride] = low[stride] + down, high[stride] + up
+def _plus(left: Polynomial, right: Polynomial, times: int = 1) -> Polynomial:
+    found = dict(left)
+    for monomial, coefficient in right.items():
+        total = found.get(monomial, 0) + coefficient * times
+        if total:
+            found[monomial] = total
         else:
-            order.append(stride)
-            low[stride], high[stride] = down, up
-    return offset, [Dim(stride, low[stride], high[stride]) for stride in order]
+            found.pop(monomial, None)
+    return found
 
 
-def _ends(dims: Sequence[Dim], signs: Signs, facts: Facts) -> tuple[Poly, Poly] | None:
-    """The smallest and largest value of the sum, once the signs of the strides are shown."""
-    if len(signs.signs) != len(dims):
-        return None
-    low, high = Poly.const(0), Poly.const(0)
-    for dim, (sign, shown) in zip(dims, signs.signs, strict=True):
-        if sign not in (1, -1) or not holds(shown, dim.stride * sign, facts):
-            return None
-        first, second = (dim.low, dim.high) if sign == 1 else (dim.high, dim.low)
-        low, high = low + dim.stride * first, high + dim.stride * second
-    return low, high
+def _negative(poly: Polynomial) -> Polynomial:
+    return {monomial: -coefficient for monomial, coefficient in poly.items()}
 
 
-def _join(proof: Join, offset: Poly, dims: list[Dim], facts: Facts) -> bool:
-    outer, inner, factor = proof.outer, proof.inner, proof.factor
-    if outer == inner or not (0 <= outer < len(dims) and 0 <= inner < len(dims)):
-        return False
-    far, near = dims[outer], dims[inner]
-    if far.stride != factor * near.stride or not holds(proof.positive, factor, facts):
-        return False
-    if not holds(proof.covers, near.high - near.low + 1 - factor, facts):
-        return False
-    merged = Dim(near.stride, factor * far.low + near.low, factor * far.high + near.high)
-    left = [merged if k == inner else dim for k, dim in enumerate(dims) if k != outer]
-    return _follow(proof.rest, offset, left, facts)
+def _turned(dim: Dim) -> Dim:
+    return _negative(dim[0]), _negative(dim[2]), _negative(dim[1])
 
 
-def _pivot(proof: Pivot, offset: Poly, dims: list[Dim], facts: Facts) -> bool:
-    g, w0, r = proof.divisor, proof.quotient, proof.remainder
-    if not holds(proof.positive, g - 1, facts) or g * w0 + r != offset:
-        return False
-    if any(not 0 <= k < len(dims) for k in proof.members):
-        return False
-    inside = [_quotient(dims[k], g) for k in proof.members]
-    outside = [dim for k, dim in enumerate(dims) if k not in proof.members]
-    ends = _ends(outside, proof.signs, facts)
-    if ends is None or any(dim is None for dim in inside):
-        return False
-    # g*w + r + s = 0, where low <= s <= high: w is neither below `first` nor above `last`.
-    if not holds(proof.from_below, -(g * (proof.first - 1)) - r - ends[1] - 1, facts):
-        return False
-    if not holds(proof.from_above, g * (proof.last + 1) + r + ends[0] - 1, facts):
-        return False
-    if [case.value for case in proof.cases] != list(range(proof.first, proof.last + 1)):
-        return False
-    members = [dim for dim in inside if dim is not None]
-    for case in proof.cases:
-        multiple = (w0 - case.value, members)
-        left_over = (g * case.value + r, outside)
-        looked, lends = (multiple, left_over) if case.members else (left_over, multiple)
-        more = _lent(*lends, case.signs, facts)
-        if more is None or not _follow(case.rest, looked[0], list(looked[1]), facts | more):
+def _key(poly: Polynomial) -> Key:
+    return frozenset(poly.items())
+
+
+def _number(poly: Polynomial, at: str) -> int:
+    if poly.keys() - {()}:
+        raise Refused(f"{at}: {_text(poly)} is no number.")
+    return poly.get((), 0)
+
+
+def _solvable(total: int, dims: Sequence[Sequence[int]]) -> bool:
+    """Whether `total + sum of stride*z = 0` for some `low <= z <= high`: all sums are looked at."""
+    steps: list[tuple[int, int]] = []
+    for stride, low, high in dims:
+        if low > high:
             return False
-    return True
+        total += stride * (low if stride > 0 else high)
+        steps += [(abs(stride), high - low)] if stride else []
+    steps.sort(reverse=True)
+    sums, looked = {total}, 0
+    for k, (stride, count) in enumerate(steps, 1):
+        reach, common = sum(s * c for s, c in steps[k:]), gcd(*(s for s, _ in steps[k:]))
+        before, sums = sums, set()
+        for total in before:  # total + stride*z lies in -reach .. 0, and `common` divides it
+            first, last = max(0, -((total + reach) // stride)), min(count, -total // stride)
+            both, every = gcd(stride, common), 1
+            if total % both:
+                continue
+            if common:
+                every = common // both
+                first += (-(total // both) * pow(stride // both, -1, every) - first) % every
+            looked += max(0, (last - first) // every + 1)
+            if looked > STATES:
+                raise Refused("An equation of numbers has too many sums.")
+            sums.update(range(total + stride * first, total + stride * last + 1, stride * every))
+    return 0 in sums
 
 
-def _lent(offset: Poly, dims: list[Dim], signs: Signs, facts: Facts) -> Facts | None:
-    """What the other equation lends: its range holds 0. Without signs it lends nothing."""
-    if not signs.signs and dims:
-        return frozenset()
-    ends = _ends(dims, signs, facts)
-    return None if ends is None else frozenset((-(offset + ends[0]), offset + ends[1]))
+# --- plain data of exact types ---
 
 
-def _quotient(dim: Dim, divisor: Poly) -> Dim | None:
-    """The dimension divided, by long division on the highest monomial; checked by multiplying."""
-    rest, found = dim.stride, Poly.const(0)
-    lead = max(divisor.terms, key=_rank)
-    for _ in range(len(rest.terms) * 8 + 8):
-        if rest == Poly.const(0):
-            break
-        top = max(rest.terms, key=_rank)
-        powers = dict(top)
-        for name, power in lead:
-            powers[name] = powers.get(name, 0) - power
-        if min(powers.values(), default=0) < 0 or rest.terms[top] % divisor.terms[lead]:
-            return None
-        share = rest.terms[top] // divisor.terms[lead]
-        piece = Poly({tuple(sorted((n, p) for n, p in powers.items() if p)): share})
-        found, rest = found + piece, rest - piece * divisor
-    return Dim(found, dim.low, dim.high) if found * divisor == dim.stride else None
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
 
 
-def _rank(monomial: tuple[tuple[str, int], ...]) -> tuple[int, tuple[tuple[str, int], ...]]:
-    return sum(power for _, power in monomial), monomial
+def _object(data: object, at: str) -> dict[str, Any]:
+    if type(data) is not dict or {*map(type, data)} != {str}:
+        raise Refused(f"{at}: an object is needed.")
+    return data
+
+
+def _fields(data: object, at: str, *names: str) -> dict[str, Any]:
+    given = _object(data, at)
+    if given.keys() != set(names):
+        raise Refused(f"{at}: an object with {', '.join(names)} is needed.")
+    return given
+
+
+def _items(data: object, at: str, most: int = sys.maxsize) -> list[Any]:
+    if type(data) is not list or len(data) > most:
+        raise Refused(f"{at}: a list is needed, not too long.")
+    return data
+
+
+def _pairs(data: object, at: str) -> list[list[Any]]:
+    if any(len(_items(pair, at)) != 2 for pair in _items(data, at)):
+        raise Refused(f"{at}: a list of pairs is needed.")
+    return _items(data, at)
+
+
+def _whole(data: object, at: str) -> int:
+    if type(data) is not int or data.bit_length() > BITS:
+        raise Refused(f"{at}: a whole number of at most {BITS} bits is needed.")
+    return data
+
+
+def _positive(data: object, at: str) -> int:
+    if _whole(data, at) <= 0:
+        raise Refused(f"{at}: a positive number is needed.")
+    return _whole(data, at)
+
+
+def _one_of(data: object, choices: Sequence[int], at: str) -> int:
+    if _whole(data, at) not in choices:
+        raise Refused(f"{at}: {data} is not among the choices.")
+    return _whole(data, at)
+
+
+def _string(data: object) -> str:
+    if type(data) is not str:
+        raise Refused("Text is needed.")
+    return data
+
+
+def _name(data: object) -> str:
+    if not _string(data) or not _string(data).isprintable():
+        raise Refused("A name is not printable.")
+    return _string(data)
+
+
+# --- text ---
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
+
+
+def _text(poly: Polynomial) -> str:
+    """Such as `2*n*n - 1`; a name that is no identifier stands in quotation marks."""
+    text = ""
+    for monomial, c in sorted(poly.items(), key=lambda item: (-len(item[0]), item[0])):
+        factors = [str(abs(c))] * (abs(c) != 1 or not monomial) + list(map(_quoted, monomial))
+        sign = (" - " if c < 0 else " + ") if text else "-" * (c < 0)
+        text += sign + "*".join(factors)
+    return text or "0"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Verifies one file; 0: all is shown, 1: not, 2: there is no such file."""
+    try:
+        with open(arguments[0], "rb") as file:
+            data = file.read(BYTES + 1)
+    except (IndexError, OSError) as error:
+        sys.stderr.write(f"usage: checker.py certificate.json ({error})\n")
+        return 2
+    try:
+        for sentence in verify(read(data)):
+            sys.stdout.write(sentence.encode("ascii", "backslashreplace").decode() + "\n")
+    except Refused as why:
+        sys.stderr.write(f"{why}\n".encode("ascii", "backslashreplace").decode())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

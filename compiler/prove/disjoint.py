@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from compiler.ir.lmad import Lmad
 from compiler.ir.poly import Poly
-from compiler.prove import checker, constant
+from compiler.prove import constant, encode
 from compiler.prove.certificate import (
     Absurd,
     Apart,
@@ -49,6 +50,14 @@ class Disjoint:
     problem: Problem
     facts: Facts
     proof: Proof
+    first: Lmad[Poly]
+    second: Lmad[Poly]
+    assumed: Facts
+    """The facts without those that there are cells at all, which are among `facts`."""
+
+    def theorem(self, about: str = "") -> dict[str, Any]:
+        """What was shown with its proof, as `docs/certificates.md` has it."""
+        return encode.theorem(self.first, self.second, self.assumed, self.proof, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +95,10 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
         wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
         proof = wider.solve(problem, Prover(known), 0)
     if proof is not None:
-        if checker.accepts(proof, problem.offset, problem.dims, known.bounds):
-            return Disjoint(problem, known, proof)
-        return Unknown("The proof that was found is not accepted by the checker.", None, known)
+        why = encode.refusal(first, second, facts, proof)
+        if not why:
+            return Disjoint(problem, known, proof, first, second, facts)
+        return Unknown(f"The checker does not accept the proof that was found: {why}", None, known)
     missing = search.missing
     if missing is not None:
         return Unknown(f"Could not prove {missing} >= 0.", missing, known)
@@ -287,8 +297,8 @@ class _Search:
                 return None
             cases.append(case)
         return Pivot(
-            divisor, positive, members, quotient, remainder, signs, first, last, from_below,
-            from_above, tuple(cases),
+            divisor, positive, members, tuple(d.stride for d in inside), quotient, remainder,
+            signs, first, last, from_below, from_above, tuple(cases),
         )  # fmt: skip
 
     def _case(

@@ -7,7 +7,7 @@ false, and a point that refutes one costs microseconds.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compiler.base.names import Name
@@ -28,11 +28,16 @@ class Facts:
 
     `points` meet all bounds; names that occur in no bound have a value there too if they were
     listed. Few points, or none, may mean that the facts contradict each other.
+
+    `sources` are the bounds and `given` the equalities as they were stated, which is what a
+    certificate is about. An equality that defines a name by itself is two bounds instead.
     """
 
     bounds: tuple[Poly, ...]
     equalities: Mapping[Name, Poly] = field(default_factory=dict)
     points: tuple[Point, ...] = ()
+    sources: tuple[Poly, ...] = ()
+    given: tuple[tuple[Name, Poly], ...] = ()
 
     @staticmethod
     def of(
@@ -41,13 +46,21 @@ class Facts:
         names: Iterable[Name] = (),
     ) -> Facts:
         """Facts with fresh points over all names in them and in `names`."""
-        solved = _solved(equalities or {})
-        normal = tuple(dict.fromkeys(b.subst(solved) for b in bounds))
-        normal = tuple(b for b in normal if b.constant is None or b.constant < 0)
+        stated = tuple((equalities or {}).items())
+        solved = solve(stated)
+        sources: dict[Poly, Poly] = {}
+        unsolved = [poly - Poly.var(name) for name, poly in stated if name not in solved]
+        for bound in (*bounds, *unsolved, *(-poly for poly in unsolved)):
+            known = bound.subst(solved)
+            if known.constant is None or known.constant < 0:
+                sources.setdefault(known, bound)
+        normal = tuple(sources)
         free = {n for b in normal for n in b.names()} | {n for n in names if n not in solved}
         for poly in solved.values():
             free |= poly.names()
-        return Facts(normal, solved, _points(normal, sorted(free)))
+        given = tuple((name, poly) for name, poly in stated if name in solved)
+        points = _points(normal, sorted(free))
+        return Facts(normal, solved, points, tuple(sources.values()), given)
 
     def normal(self, poly: Poly) -> Poly:
         """`poly` with the equalities substituted."""
@@ -63,7 +76,9 @@ class Facts:
         names = frozenset[Name]().union(*(b.names() for b in new))
         known = [p for p in self.points if names <= p.keys()]
         fitting = tuple(p for p in known if all(b.evaluate(p) >= 0 for b in new))
-        return Facts((*self.bounds, *new), self.equalities, fitting)
+        return Facts(
+            (*self.bounds, *new), self.equalities, fitting, (*self.sources, *new), self.given
+        )
 
     def refutes(self, poly: Poly) -> bool:
         """Whether `poly >= 0` is false at one of the points that have values for its names."""
@@ -77,15 +92,21 @@ class Facts:
         return {**point, **{name: poly.evaluate(point) for name, poly in self.equalities.items()}}
 
 
-def _solved(equalities: Mapping[Name, Poly]) -> dict[Name, Poly]:
-    """Equalities whose right sides mention no name that one of them defines."""
-    solved = dict(equalities)
-    for _ in range(len(solved)):
-        again = {name: poly.subst(solved) for name, poly in solved.items()}
-        if again == solved:
-            break
-        solved = again
-    return {name: poly for name, poly in solved.items() if name not in poly.names()}
+def solve(
+    equalities: Iterable[tuple[Name, Poly]],
+    subst: Callable[[Poly, Mapping[Name, Poly]], Poly] = Poly.subst,
+) -> dict[Name, Poly]:
+    """Equalities whose right sides mention no name that one of them defines, one by one.
+
+    One that then defines its name by itself is left out.
+    """
+    solved: dict[Name, Poly] = {}
+    for name, poly in equalities:
+        value = subst(poly, solved)
+        if name not in value.names():
+            solved = {other: subst(old, {name: value}) for other, old in solved.items()}
+            solved[name] = value
+    return solved
 
 
 def _points(bounds: tuple[Poly, ...], names: list[Name]) -> tuple[Point, ...]:

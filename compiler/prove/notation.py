@@ -15,7 +15,7 @@ from compiler.base.errors import UsageError
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.poly import Monomial, Poly
-from compiler.prove.facts import Facts
+from compiler.prove.facts import Facts, solve
 
 _KEYS = (
     "nonnegative",
@@ -209,10 +209,10 @@ def facts_of(reader: Reader, assumptions: object) -> Facts:
         bounds.append(reader.poly(name) - reader.poly(limit) - 1)
     for text in given["other"]:
         bounds += _relation(reader, text, equalities)
-    solved = _solved(equalities)
+    solved = solve(equalities.items(), _subst)
     for bound in (*bounds, *reader.bounds):
         _subst(bound, solved)
-    return Facts.of([*bounds, *reader.bounds], solved, reader.names)
+    return Facts.of([*bounds, *reader.bounds], equalities, reader.names)
 
 
 def checked(assumptions: object) -> dict[str, Any]:
@@ -241,17 +241,6 @@ def checked(assumptions: object) -> dict[str, Any]:
     if sum(map(len, given.values())) > MOST_ASSUMPTIONS:
         raise UsageError(f"At most {MOST_ASSUMPTIONS} assumptions are taken.")
     return given
-
-
-def _solved(equalities: dict[Name, Poly]) -> dict[Name, Poly]:
-    """The equalities with each other in place, and without those that define themselves."""
-    solved = equalities
-    for _ in range(len(equalities)):
-        again = {name: _subst(poly, solved) for name, poly in solved.items()}
-        if again == solved:
-            break
-        solved = again
-    return {name: poly for name, poly in solved.items() if name not in poly.names()}
 
 
 def _subst(poly: Poly, mapping: Mapping[Name, Poly]) -> Poly:
