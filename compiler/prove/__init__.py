@@ -6,7 +6,8 @@
     problem.py      two LMADs as one equation (difference form), and its lossless rewritings
     disjoint.py     proves that the equation has no solution, finds one, or says what is missing
     certificate.py  what a proof looks like
-    checker.py      accepts a proof or not; shares nothing with the search but the polynomials
+    encode.py       a claim and its proof as plain data
+    checker.py      accepts that or not; imports nothing of the compiler
     notation.py     problems and answers as JSON
 
 The method is that of `docs/proving.md`. A success is a certificate that the checker has accepted.
