@@ -13,6 +13,8 @@ const isEmpty = (source: string): boolean => !source.replace(/--.*$/gm, "").trim
 export class Compiler {
   private wanted = 0;
   private done = 0;
+  private checked = 0;
+  private waiting: (() => void)[] = [];
   private busy = false;
   private readonly soon: () => void;
 
@@ -28,6 +30,18 @@ export class Compiler {
     else this.soon();
   }
 
+  /** When it is known what the program as it is now takes, or that it is wrong. */
+  known(): Promise<void> {
+    if (this.checked === this.wanted || this.holds()) return Promise.resolve();
+    void this.work();
+    return new Promise((resume) => this.waiting.push(resume));
+  }
+
+  private told(version: number): void {
+    this.checked = version;
+    for (const resume of this.waiting.splice(0)) resume();
+  }
+
   private async work(): Promise<void> {
     if (this.holds()) return; // it is asked again later
     if (this.busy) return; // the one in flight starts the next when it ends
@@ -37,6 +51,7 @@ export class Compiler {
         const version = this.wanted;
         await this.once(() => this.wanted === version);
         this.done = version;
+        if (this.wanted === version) this.told(version);
       }
     } finally {
       this.busy = false;
@@ -60,6 +75,7 @@ export class Compiler {
       model.setEntries(checked.entries);
       model.setProblems([]);
       model.setStatus({ phase: "compiling" });
+      this.told(this.wanted);
     }
     const fresh = new Set<string>();
     const shown = await client.show(source, options, {

@@ -51,17 +51,3 @@ export function sizesFrom(random: string, types: readonly string[], names: reado
 
 /** Whether a type is that of one whole number. */
 export const isCount = (type: string): boolean => /^[iu](8|16|32|64)$/.test(type.trim());
-
-/** An example of a value of a type, to start from; "" where there is none. */
-export function sampleOf(type: string): string {
-  const match = /^\*?((?:\[[^\]]*\])*)(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64|bool)$/.exec(type.trim());
-  if (!match) return "";
-  const [, brackets = "", prim = ""] = match;
-  const rank = (brackets.match(/\[/g) ?? []).length;
-  const number = (k: number) => prim === "bool" ? (k % 2 ? "true" : "false") : `${k}${prim.startsWith("f") ? ".0" : ""}${prim}`;
-  if (rank === 0) return number(3);
-  const row = (from: number) => `[${[0, 1, 2, 3].map((k) => number(from + k)).join(", ")}]`;
-  if (rank === 1) return row(1);
-  const plane = (from: number) => `[${[0, 1, 2, 3].map((k) => row(from + 4 * k)).join(", ")}]`;
-  return rank === 2 ? plane(1) : rank === 3 ? `[${plane(1)}, ${plane(17)}]` : "";
-}

@@ -3,7 +3,6 @@ import * as client from "./client";
 import { Compiler } from "./compile";
 import { h, debounce } from "./dom";
 import { SourceEditor } from "./editor";
-import { splitValues } from "./inputs";
 import { Header } from "./header";
 import { Link } from "./link";
 import { Model } from "./model";
@@ -11,13 +10,14 @@ import { MemoryPane } from "./panes/memory";
 import { ProofPane } from "./panes/proof";
 import { RemarksPane } from "./panes/remarks";
 import { RunPane, type RunSettings } from "./panes/run";
+import { NOTHING, type Given } from "./panes/run_inputs";
 import { SelectionPane } from "./panes/selection";
 import { TuningPane } from "./panes/tuning";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Rail } from "./rail";
 import { keyOf } from "./spans";
 import { splitter } from "./splitter";
-import { load, remember, save, type Work } from "./storage";
+import { load, remember, runOf, save, saveRun, type Work } from "./storage";
 import { Story } from "./story";
 import { Tabs } from "./tabs";
 import { Trouble } from "./trouble";
@@ -46,6 +46,7 @@ class Page {
   });
   private readonly story = new Story((look) => this.look(look));
   private readonly runPane = new RunPane(this.model, {
+    known: () => this.compiler.known(),
     changed: () => this.save(),
     running: (running) => (this.header.running = running),
     goTo: (span) => this.editor.goTo(span),
@@ -159,7 +160,8 @@ class Page {
     model.setStatus({ phase: state.error ? "failed" : "idle" });
     if (state.error) model.setProblems(state.error.errors ?? [state.error]);
     model.setEntries(state.entries);
-    this.ready("", { ...view, run: view.run ?? settingsOf(state.run?.request) });
+    this.ready("", view);
+    this.runPane.restore(...settingsOf(view.run, state.run?.request));
     if (state.run) this.runPane.show(state.run.request, state.run.answer);
     model.emit("frozen");
   }
@@ -183,10 +185,11 @@ class Page {
   private replaceSource(source: string, example: string): void {
     if (this.started && !this.examples.some((candidate) => candidate.source === this.editor.source)) remember(this.editor.source);
     this.link.choose(null);
+    if (this.started) saveRun(this.example, this.runPane.settings);
     this.editor.set(source);
     this.model.frozen = null;
     this.model.emit("frozen");
-    this.ready(example, { run: {} });
+    this.ready(example, { run: runOf(example) });
     this.compiler.changed(true);
     if (this.started) history.replaceState(null, "", example ? `/examples/${example}` : "/");
   }
@@ -230,7 +233,9 @@ class Page {
   private leaveExample(): void {
     const shown = this.examples.find((candidate) => candidate.name === this.example);
     if (!shown || this.model.source.includes(shown.source.split("\n")[0]!)) return;
+    saveRun(this.example, this.runPane.settings);
     this.example = "";
+    this.runPane.give(NOTHING);
     this.story.show(null);
     this.header.setExamples(this.examples, "");
   }
@@ -245,7 +250,7 @@ class Page {
   private async share(): Promise<void> {
     this.header.sharing = true;
     const { source, options } = this.model;
-    const answer = await client.share(source, options, this.runPane.last, this.view());
+    const answer = await client.share(source, options, this.runPane.last, { ...this.view(), run: this.runPane.shown() });
     this.header.sharing = false;
     if (answer.ok) this.header.showLink(answer.url);
     else this.header.shareFailed(answer.error.message);
@@ -316,14 +321,14 @@ function wider(): HTMLElement {
   return button;
 }
 
-/** The run pane's settings for a request that was made elsewhere. */
-function settingsOf(request: RunRequest | undefined): Partial<RunSettings> {
-  if (!request) return {};
-  const { entry, backend, input, sizes, seed } = request;
-  return {
+/** The run pane's settings in a link, and the inputs of the run in it. */
+function settingsOf(kept: Partial<RunSettings> | undefined, request: RunRequest = {}): [Partial<RunSettings>, Given] {
+  const { entry, backend, input = "", sizes, seed } = request;
+  const settings = kept?.inputs ? kept : {
     ...(entry ? { entry } : {}), ...(backend ? { backend } : {}), ...(seed === undefined ? {} : { seed }),
-    typed: input !== undefined, values: input ? splitValues(input) : [], sizes: sizes ?? {},
+    typed: !sizes, sizes: sizes ?? {},
   };
+  return [settings, { input, random: "" }];
 }
 
 function problem(error: unknown): void {

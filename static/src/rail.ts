@@ -63,7 +63,7 @@ export class Rail {
     const open = shown.includes(info.id);
     const all = changed.length ? ` Changes: ${changed.join(", ")}.` : "";
     return h("button", {
-      class: `chip${open ? " open" : ""}${missing ? " missing" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
+      class: `chip${open ? " open" : ""}${missing ? " unmade" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
       "data-stage": info.id,
       "aria-pressed": String(open),
       tabindex: info.id === this.current ? 0 : -1,

@@ -15,6 +15,9 @@ export interface Work {
   run: Partial<RunSettings>;
 }
 
+/** What was chosen for the runs of each example, and under "" for those of one's own programs. */
+type Runs = Record<string, Partial<RunSettings>>;
+
 const PREFIX = "stridescope.";
 const HISTORY = 30;
 
@@ -56,3 +59,9 @@ export function remember(source: string): void {
 }
 
 export const earlierTexts = (): Earlier[] => load<Earlier[]>("history") ?? [];
+
+export const runOf = (example: string): Partial<RunSettings> => load<Runs>("runs")?.[example] ?? {};
+
+export function saveRun(example: string, settings: RunSettings): void {
+  save("runs", { ...load<Runs>("runs"), [example]: settings });
+}

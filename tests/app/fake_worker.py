@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,7 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def check(request: dict[str, Any]) -> dict[str, Any]:
-    """One entry point, or one error."""
+    """One entry point with the parameters that the text has (else `[]i64`), or one error."""
     for number, line in enumerate(request["source"].split("\n"), 1):
         if "WRONG" in line:
             column = line.index("WRONG") + 1
@@ -96,7 +97,10 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
                 "span": [number, column, number, column + 5],
             }
             return {"ok": False, "error": error}
-    entries = [{"name": "main", "params": ["[]i64"], "results": ["i64"]}]
+    params = re.findall(r"\((\w+): (.*?)\)(?= \(| =)", request["source"])
+    named = {"names": [name for name, _ in params], "params": [kind for _, kind in params]}
+    entry = named if params else {"params": ["[]i64"]}
+    entries = [{"name": "main", **entry, "results": ["i64"]}]
     warnings = [
         {
             "kind": "warning",

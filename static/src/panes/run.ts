@@ -1,29 +1,27 @@
 // Runs the program: entry point, inputs typed or generated, back end; result, time, memory.
 import * as client from "../client";
 import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
-import { dataSet, isCount, sampleOf, sizesFrom, splitValues } from "../inputs";
 import { flat, type Model } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
 import { isTrouble, Trouble } from "../trouble";
 import type { Entry, Failure, Problem, RunAnswer, RunRequest, Span } from "../types";
+import { NOTHING, RunInputs, type Given, type InputSettings } from "./run_inputs";
 import { verdicts } from "./verdicts";
 
-export interface RunSettings {
+export interface RunSettings extends InputSettings {
   entry: string;
-  typed: boolean;
-  values: string[];
-  sizes: Record<string, number>;
-  seed: number;
   backend: string;
 }
 
 const BACKENDS: [string, string][] = [
   ["c", "C, all cores"], ["cuda", "CUDA, this machine's GPU"], ["ref", "Reference interpreter"],
 ];
-export const FRESH: RunSettings = { entry: "", typed: true, values: [], sizes: {}, seed: 1, backend: "c" };
+const FRESH: Omit<RunSettings, "inputs" | "sizes"> = { entry: "", typed: true, seed: 1, backend: "c" };
 
 export interface RunEvents {
+  /** When the entry points of the program as it is now are known. */
+  known(): Promise<void>;
   changed(): void;
   running(running: boolean): void;
   goTo(span: Span): void;
@@ -31,31 +29,32 @@ export interface RunEvents {
 
 export class RunPane {
   readonly element: HTMLElement;
-  settings: RunSettings = { ...FRESH };
+  settings: RunSettings = { ...FRESH, inputs: {}, sizes: {} };
   /** The last run of the current text, for permalinks. */
   last: RunRequest | null = null;
   private readonly entry = h("select", { id: "run-entry" });
   private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
-  private readonly fields = h("div", { class: "run-fields" });
+  private readonly inputs: RunInputs;
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
   private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
-  private given = { input: "", random: "" };
+  private given = NOTHING;
   private signature = "";
   private stopping: AbortController | null = null;
   private readonly trouble = new Trouble(() => void this.again());
   private again: () => Promise<void> = () => this.run();
 
   constructor(private readonly model: Model, private readonly events: RunEvents) {
+    this.inputs = new RunInputs(model, () => events.changed());
     replace(this.backend, ...BACKENDS.map(([id, name]) => h("option", { value: id }, name)));
     this.element = h("section", { class: "run", "aria-label": "Run" },
       h("div", { class: "run-form" },
         h("div", { class: "run-top" },
           h("label", { for: "run-entry" }, "Entry"), this.entry, this.modes(),
           h("label", { for: "run-backend" }, "On"), this.backend, this.button, this.validate),
-        this.fields),
+        this.inputs.element),
       this.result);
-    this.entry.addEventListener("change", () => this.set({ entry: this.entry.value, values: [], sizes: {} }));
+    this.entry.addEventListener("change", () => this.set({ entry: this.entry.value }));
     this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
     this.button.addEventListener("click", () => this.toggle());
     this.validate.addEventListener("click", () => void this.checkStages());
@@ -66,11 +65,21 @@ export class RunPane {
   }
 
   /** Take settings from storage or from a link, and an example's inputs for what they lack. */
-  restore(settings: Partial<RunSettings>, given = { input: "", random: "" }): void {
-    this.settings = { ...FRESH, values: [], sizes: {}, ...settings };
+  restore(settings: Partial<RunSettings>, given: Given = NOTHING): void {
+    this.settings = { ...FRESH, ...settings, inputs: { ...settings.inputs }, sizes: { ...settings.sizes } };
+    this.give(given);
+  }
+
+  /** Propose these inputs where nothing was typed. */
+  give(given: Given): void {
     this.given = given;
     this.signature = "";
     this.draw();
+  }
+
+  /** The settings with all inputs that are shown. */
+  shown(): RunSettings {
+    return { ...this.settings, ...this.inputs.shown() };
   }
 
   /** Show a result that was not made now. */
@@ -80,11 +89,9 @@ export class RunPane {
   }
 
   request(): RunRequest {
-    const { typed, values, sizes, seed, backend } = this.settings;
+    const { backend } = this.settings;
     const entry = this.chosen()?.name ?? this.settings.entry;
-    return typed
-      ? { entry, backend, input: values.join("\n") }
-      : { entry, backend, sizes, seed };
+    return { entry, backend, ...this.inputs.request(this.settings) };
   }
 
   /** Run the program, or stop it if it runs. */
@@ -94,9 +101,12 @@ export class RunPane {
   }
 
   async run(): Promise<void> {
-    const request = this.request();
     this.again = () => this.run();
-    const answer = await this.work("Running…", (signal) => client.run(this.model.source, this.model.options, request, signal));
+    let request: RunRequest = {};
+    const answer = await this.work("Running…", (signal) => {
+      request = this.request();
+      return client.run(this.model.source, this.model.options, request, signal);
+    });
     if (!answer) return;
     this.last = request;
     this.report(answer);
@@ -120,7 +130,8 @@ export class RunPane {
     this.model.setRunProblems([]);
     replace(this.result, h("p", { class: "quiet busy" }, words));
     this.buttons();
-    const answer = await task(mine.signal);
+    await this.events.known();
+    const answer = mine.signal.aborted ? null : await task(mine.signal);
     if (this.stopping !== mine) return null;
     this.stopping = null;
     this.buttons();
@@ -193,7 +204,8 @@ export class RunPane {
 
   private draw(): void {
     const chosen = this.chosen();
-    const signature = JSON.stringify([this.model.entries, chosen?.name, chosen ? "" : none(this.model)]);
+    const from = chosen ? this.inputs.from(chosen, this.given) : none(this.model);
+    const signature = JSON.stringify([this.model.entries, chosen?.name, from]);
     if (signature === this.signature) return;
     this.signature = signature;
     replace(this.entry, ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)));
@@ -202,75 +214,8 @@ export class RunPane {
       radio.checked = (radio.value === "typed") === this.settings.typed;
     }
     this.entry.disabled = !chosen;
-    if (!chosen) replace(this.fields, h("p", { class: "quiet" }, ...quoted(none(this.model))));
-    else if (this.settings.typed) this.typed(chosen);
-    else void this.generated(chosen);
-  }
-
-  private typed(entry: Entry): void {
-    if (!entry.params.length) {
-      this.settings.values = [];
-      replace(this.fields, h("p", { class: "quiet" }, `${entry.name} takes no inputs.`));
-      return;
-    }
-    const pieces = splitValues(this.dataSet(entry).input);
-    // Records and tuples take several values each: then all values go into one field.
-    const apart = pieces.length === entry.params.length || !pieces.length;
-    const labels = apart ? entry.params.map((type, k) => this.paramName(entry, k, type)) : [h("span", {}, "all values")];
-    const proposed = apart ? entry.params.map((type, k) => pieces[k] ?? sampleOf(type)) : [pieces.join("\n")];
-    const kept = this.settings.values.length === proposed.length ? this.settings.values : proposed;
-    this.settings.values = [...kept];
-    replace(this.fields, ...labels.map((label, k) => {
-      const field = h("textarea", { rows: 1, spellcheck: "false", id: `run-value-${k}` });
-      field.value = kept[k]!;
-      field.addEventListener("input", () => {
-        this.settings.values[k] = field.value;
-        this.events.changed();
-      });
-      return h("div", { class: "run-field" }, h("label", { for: field.id }, label), field);
-    }));
-  }
-
-  private dataSet(entry: Entry): { input: string; random: string } {
-    const own = dataSet(this.model.source, entry.name);
-    return own.input || own.random || entry.name !== "main" ? own : this.given;
-  }
-
-  private paramName(entry: Entry, k: number, type: string): HTMLElement {
-    const name = entry.names?.[k];
-    return h("code", {}, name ? `${name}: ${type}` : type);
-  }
-
-  private async generated(entry: Entry): Promise<void> {
-    const names = entry.names ?? [];
-    const proposed = sizesFrom(this.dataSet(entry).random, entry.params, names);
-    const named = entry.params.flatMap((type, k) => isCount(type) && names[k] ? [names[k]]
-      : [...type.matchAll(/\[([A-Za-z_]\w*)\]/g)].map((match) => match[1]!));
-    const sizes = (known: Record<string, number>) => Object.fromEntries(
-      [...new Set([...Object.keys(known), ...named])].map((name) =>
-        [name, this.settings.sizes[name] ?? proposed[name] ?? known[name] ?? (isScalar(entry, name) ? 10 : 1000)]));
-    this.settings.sizes = sizes({});
-    this.sizeFields(entry, this.settings.sizes);
-    const sample = await client.generate(this.model.source, this.model.options, entry.name, {}, this.settings.seed);
-    if (!sample.ok || this.settings.typed || this.chosen() !== entry) return;
-    this.settings.sizes = sizes(sample.sizes ?? {});
-    this.sizeFields(entry, this.settings.sizes);
-  }
-
-  private sizeFields(entry: Entry, sizes: Record<string, number>): void {
-    const field = (label: string, value: number, least: number, change: (value: number) => void) => {
-      const input = h("input", { type: "number", min: least, step: 1, value, id: `run-size-${label}` });
-      input.addEventListener("input", () => {
-        if (Number.isSafeInteger(input.valueAsNumber)) change(input.valueAsNumber);
-        this.events.changed();
-      });
-      return h("div", { class: "run-size" }, h("label", { for: input.id }, label), input);
-    };
-    replace(this.fields,
-      h("p", { class: "quiet types" }, ...entry.params.map((type, k) => this.paramName(entry, k, type))),
-      h("div", { class: "run-sizes" },
-        ...Object.entries(sizes).map(([name, size]) => field(name, size, 0, (value) => (this.settings.sizes[name] = value))),
-        field("seed", this.settings.seed, 0, (value) => (this.settings.seed = value))));
+    if (chosen && typeof from === "object") this.inputs.draw(chosen, this.settings, from);
+    else replace(this.inputs.element, h("p", { class: "quiet" }, ...quoted(none(this.model))));
   }
 }
 
@@ -280,8 +225,4 @@ function none({ checked, status }: Model): string {
   if (status.phase === "empty") return "There is no program yet: write one in the source, or choose an example. Its inputs appear here.";
   if (status.phase === "failed") return "The inputs appear here when the program is right: see the error in the source.";
   return "The inputs appear here when the program has been checked.";
-}
-
-function isScalar(entry: Entry, name: string): boolean {
-  return entry.names?.some((param, k) => param === name && isCount(entry.params[k] ?? "")) ?? false;
 }

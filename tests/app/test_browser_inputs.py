@@ -1,0 +1,106 @@
+"""The fields for a run's inputs: they follow the types, and keep what was typed."""
+
+from flask import Flask
+from playwright.sync_api import Browser, Page, expect
+
+from tests.app.browsing import MARKS, pane, serving, write
+
+pytestmark = MARKS
+
+
+def fields(page: Page) -> list[str]:
+    found: list[str] = page.locator(".run-field textarea").evaluate_all(
+        "all => all.map(x => x.value)"
+    )
+    return found
+
+
+def program(page: Page, params: str, more: str = "") -> None:
+    """Write a program with these parameters, and wait until it was checked."""
+    write(page, f"{more}entry main {params} = 1 -- {abs(hash(params + more))}\n")
+    expect(pane(page)).to_contain_text(str(abs(hash(params + more))))
+
+
+VALUES = {
+    "(xs: [n]f32) (ys: [n]f32)": ["[1.0f32, 2.0f32, 3.0f32, 4.0f32]"] * 2,
+    "(n: i64) (xs: [n + 1]i32)": ["4i64", "[1i32, 2i32, 3i32, 4i32, 5i32]"],
+    "(p: (i64, [2]bool)) (x: u8)": ["3i64\n[true, false]", "3u8"],
+    "(r: {a: f64, b: [2][1]i8})": ["3.0f64\n[[1i8], [2i8]]"],
+    "(ps: [n](i64, f32)) (k: i64)": [
+        "[1i64, 2i64, 3i64, 4i64]\n[1.0f32, 2.0f32, 3.0f32, 4.0f32]",
+        "3i64",
+    ],
+    "(s: #a | #b i64)": [""],
+    "(xs: [1000][1000]f32)": [""],
+}
+
+
+def test_values_to_start_from_are_of_the_types_and_their_sizes_agree(page: Page) -> None:
+    for params, wanted in VALUES.items():
+        program(page, params)
+        assert fields(page) == wanted, params
+
+
+def test_what_was_typed_is_kept_by_name_and_type(page: Page) -> None:
+    program(page, "(xs: [n]i64)")
+    page.locator("#run-value-0").fill("[7i64, 8i64]")
+    program(page, "(k: i64) (xs: [n]i64) (ys: [n]i64)")
+    assert fields(page) == ["3i64", "[7i64, 8i64]", "[1i64, 2i64]"]
+    program(page, "(xs: [n]f64)")
+    assert fields(page) == ["[1.0f64, 2.0f64, 3.0f64, 4.0f64]"]
+    program(page, "(xs: [n]i64)")
+    assert fields(page) == ["[7i64, 8i64]"]
+    page.wait_for_timeout(400)
+    page.reload()
+    expect(page.locator("#run-value-0")).to_have_value("[7i64, 8i64]")
+    page.get_by_label("Example").select_option("second")
+    expect(pane(page)).to_contain_text("entry main = 1 -- fused")
+    assert fields(page) == ["[1i64, 2i64, 3i64, 4i64]"]
+    page.locator("#run-value-0").fill("[5i64]")
+    earlier = page.get_by_label("Example").locator("option", has_text="entry main (xs: [n]i64)")
+    page.get_by_label("Example").select_option(earlier.get_attribute("value"))
+    expect(page.locator("#run-value-0")).to_have_value("[7i64, 8i64]")
+    page.get_by_label("Example").select_option("second")
+    expect(page.locator("#run-value-0")).to_have_value("[5i64]")
+
+
+def test_values_of_a_data_set_are_those_that_fit(page: Page) -> None:
+    sets = "-- ==\n-- input { 2i64 [1, 2] [0.5f32, 1.5f32] }\n\n"
+    program(page, "(k: i64) (xs: [k]i32) (ys: [k]f32)", sets)
+    assert fields(page) == ["2i64", "[1, 2]", "[0.5f32, 1.5f32]"]
+    program(page, "(k: i64) (xs: [k]bool) (ys: [k]f32)", sets)
+    assert fields(page) == ["2i64", "[true, false]", "[0.5f32, 1.5f32]"]
+    program(page, "(p: (i64, [k]i32)) (ys: [k]f32)", sets)
+    assert fields(page) == ["2i64\n[1, 2]", "[0.5f32, 1.5f32]"]
+    program(page, "(k: i64) (xs: [k]i32) (ys: [k]f32) (zs: [k]f32)", sets)
+    assert fields(page)[0] == "4i64"
+
+
+def test_a_program_of_ones_own_runs_on_what_its_fields_show(
+    browser: Browser, real_app: Flask
+) -> None:
+    """The inputs of the example before are for that example alone."""
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    with serving(real_app) as address:
+        page.goto(f"{address}/examples/matrix_multiplication")
+        expect(page.locator("#run-value-1")).to_have_value(
+            "[[1.0f32, 0.0f32, 2.0f32], [0.0f32, 1.0f32, 3.0f32]]"
+        )
+        page.get_by_label("Back end").select_option("ref")
+        for text, result in OWN.items():
+            write(page, text)
+            page.keyboard.press("Control+Enter")
+            expect(page.locator(".run-result .value")).to_have_text(result)
+    expect.set_options(timeout=5_000)
+    page.context.close()
+
+
+OWN = {
+    "entry main (a: [][]f32) (k: i64) = a[0, 0] + f32.i64 k\n": "4.0f32",
+    "entry main [n] (xs: [n]i64) (is: [n]i64) = map (\\i -> xs[i - 1]) is\n": (
+        "[1i64, 2i64, 3i64, 4i64]"
+    ),
+    "entry main (k: i64) (ps: [k](i64, bool)) = map (.0) ps\n": "[1i64, 2i64, 3i64, 4i64]",
+}
