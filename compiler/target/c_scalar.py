@@ -152,17 +152,12 @@ class Scalars:
                 return self.cut(at, *self.infix("/", lhs, rhs))
             name = {"%": "fmod", "**": "pow"}[op]
             return self.math_call(name, at, (lhs, rhs))
-        a, b = self.show(lhs), self.show(rhs)
-        if op == "**":
-            return self.call("pow", at, a, b), _ATOM
-        plain = {"//": "/", "%%": "%"}.get(op, op)
-        if at[0] == "u":
-            return self.cut(at, *self.infix(plain, lhs, rhs))
         safe = type(rhs) is Lit and rhs.value not in (0, -1)
-        if safe and op in ("//", "%%"):
+        if op != "**" and (at[0] == "u" or (safe and op in ("//", "%%"))):
+            plain = {"//": "/", "%%": "%"}.get(op, op)
             return self.cut(at, *self.infix(plain, lhs, rhs))
-        name = {"/": "div", "%": "mod", "//": "quot", "%%": "rem"}[op]
-        return self.call(name, at, a, b), _ATOM
+        name = {"/": "div", "%": "mod", "//": "quot", "%%": "rem", "**": "pow"}[op]
+        return self.call(name, at, self.show(lhs), self.show(rhs)), _ATOM
 
     def shift(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
         """A shift; by a literal within the width it is C's own."""

@@ -54,7 +54,12 @@ def py_literal(value: float | int | bool, prim: Prim) -> str:
 
 
 def _within(se: SE, level: int) -> str:
-    text, own = _level(se)
+    return _inside(_level(se), level)
+
+
+def _inside(shown: tuple[str, int], level: int) -> str:
+    """A text as an operand of an operator of some level."""
+    text, own = shown
     return text if own >= level else f"({text})"
 
 
@@ -78,27 +83,28 @@ def _level(se: SE) -> tuple[str, int]:
 
 
 def _binary(op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
+    left, right = _level(lhs), _level(rhs)
     if op in _COMPARE:
-        return f"{_within(lhs, 5)} {op} {_within(rhs, 5)}", 4
+        return f"{_inside(left, 5)} {op} {_inside(right, 5)}", 4
     if at == "bool":
         word = {"&&": "and", "||": "or", "&": "and", "|": "or", "min": "and", "max": "or"}.get(op)
         if word is None:
-            return f"{_within(lhs, 5)} != {_within(rhs, 5)}", 4
+            return f"{_inside(left, 5)} != {_inside(right, 5)}", 4
         level = _LEVEL[word]
-        return f"{_within(lhs, level)} {word} {_within(rhs, level + 1)}", level
-    a, b = show(lhs), show(rhs)
-    if at[0] == "f":
-        return _float_binary(op, at, lhs, rhs, a, b), _ATOM
+        return f"{_inside(left, level)} {word} {_inside(right, level + 1)}", level
     if op in _PLAIN:
         level = 10 if op == "*" else 9
-        return f"{at}({_within(lhs, level)} {op} {_within(rhs, level + 1)})", _ATOM
+        return f"{at}({_inside(left, level)} {op} {_inside(right, level + 1)})", _ATOM
+    a, b = left[0], right[0]
+    if at[0] == "f":
+        return _float_binary(op, at, a, b), _ATOM
     if op in ("&", "|", "^"):
-        return f"{_within(lhs, 8)} {op} {_within(rhs, 8)}", _LEVEL[op]
+        return f"{_inside(left, 8)} {op} {_inside(right, 8)}", _LEVEL[op]
     bits = BYTES[at] * 8
     match op:
         case "/" | "%":
             op = "//" if op == "/" else op
-            return f"{at}({_within(lhs, 11)} {op} {_within(rhs, 11)})", _ATOM
+            return f"{at}({_inside(left, 11)} {op} {_inside(right, 11)})", _ATOM
         case "//":
             return f"{at}(quot({a}, {b}))", _ATOM
         case "%%":
@@ -112,10 +118,7 @@ def _binary(op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
     return f"{op}({a}, {b})", _ATOM
 
 
-def _float_binary(op: str, at: Prim, lhs: SE, rhs: SE, a: str, b: str) -> str:
-    if op in _PLAIN:
-        level = 10 if op == "*" else 9
-        return f"{at}({_within(lhs, level)} {op} {_within(rhs, level + 1)})"
+def _float_binary(op: str, at: Prim, a: str, b: str) -> str:
     match op:
         case "/":
             return f"{at}(div({a}, {b}))"
