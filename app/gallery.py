@@ -6,38 +6,45 @@ An example begins with comment lines:
     -- The point of it, in one line or more.
     -- group: Memory
     -- order: 20
-    -- look: fused: the map has become a part of the reduction
-    -- look: funmem 7: `ys` is a view of `xs`
-    -- look: shortcircuit/proof: the copy is gone, and why that is safe
+    -- look: fused {map f xs}: the map has become a part of the reduction
+    -- look: funmem/memory(ys) {transpose xs}: `ys` is a view of `xs`
+    -- look: shortcircuit/proof {xs ++ ys}: the copy is gone, and why that is safe
     -- ==
     -- input { [1, 2] }
     -- output { 3 }
 
-`look` names a stage, perhaps with a tab of the details (after `/`) or a line of the file, and says
-what is to be seen there. The page shows the program with its title only: what the other lines say
-is shown around it.
+`look` names a stage, perhaps with a tab of the details (after `/`) and the array that it draws (in
+parentheses), then in braces a part of the program as it stands there, and says what is to be seen.
+The page shows the program with its title only: what the other lines say is shown around it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 _KEY = re.compile(r"^(group|order|look)\s*:\s*(.*)$")
-_LOOK = re.compile(r"^look\s*:\s*([\w-]+)(?:/(\w+))?(?:\s+(\d+))?\s*:\s*(.+)$")
+_LOOK = re.compile(
+    r"^look\s*:\s*(?P<stage>[\w-]+)(?:/(?P<tab>\w+)(?:\((?P<object>\w+)\))?)?"
+    r"\s*\{(?P<code>.+?)\}\s*:\s*(?P<text>.+)$"
+)
 _INPUT = re.compile(r"^(random |)input\s*\{(.*)\}\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something to look at: a stage, a source line (0: none), a sentence, a tab of the details."""
+    """Something to look at: a stage, a part of the program, a sentence.
+
+    Perhaps also a tab of the details, and the array that it draws.
+    """
 
     stage: str
-    line: int
+    code: str
     text: str
     tab: str = ""
+    object: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +81,18 @@ def parse(name: str, text: str) -> Example:
     prose, facts = head[:start], head[start:]
     keys = {"group": "Examples", "order": "1000", **_pairs(_KEY, facts)}
     inputs = {"": "", "random ": "", **_pairs(_INPUT, facts)}
-    looks = [Look(m[1], int(m[3] or 0), m[4], m[2] or "") for m in map(_LOOK.match, facts) if m]
+    looks = [Look(**match.groupdict("")) for match in map(_LOOK.match, facts) if match]
     body = lines[end:]
     while body and not body[0].strip():
         body = body[1:]
     title = prose[:1]
-    gap = len(title) + 1 - (len(lines) - len(body))
     return Example(
         name=name,
         title=prose[0].rstrip(".") if prose else name.replace("_", " ").capitalize(),
         point=" ".join(prose[1:]),
         group=keys["group"],
         order=int(keys["order"]) if keys["order"].isdigit() else 1000,
-        looks=tuple(replace(look, line=look.line + gap if look.line else 0) for look in looks),
+        looks=tuple(looks),
         input=inputs[""],
         random=inputs["random "],
         source="\n".join([*(f"-- {line}" for line in title), "", *body]) + "\n",

@@ -2,8 +2,8 @@
 -- The matrix lies in one dimension; the new values go to every ninth cell, where the old ones are.
 -- group: Memory
 -- order: 83
--- look: funmem: the new values are computed in memory of their own, and copied
--- look: shortcircuit: they are written to their cells at once
+-- look: funmem/memory(new) {map (\i -> cells[(n - 1) * (i + 1)] + 1) (iota n)}: the new values are computed in memory of their own, and copied
+-- look: shortcircuit/proof {cells with [n - 1 : n * n - 1 : n - 1] = new}: they are written to their cells at once
 -- ==
 -- entry: main
 -- input { 3i64 [1i32, 2i32, 3i32, 4i32, 5i32, 6i32, 7i32, 8i32, 9i32] }

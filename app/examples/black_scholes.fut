@@ -2,9 +2,9 @@
 -- Prices of options, an array of records in and an array of records out: five arrays in memory.
 -- group: Fusion
 -- order: 120
--- look: soa: records are gone, each field is an array of its own
--- look: fused: everything between input and output is one map
--- look: cuda: the kernel
+-- look: soa {map price options}: records are gone, each field is an array of its own
+-- look: fused {map price options}: everything between input and output is one map
+-- look: cuda {map price options}: the kernel
 -- ==
 -- entry: main
 -- input { [100.0, 100.0] [110.0, 90.0] [1.0, 0.5] }

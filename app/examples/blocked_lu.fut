@@ -3,8 +3,8 @@
 -- All are computed inside of the matrix, through slices by LMADs of two, three and four dimensions.
 -- group: Memory
 -- order: 87
--- look: funmem: each part in memory of its own, and a copy
--- look: shortcircuit: four updates without a copy, and why none overwrites what another one needs
+-- look: funmem {(map (right_of lu) row)}: each part in memory of its own, and a copy
+-- look: shortcircuit/proof {lmad_update_4d cells (at + down + over) (down, over, n, 1) new}: four updates without a copy, and why none overwrites what another one needs
 -- ==
 -- entry: main
 -- input { 1i64 [[2f64, 4f64], [3f64, 5f64]] }

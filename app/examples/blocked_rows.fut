@@ -2,8 +2,8 @@
 -- Each row is rewritten block by block; a block is computed aside and then put into its place.
 -- group: Memory
 -- order: 140
--- look: funmem: the temporary of a block, and the copy to its place
--- look: expanded: one allocation for the temporaries of all rows
+-- look: funmem {map (\s -> s - sums[0] + block[0] + carry) (reverse sums)}: the temporary of a block, and the copy to its place
+-- look: expanded/memory {scan (+) 0 (reverse block)}: one allocation for the temporaries of all rows
 -- ==
 -- entry: main
 -- input { 2i64 [[1i32, 2i32, 3i32, 4i32], [5i32, 6i32, 7i32, 8i32]] }

@@ -2,8 +2,8 @@
 -- Slices by LMADs cut out what the blocks of a wave need and put their cells back: nothing is copied.
 -- group: Memory
 -- order: 86
--- look: soa: slices with an offset, and a size and a stride for each dimension
--- look: shortcircuit: blocks written into the table that their neighbours are read from
+-- look: soa {lmad_slice_3d similar (start + n + 1) (next, n, 1) count b b}: slices with an offset, and a size and a stride for each dimension
+-- look: shortcircuit/proof {lmad_update_3d table (start + n + 1) (next, n, 1) blocks}: blocks written into the table that their neighbours are read from
 -- ==
 -- entry: main
 -- input { 2i64 1i32 [[0i32, 0i32, 0i32], [0i32, 2i32, -1i32], [0i32, -1i32, 2i32]] [[0i32, -1i32, -2i32], [-1i32, 0i32, 0i32], [-2i32, 0i32, 0i32]] }

@@ -2,9 +2,9 @@
 -- Each part of a concatenation is computed right where it ends up: nothing is copied.
 -- group: Memory
 -- order: 80
--- look: fused: two of the three maps read the same array, so they are one
--- look: funmem/memory: every part has a block of its own, from which it would be copied
--- look: shortcircuit/proof: one block is left, and a proof that this is safe
+-- look: fused {map (\x -> x * x) xs}: two of the three maps read the same array, so they are one
+-- look: funmem/memory {map (+ 1) xs ++ map (* 2) ys ++ map (\x -> x * x) xs}: every part has a block of its own, from which it would be copied
+-- look: shortcircuit/proof {map (+ 1) xs ++ map (* 2) ys ++ map (\x -> x * x) xs}: one block is left, and a proof that this is safe
 -- ==
 -- entry: main
 -- input { [1i32, 2i32, 3i32] [10i32, 20i32] }

@@ -2,7 +2,7 @@
 -- None of these arrays can be built where it ends up. The proof pane says why not, and what it lacked.
 -- group: Memory
 -- order: 89
--- look: shortcircuit: five attempts that fail, each at another condition
+-- look: shortcircuit/proof {xs with [0:n] = new}: five attempts that fail, each at another condition
 -- ==
 -- entry: read_later
 -- input { [[1i32, 2i32], [3i32, 4i32]] }

@@ -2,8 +2,8 @@
 -- Cells of one anti-diagonal do not depend on each other: a parallel step for each diagonal.
 -- group: Stencils
 -- order: 150
--- look: fused: what is left of one step
--- look: flat: one kernel for each diagonal, inside a loop of the host
+-- look: fused {tabulate (n + 1) (\i -> at d i older newer)}: what is left of one step
+-- look: flat {tabulate (n + 1) (\i -> at d i older newer)}: one kernel for each diagonal, inside a loop of the host
 -- ==
 -- entry: main
 -- input { [107u8, 105u8, 116u8, 116u8, 101u8, 110u8] [115u8, 105u8, 116u8, 116u8, 105u8, 110u8, 103u8] }

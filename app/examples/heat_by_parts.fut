@@ -2,8 +2,8 @@
 -- Every part is computed without a test for the edge; concatenation and transposition join them.
 -- group: Memory
 -- order: 86
--- look: funmem: a block for each part, and copies from one to the next
--- look: shortcircuit: one block, in which every part is where it belongs
+-- look: funmem {left ++ transpose inner ++ right}: a block for each part, and copies from one to the next
+-- look: shortcircuit/memory {top ++ middle ++ bottom}: one block, in which every part is where it belongs
 -- ==
 -- entry: main
 -- input { [[4f32, 8f32, 4f32], [0f32, 4f32, 8f32], [4f32, 0f32, 4f32]] }

@@ -2,9 +2,9 @@
 -- `reduce_by_index` combines everything that falls into the same bin.
 -- group: Operators
 -- order: 50
--- look: soa: one operator, with the bins as its destination
--- look: fused: the bin's number is computed inside of it
--- look: flat: `seghist`
+-- look: soa {reduce_by_index (replicate bins 0) (+) 0 (map bin xs) (replicate n 1)}: one operator, with the bins as its destination
+-- look: fused {i64.i32 x % bins}: the bin's number is computed inside of it
+-- look: flat {reduce_by_index (replicate bins i32.lowest) i32.max i32.lowest (map bin xs) xs}: `seghist`
 -- ==
 -- entry: main
 -- input { 4i64 [0i32, 1i32, 5i32, 2i32, 9i32, 4i32] }

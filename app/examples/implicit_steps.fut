@@ -2,9 +2,9 @@
 -- Forwards elimination, then backwards substitution, which fills a row of the next state.
 -- group: Memory
 -- order: 94
--- look: funmem: a row of memory per thread, and a copy to its row
--- look: shortcircuit/proof: the solution is built in its row
--- look: merged: two blocks take turns, no step allocates
+-- look: funmem {loop x = right for k < m - 1 do}: a row of memory per thread, and a copy to its row
+-- look: shortcircuit/proof {map (solve r) state}: the solution is built in its row
+-- look: merged/memory {loop state for _step < steps do map (solve r) state}: two blocks take turns, no step allocates
 -- ==
 -- entry: main
 -- input { [[0f64, 4f64, 0f64], [1f64, 1f64, 1f64]] 1f64 1i32 }

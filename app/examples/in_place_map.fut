@@ -2,8 +2,8 @@
 -- The argument is unique, and every point reads only the cell that it writes.
 -- group: Memory
 -- order: 82
--- look: funmem: the result gets a block of its own
--- look: shortcircuit: it is built over the argument, and nothing is allocated
+-- look: funmem/memory {map (+ 2) xs}: the result gets a block of its own
+-- look: shortcircuit/proof {map (+ 2) xs}: it is built over the argument, and nothing is allocated
 -- ==
 -- entry: main
 -- input { [1i32, 2i32, 3i32] }

@@ -3,9 +3,9 @@
 -- computed in their row of the next state.
 -- group: Memory
 -- order: 92
--- look: funmem: nine values in memory of the thread, and a copy to their row
--- look: shortcircuit/proof: the row is built in its place
--- look: merged: two blocks take turns, no step allocates
+-- look: funmem {tabulate_2d n m (\i j -> collide (arriving state i j))}: nine values in memory of the thread, and a copy to their row
+-- look: shortcircuit/proof {tabulate_2d n m (\i j -> collide (arriving state i j))}: the row is built in its place
+-- look: merged/memory {tabulate_2d n m (\i j -> collide (arriving state i j))}: two blocks take turns, no step allocates
 -- ==
 -- entry: main
 -- input { [[[4f32, 1f32, 1f32, 1f32, 1f32, 0.25f32, 0.25f32, 0.25f32, 0.25f32]]] 5i32 }

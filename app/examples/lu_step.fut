@@ -2,8 +2,8 @@
 -- What is left of the matrix is updated from the rows above it and the columns to its left.
 -- group: Memory
 -- order: 85
--- look: funmem: the new part in memory of its own, and a copy
--- look: shortcircuit: it is built inside of the matrix, beside what it is made from
+-- look: funmem/memory(new) {tabulate_2d rest rest (\i j -> matrix[b + i, b + j] - product i j)}: the new part in memory of its own, and a copy
+-- look: shortcircuit/proof {matrix with [b:, b:] = new}: it is built inside of the matrix, beside what it is made from
 -- ==
 -- entry: main
 -- input { 1i64 [[2f64, 4f64], [3f64, 5f64]] }

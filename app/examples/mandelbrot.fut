@@ -2,8 +2,8 @@
 -- A while loop in each thread: how long it runs differs from point to point.
 -- group: Parallelism
 -- order: 130
--- look: flat: one kernel, with a sequential loop inside
--- look: c: the loop, and no array but the result
+-- look: flat {loop (z, steps) = ((0, 0), 0) while steps < limit && norm z <= 4 do}: one kernel, with a sequential loop inside
+-- look: c {loop (z, steps) = ((0, 0), 0) while steps < limit && norm z <= 4 do}: the loop, and no array but the result
 -- ==
 -- entry: main
 -- input { 3i64 5i64 50i32 }

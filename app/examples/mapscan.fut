@@ -2,8 +2,8 @@
 -- Parallelism inside a sequential loop inside a parallel map: the compiler makes several versions.
 -- group: Parallelism
 -- order: 40
--- look: flat: outer parallelism only, or the loop outside and everything inside it parallel
--- look: funmem: what each version needs in memory
+-- look: flat/versions {scan (+) 0 (map (+ i) row)}: outer parallelism only, or the loop outside and everything inside it parallel
+-- look: funmem/memory {scan (+) 0 (map (+ i) row)}: what each version needs in memory
 -- ==
 -- entry: main
 -- input { [[1i64, 2i64, 3i64], [4i64, 5i64, 6i64]] 1i64 }

@@ -2,8 +2,8 @@
 -- The two branches differ in the layout of their result: strides decide at run time, not a copy.
 -- group: Memory
 -- order: 90
--- look: funmem 18: the branches return a block, an offset and strides
--- look: imp: the strides are variables of the loop that reads
+-- look: funmem {if c then a else transpose a}: the branches return a block, an offset and strides
+-- look: imp {map (map (\x -> x * x)) b}: the strides are variables of the loop that reads
 -- ==
 -- entry: main
 -- input { true [[1i32, 2i32], [3i32, 4i32]] }

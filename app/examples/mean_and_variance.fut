@@ -2,8 +2,8 @@
 -- An array of pairs becomes a pair of arrays, and four reductions share one pass over them.
 -- group: Fusion
 -- order: 20
--- look: soa: the array of pairs is two arrays, `zip` is gone
--- look: fused 22: the reductions have become one
+-- look: soa {map (\(x, w) -> w * f x) samples}: the array of pairs is two arrays, `zip` is gone
+-- look: fused {reduce (+) 0 (map (\(x, w) -> w * f x) samples)}: the reductions have become one
 -- ==
 -- entry: main
 -- input { [1.0, 2.0, 3.0, 4.0] [1.0, 1.0, 1.0, 5.0] }

@@ -2,8 +2,8 @@
 -- Each turn finds the nearest of those that are left, and puts its distance vector into the result.
 -- group: Memory
 -- order: 87
--- look: funmem: a vector in memory of its own, and a copy
--- look: shortcircuit: the vector is built in its row of the result
+-- look: funmem {map2 (-) points[at] from}: a vector in memory of its own, and a copy
+-- look: shortcircuit/proof {found with [i] = map2 (-) points[at] from}: the vector is built in its row of the result
 -- ==
 -- entry: main
 -- input { 2i64 [[0f32, 0f32], [5f32, 5f32], [1f32, 2f32], [9f32, 1f32]] [1f32, 1f32] }

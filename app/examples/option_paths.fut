@@ -2,8 +2,8 @@
 -- Each path is refined from its end: a loop puts every point between two that are there already.
 -- group: Memory
 -- order: 93
--- look: funmem: a path in memory of its own thread, and a copy to its row
--- look: shortcircuit/proof: the loop works in the row of the result
+-- look: funmem {replicate n 0 with [n - 1] = normal[0]}: a path in memory of its own thread, and a copy to its row
+-- look: shortcircuit/proof {map (walk levels) normals}: the loop works in the row of the result
 -- ==
 -- entry: main
 -- input { 2i64 [[1f64, 0f64, 0f64, 0f64], [2f64, 1f64, 0f64, -1f64]] }

@@ -2,8 +2,8 @@
 -- Flags are summed, and the sums say where each element that stays has to go.
 -- group: Operators
 -- order: 110
--- look: fused: flags, sums and places
--- look: flat: `segscan`, then a kernel that scatters
+-- look: fused {scan (+) 0 flags}: flags, sums and places
+-- look: flat {scatter (replicate kept blank) (map2 target flags places) xs}: `segscan`, then a kernel that scatters
 -- ==
 -- entry: main
 -- input { [3i32, -1i32, 4i32, -1i32, -5i32, 9i32] }

@@ -2,8 +2,8 @@
 -- One pass for each bit: two scans say where every element goes, a scatter moves it there.
 -- group: Operators
 -- order: 60
--- look: fused: what is left of one pass after fusion
--- look: funmem: the two arrays that the loop hands from pass to pass
+-- look: fused {scatter (replicate n 0) (map3 target zeros before_zeros before_ones) xs}: what is left of one pass after fusion
+-- look: funmem/memory {loop xs for b < u32.num_bits do step xs b}: the two arrays that the loop hands from pass to pass
 -- ==
 -- entry: main
 -- input { [3u32, 1u32, 4u32, 1u32, 5u32, 9u32, 2u32, 6u32] }

@@ -2,8 +2,8 @@
 -- Each cell moves towards the mean of its neighbours; a loop repeats it.
 -- group: Stencils
 -- order: 100
--- look: flat: one kernel over rows and columns
--- look: funmem: each step writes a new block, the loop hands it on
+-- look: flat {grid[i64.max (i - 1) 0, j]}: one kernel over rows and columns
+-- look: funmem/memory {loop grid for _step < steps do step grid}: each step writes a new block, the loop hands it on
 -- ==
 -- entry: main
 -- input { [[0f32, 0f32, 0f32], [0f32, 8f32, 0f32], [0f32, 0f32, 0f32]] 1i32 }

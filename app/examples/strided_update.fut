@@ -2,8 +2,8 @@
 -- A strided slice of an array is overwritten in a loop, without a copy of the array.
 -- group: Memory
 -- order: 70
--- look: funmem 21: the update goes to every p-th cell of the same block
--- look: c: a loop that stores, and no allocation inside of it
+-- look: funmem {let sieve[p * p::p] = replicate multiples false}: the update goes to every p-th cell of the same block
+-- look: c {let sieve[p * p::p] = replicate multiples false}: a loop that stores, and no allocation inside of it
 -- ==
 -- entry: main
 -- input { 20i64 }

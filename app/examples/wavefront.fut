@@ -2,8 +2,8 @@
 -- The whole table stays in one block: each anti-diagonal is built between the ones it is made from.
 -- group: Memory
 -- order: 84
--- look: funmem: an anti-diagonal in memory of its own, and a copy
--- look: shortcircuit: three reads and a write to one block, proved to be apart
+-- look: funmem {map (\r -> step table (from + r * (w - 1)) r (i - r)) (iota (i + 1))}: an anti-diagonal in memory of its own, and a copy
+-- look: shortcircuit/proof {table with [from : from + (i + 1) * (w - 1) : w - 1] = new}: three reads and a write to one block, proved to be apart
 -- ==
 -- entry: main
 -- input { [1i32, 2i32, 3i32] [1i32, 3i32, 3i32] }

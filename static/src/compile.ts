@@ -42,6 +42,13 @@ export class Compiler {
     for (const resume of this.waiting.splice(0)) resume();
   }
 
+  /** What is being compiled is wanted no more. */
+  drop(): void {
+    this.wanted += 1;
+    this.done = this.wanted;
+    this.told(this.wanted);
+  }
+
   private async work(): Promise<void> {
     if (this.holds()) return; // it is asked again later
     if (this.busy) return; // the one in flight starts the next when it ends
@@ -50,7 +57,7 @@ export class Compiler {
       while (this.done !== this.wanted) {
         const version = this.wanted;
         await this.once(() => this.wanted === version);
-        this.done = version;
+        this.done = Math.max(this.done, version);
         if (this.wanted === version) this.told(version);
       }
     } finally {

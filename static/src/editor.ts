@@ -1,8 +1,8 @@
 // The source editor.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
-import { EditorState, type Transaction } from "@codemirror/state";
+import { EditorState, Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { debounce, h } from "./dom";
 import { futhark } from "./lang";
@@ -25,7 +25,7 @@ export class SourceEditor {
     parent: HTMLElement,
     private readonly model: Model,
     private readonly link: Link,
-    private readonly onEdit: (source: string) => void,
+    private readonly onEdit: () => void,
   ) {
     this.view = new EditorView({ parent, state: this.state(model.source) });
     this.view.contentDOM.addEventListener("mousemove", (event) => this.hover(event));
@@ -39,11 +39,14 @@ export class SourceEditor {
     return this.view.state.doc.toString();
   }
 
-  /** Replace the text, as one step that can be undone. */
-  set(source: string): void {
+  /** Replace the text: as one step that can be undone, or as what there is at first. */
+  set(source: string, undone: boolean): void {
     if (source === this.source) return;
     this.applying = true;
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: documentOf(source) } });
+    this.view.dispatch({
+      changes: { from: 0, to: this.view.state.doc.length, insert: documentOf(source) },
+      annotations: [Transaction.addToHistory.of(undone), isolateHistory.of("full")],
+    });
     this.applying = false;
   }
 
@@ -94,8 +97,9 @@ export class SourceEditor {
 
   private edited(): void {
     this.model.source = this.source;
-    if (!this.applying) this.link.choose(null);
-    this.onEdit(this.source);
+    if (this.applying) return;
+    this.link.choose(null);
+    this.onEdit();
   }
 
   private chooseAtCursor(): void {

@@ -11,6 +11,8 @@ export interface Marks {
   places: readonly Span[];
 }
 
+const AROUND = 80; // pixels
+
 const setMarks = StateEffect.define<DecorationSet>();
 const strong = Decoration.line({ class: "lit" });
 const weak = Decoration.line({ class: "lit-weak" });
@@ -67,12 +69,11 @@ export function documentOf(text: string): Text {
   return Text.of(text.replaceAll("\r\n", "\n").split("\n"));
 }
 
-/** Scroll a line (from 0) into view unless it is. */
+/** Scroll a line (from 0) into view unless it is, with some lines around it. */
 export function reveal(view: EditorView, line: number): void {
   if (line < 0 || line >= view.state.doc.lines) return;
   const at = view.state.doc.line(line + 1).from;
-  const block = view.lineBlockAt(at);
-  const top = view.scrollDOM.scrollTop;
-  if (block.top >= top && block.bottom <= top + view.scrollDOM.clientHeight) return;
-  view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "center" }) });
+  const yMargin = Math.min(AROUND, view.scrollDOM.clientHeight / 4);
+  // The view decides whether it is in sight when it has measured a new text.
+  view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "nearest", yMargin }) });
 }

@@ -15,13 +15,15 @@ import { SelectionPane } from "./panes/selection";
 import { TuningPane } from "./panes/tuning";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Rail } from "./rail";
-import { keyOf } from "./spans";
+import { keyOf, placeOf } from "./spans";
 import { splitter } from "./splitter";
 import { load, remember, runOf, save, saveRun, type Work } from "./storage";
 import { Story } from "./story";
 import { Tabs } from "./tabs";
+import { Travel, type Stop } from "./travel";
 import { Trouble } from "./trouble";
 import type { Attempt, Example, Frozen, Look, Remark, RunRequest, Span } from "./types";
+import { Wide } from "./wide";
 import { Workbench, type PaneChoice } from "./workbench";
 
 const NOWHERE: Span = [0, 0, 0, 0];
@@ -34,12 +36,12 @@ class Page {
   private readonly compiler = new Compiler(this.model, () => this.trouble.holds);
   private readonly workbench = new Workbench(this.model, this.link, () => this.arranged());
   private readonly rail = new Rail(this.model, {
-    open: (stage, beside) => this.workbench.open(stage, beside),
+    open: (stage, beside) => this.openStage(stage, beside),
     shown: () => this.workbench.choices().map((choice) => choice.stage),
   });
   private readonly header = new Header(this.model, {
     example: (name) => this.openExample(name),
-    earlier: (source) => this.replaceSource(source, ""),
+    earlier: (source) => this.openEarlier(source),
     target: (target) => this.setTarget(target),
     run: () => this.runPane.toggle(),
     share: () => void this.share(),
@@ -51,7 +53,10 @@ class Page {
     running: (running) => (this.header.running = running),
     goTo: (span) => this.editor.goTo(span),
   });
+  private readonly wide = new Wide(root);
+  private readonly travel: Travel;
   private readonly tabs: Tabs;
+  private readonly memory: MemoryPane;
   private readonly proof: ProofPane;
   private readonly editor: SourceEditor;
   private examples: Example[] = [];
@@ -60,7 +65,7 @@ class Page {
   private started = false;
 
   constructor() {
-    const memory = new MemoryPane(this.model, this.link);
+    const memory = this.memory = new MemoryPane(this.model, this.link);
     const tuning = new TuningPane(this.model, this.link);
     const attempts = new Attempts(this.model);
     const proof = this.proof = new ProofPane(this.model, this.link, attempts);
@@ -71,7 +76,7 @@ class Page {
     const showProof = (remark: Remark): void => showAttempt((one) => one.rule === remark.rule
       && remark.because.endsWith(one.because) && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE));
     const selection = new SelectionPane(this.model, this.link, attempts, {
-      open: (stage) => this.workbench.open(stage),
+      open: (stage) => this.openStage(stage),
       goTo: (span) => this.editor.goTo(span),
       attempt: (attempt) => showAttempt(sameAs(attempt)),
       proof: showProof,
@@ -83,7 +88,8 @@ class Page {
       { id: "selection", title: "Selection", content: selection.element, show: (visible) => selection.show(visible) },
       { id: "remarks", title: "Remarks", content: remarks.element, show: (visible) => remarks.show(visible) },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
-    ], () => this.arranged(), wider());
+    ], () => this.arranged(), this.wide.button);
+    this.travel = new Travel(() => this.stop(), (stop) => void this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
     const body = h("div", { class: "pane-body" });
     this.editor = new SourceEditor(body, this.model, this.link, () => this.edited());
     root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
@@ -115,13 +121,18 @@ class Page {
     try {
       await this.load();
     } catch (error) {
-      if (!(error instanceof client.Unanswered)) throw error;
-      return this.model.setTrouble(error.problem);
+      return this.unanswered(error);
     }
     work.inert = false;
     if (this.model.trouble && !this.model.source) this.model.setTrouble(null);
     this.started = true;
+    this.travel.keep();
     this.rail.draw();
+  }
+
+  private unanswered(error: unknown): void {
+    if (!(error instanceof client.Unanswered)) throw error;
+    this.model.setTrouble(error.problem);
   }
 
   /** After a failure that was not the program's. */
@@ -136,29 +147,35 @@ class Page {
     const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
     this.model.manifest = manifest;
     this.examples = examples;
-    const work = load<Work>("work");
-    if (state) this.thaw(permalink!, state);
-    else if (example) this.openExample(example, work);
-    else if (work?.source) this.resume(work);
+    const kept = Travel.kept;
+    const work = kept ?? load<Work>("work");
+    if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
+    else if (example) this.openExample(example, kept?.example === example ? kept : {});
+    else if (work?.source) this.show(work, work.example);
     else this.openExample(front ?? examples[0]?.name ?? "");
   }
 
   /** Show a permalink as it was stored; nothing is compiled until the text changes. */
-  private thaw(id: string, state: Frozen): void {
+  private thaw(id: string, state: Frozen, kept: Stop | null): void {
     const { model } = this;
-    const view = (state.view ?? {}) as Partial<Work>;
+    const view = { ...(state.view ?? {}) as Partial<Work>, ...kept };
+    this.compiler.drop();
+    this.link.choose(null);
+    model.manifest = state.manifest;
     model.source = state.source;
     model.options = state.options;
     model.frozen = {
       id, version: state.version, made: state.made ?? "",
       attempts: state.attempts ?? null, lifetimes: state.lifetimes ?? null,
     };
-    this.editor.set(state.source);
+    this.editor.set(state.source, this.started);
+    model.emit("source");
     this.workbench.set(view.panes ?? this.firstPanes());
     model.remarks = state.remarks;
+    model.stages.clear();
     model.setStages(state.stages);
     model.setStatus({ phase: state.error ? "failed" : "idle" });
-    if (state.error) model.setProblems(state.error.errors ?? [state.error]);
+    model.setProblems(state.error ? state.error.errors ?? [state.error] : []);
     model.setEntries(state.entries);
     this.ready("", view);
     this.runPane.restore(...settingsOf(view.run, state.run?.request));
@@ -166,40 +183,80 @@ class Page {
     model.emit("frozen");
   }
 
-  private resume(work: Work): void {
-    this.model.options = work.options ?? {};
-    this.editor.set(work.source);
-    this.workbench.set(work.panes?.length ? work.panes : this.firstPanes());
-    this.ready(work.example, work);
-    this.compiler.changed(true);
-  }
-
-  private openExample(name: string, before: Work | null = null): void {
-    const example = this.examples.find((candidate) => candidate.name === name);
-    if (!example) return;
-    if (before?.source && before.source !== example.source) remember(before.source);
-    if (!this.started) this.workbench.set(this.firstPanes());
-    this.replaceSource(example.source, name);
-  }
-
-  private replaceSource(source: string, example: string): void {
-    if (this.started && !this.examples.some((candidate) => candidate.source === this.editor.source)) remember(this.editor.source);
+  /** Show a program, in the panes that it was left in, if it was here before. */
+  private show(work: Partial<Work> & { source: string }, example: string): void {
+    const { model } = this;
+    const before = this.started && !model.frozen ? this.editor.source : load<Work>("work")?.source ?? "";
+    if (before !== work.source && !this.examples.some((candidate) => candidate.source === before)) remember(before);
+    if (work.options) model.options = work.options;
     this.link.choose(null);
-    if (this.started) saveRun(this.example, this.runPane.settings);
-    this.editor.set(source);
-    this.model.frozen = null;
-    this.model.emit("frozen");
-    this.ready(example, { run: runOf(example) });
+    if (this.started && !model.frozen) saveRun(this.example, this.runPane.settings);
+    this.editor.set(work.source, this.started);
+    model.source = work.source;
+    model.frozen = null;
+    model.emit("frozen");
+    model.emit("source");
+    if (work.panes?.length) this.workbench.set(work.panes);
+    else if (!this.started) this.workbench.set(this.firstPanes());
+    this.ready(example, { run: runOf(example), ...work });
     this.compiler.changed(true);
-    if (this.started) history.replaceState(null, "", example ? `/examples/${example}` : "/");
   }
 
+  private openExample(name: string, view: Partial<Work> = {}): void {
+    const example = this.examples.find((candidate) => candidate.name === name);
+    if (example) this.leave(() => this.show({ ...view, source: example.source }, name), `/examples/${name}`);
+  }
+
+  private openEarlier(source: string): void {
+    this.leave(() => this.show({ source }, ""), "/");
+  }
+
+  private openStage(stage: string, beside = false): void {
+    if (this.workbench.shows(stage) && !beside) return this.turnTo(stage, beside);
+    this.leave(() => this.turnTo(stage, beside));
+  }
+
+  private turnTo(stage: string, beside = false): void {
+    this.wide.set(false);
+    this.workbench.open(stage, beside);
+  }
+
+  /** Go somewhere else, in such a way that one can come back. */
+  private leave(go: () => void, path?: string): void {
+    if (!this.started) return go();
+    this.travel.keep();
+    go();
+    this.travel.arrive(path);
+  }
+
+  /** What this entry of the browser's history holds. */
+  private stop(): Stop {
+    const { source, options, frozen } = this.model;
+    return { source, options, example: this.example, frozen: frozen?.id ?? "", ...this.view() };
+  }
+
+  /** Back or forward to what an entry holds. */
+  private async goTo(stop: Stop): Promise<void> {
+    const { model } = this;
+    const same = stop.source === model.source && JSON.stringify(stop.options) === JSON.stringify(model.options);
+    if (stop.frozen !== (model.frozen?.id ?? "") && stop.frozen) {
+      const state = await client.frozen(stop.frozen);
+      if (Travel.kept?.frozen === stop.frozen) this.thaw(stop.frozen, state, stop);
+      return;
+    }
+    if (!same || model.frozen && !stop.frozen) return this.show(stop, stop.example);
+    this.workbench.set(stop.panes);
+    this.tabs.open(stop.tab, false);
+  }
+
+  /** The program is there: the rest of the page follows. */
   private ready(example: string, view: Partial<Work>): void {
     this.example = example;
     this.header.setExamples(this.examples, example);
     this.header.setTarget((this.model.options["target"] as string | undefined) ?? "c");
     const shown = this.examples.find((candidate) => candidate.name === example) ?? null;
     this.story.show(shown);
+    this.story.follow(this.model.source);
     this.proof.restore(view.attempt ?? null);
     if (view.tab) this.tabs.open(view.tab, false);
     this.runPane.restore(view.run ?? {}, shown ?? undefined);
@@ -215,17 +272,17 @@ class Page {
   private edited(): void {
     const { model } = this;
     if (!this.started) return;
-    if (model.frozen || location.pathname !== "/") {
-      // From here on this text is the work in progress: what was it until now is kept.
-      if (model.frozen) remember(load<Work>("work")?.source ?? "");
-      model.frozen = null;
-      model.emit("frozen");
-      history.replaceState(null, "", "/");
-    }
+    const elsewhere = location.pathname !== "/";
+    // From here on this text is the work in progress: what was it until now is kept.
+    if (model.frozen) remember(load<Work>("work")?.source ?? "");
+    model.frozen = null;
+    model.emit("frozen");
     this.leaveExample();
+    this.story.follow(model.source);
     model.emit("source");
     model.setRunProblems([]);
     this.compiler.changed();
+    if (elsewhere) this.travel.arrive("/");
     this.save();
   }
 
@@ -241,9 +298,14 @@ class Page {
   }
 
   private setTarget(target: string): void {
-    this.model.options = { ...this.model.options, target };
-    this.model.frozen = null;
+    const { model } = this;
+    model.options = { ...model.options, target };
+    const thawed = model.frozen !== null;
+    model.frozen = null;
+    model.emit("frozen");
+    model.emit("source");
     this.compiler.changed(true);
+    if (thawed) this.travel.arrive("/");
     this.save();
   }
 
@@ -256,16 +318,16 @@ class Page {
     else this.header.shareFailed(answer.error.message);
   }
 
-  private look(look: Look): void {
-    this.workbench.open(look.stage);
-    if (look.tab) this.tabs.open(look.tab);
-    const line = this.model.source.split("\n")[look.line - 1];
-    if (!line) return;
-    const column = line.search(/\S/) + 1;
-    const spans = this.link.places().filter((span) => span[0] === look.line);
-    const place: Span = [look.line, column, look.line, line.length + 1];
-    this.link.choose({ spans: spans.length ? [place] : [place], origin: "story", line: -1 });
-    if (!look.tab) this.tabs.open("selection");
+  /** Follow a link of the story: to a stage, a place, a tab and what is drawn there. */
+  private look({ stage, code, tab, object }: Look): void {
+    const place = placeOf(this.model.source, code);
+    if (!place) return;
+    this.leave(() => {
+      this.turnTo(stage);
+      this.link.choose({ spans: [place], origin: "story", line: -1 });
+      this.tabs.open(tab || "selection");
+      if (tab === "memory") this.memory.look(stage, object);
+    });
   }
 
   private view(): Pick<Work, "panes" | "tab" | "run" | "attempt"> {
@@ -278,9 +340,10 @@ class Page {
   }
 
   private saveNow(): void {
+    if (!this.started) return;
+    this.travel.keep();
     const { source, options, frozen } = this.model;
-    if (!this.started || frozen) return;
-    save("work", { source, options, example: this.example, ...this.view() } satisfies Work);
+    if (!frozen) save("work", { source, options, example: this.example, ...this.view() } satisfies Work);
   }
 
   private keys(): void {
@@ -288,8 +351,8 @@ class Page {
       const control = event.ctrlKey || event.metaKey;
       if (control && event.key === "Enter") void this.runPane.run();
       else if (control && event.key === "s") void this.share();
-      else if (event.altKey && event.key === "ArrowRight") this.workbench.step(1);
-      else if (event.altKey && event.key === "ArrowLeft") this.workbench.step(-1);
+      else if (event.altKey && event.key === "ArrowRight") this.step(1);
+      else if (event.altKey && event.key === "ArrowLeft") this.step(-1);
       else if (event.key === "F6") this.nextPane(event.shiftKey ? -1 : 1);
       else if (event.key === "Escape") return this.link.choose(null);
       else return;
@@ -298,27 +361,17 @@ class Page {
     }, { capture: true });
   }
 
+  private step(by: number): void {
+    this.wide.set(false);
+    this.workbench.step(by);
+  }
+
   private nextPane(by: number): void {
     const panes = [...root.querySelectorAll<HTMLElement>(".rail, .pane, .run")];
     const at = panes.findIndex((pane) => pane.contains(document.activeElement));
     const next = panes[(at + by + panes.length) % panes.length];
     next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
   }
-}
-
-/** A button that gives the details the room of the stages. */
-function wider(): HTMLElement {
-  const button = h("button", {
-    class: "widen", title: "Let the details have the room of the stages", "aria-label": "Wide details", "aria-pressed": String(root.hasAttribute("data-wide")),
-    onclick: () => {
-      const wide = root.toggleAttribute("data-wide");
-      button.setAttribute("aria-pressed", String(wide));
-      save("wide", wide);
-      window.dispatchEvent(new Event("resize"));
-    },
-  }, "⇔");
-  if (load<boolean>("wide")) button.click();
-  return button;
 }
 
 /** The run pane's settings in a link, and the inputs of the run in it. */

@@ -59,6 +59,17 @@ export function units(text: string, characters: number): number {
   return [...text].slice(0, characters).join("").length;
 }
 
+/** The first place at which a text holds another one; null where it does not. */
+export function placeOf(source: string, wanted: string): Span | null {
+  const at = wanted ? source.indexOf(wanted) : -1;
+  if (at < 0) return null;
+  const point = (to: number): [number, number] => {
+    const lines = source.slice(0, to).split("\n");
+    return [lines.length, [...lines.at(-1)!].length + 1];
+  };
+  return [...point(at), ...point(at + wanted.length)];
+}
+
 /** The text of a place, on one line. */
 export function excerpt(source: string, span: Span, longest = 80): string {
   const lines = source.split("\n").slice(span[0] - 1, span[2]);

@@ -21,18 +21,21 @@ type Runs = Record<string, Partial<RunSettings>>;
 const PREFIX = "stridescope.";
 const HISTORY = 30;
 
-export function load<T>(name: string): T | null {
+/** What belongs to the browser, or to this tab alone. */
+const place = (tab: boolean): Storage => (tab ? sessionStorage : localStorage);
+
+export function load<T>(name: string, tab = false): T | null {
   try {
-    const text = localStorage.getItem(PREFIX + name);
+    const text = place(tab).getItem(PREFIX + name);
     return text === null ? null : (JSON.parse(text) as T);
   } catch {
     return null;
   }
 }
 
-export function save(name: string, value: unknown): void {
+export function save(name: string, value: unknown, tab = false): void {
   try {
-    localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    place(tab).setItem(PREFIX + name, JSON.stringify(value));
   } catch {
     // Full or forbidden: the page works without.
   }

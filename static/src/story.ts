@@ -4,15 +4,27 @@ import type { Example, Look } from "./types";
 
 export class Story {
   readonly element = h("div", { class: "story", hidden: true });
+  private links: { look: Look; button: HTMLButtonElement }[] = [];
 
   constructor(private readonly look: (look: Look) => void) {}
 
   show(example: Example | null): void {
     this.element.hidden = !example;
+    this.links = (example?.looks ?? []).map((look) => ({
+      look, button: h("button", { class: "link", onclick: () => this.look(look) }, ...quoted(look.text)),
+    }));
     if (!example) return;
     replace(this.element,
       h("p", { class: "point" }, ...quoted(example.point || `${example.title}.`)),
-      example.looks.length ? h("ul", { class: "looks", "aria-label": "What to look at" }, ...example.looks.map((look) =>
-        h("li", {}, h("button", { class: "link", onclick: () => this.look(look) }, ...quoted(look.text))))) : null);
+      this.links.length ? h("ul", { class: "looks", "aria-label": "What to look at" },
+        ...this.links.map(({ button }) => h("li", {}, button))) : null);
+  }
+
+  /** Links to what is no longer in the text lead nowhere. */
+  follow(source: string): void {
+    for (const { look, button } of this.links) {
+      button.disabled = !source.includes(look.code);
+      button.title = button.disabled ? "What this is about is no longer in the text" : "";
+    }
   }
 }

@@ -343,10 +343,13 @@ export interface Forest {
 
 export interface Look {
   stage: string;
-  line: number;
+  /** The part of the program that it is about. */
+  code: string;
   text: string;
   /** A tab of the details to open with it, or "". */
   tab: string;
+  /** What the tab draws: an array by its author's name, or "". */
+  object: string;
 }
 
 export interface Example {

@@ -27,11 +27,18 @@ export class Workbench {
   }
 
   set(choices: readonly PaneChoice[]): void {
-    for (const pane of this.panes) pane.destroy();
-    this.panes = [];
-    this.current = null;
-    for (const choice of choices.slice(0, MOST)) this.add(choice);
+    const wanted = choices.slice(0, MOST);
+    for (const pane of this.panes.slice(wanted.length)) this.remove(pane);
+    wanted.forEach((choice, k) => {
+      const pane = this.panes[k];
+      if (!pane) this.add(choice);
+      else if (pane.stage !== choice.stage || pane.compare !== choice.compare) pane.open(choice.stage, choice.compare);
+    });
     this.changed();
+  }
+
+  shows(stage: string): boolean {
+    return this.panes.some((pane) => pane.stage === stage);
   }
 
   /** Show a stage in the current pane, or in a new one. */
@@ -65,12 +72,16 @@ export class Workbench {
   }
 
   private close(pane: StagePane): void {
+    this.remove(pane);
+    this.changed();
+  }
+
+  private remove(pane: StagePane): void {
     this.panes = this.panes.filter((other) => other !== pane);
     pane.destroy();
     if (this.current === pane) this.current = null;
     const last = this.panes.at(-1);
     if (last) this.focus(last);
-    this.changed();
   }
 
   private focus(pane: StagePane): void {

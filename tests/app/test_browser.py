@@ -162,8 +162,98 @@ def test_the_rail_is_walked_with_the_keyboard(page: Page) -> None:
 def test_something_to_look_at_is_a_link(page: Page) -> None:
     page.get_by_role("button", name="where it lies").click()
     expect(pane(page)).to_contain_text("-- funmem")
-    expect(pane(page).locator(".cm-line.lit")).to_contain_text("entry main")
+    expect(pane(page).locator(".lit-weak").last).to_contain_text("map (+1) xs -- funmem")
     expect(page.get_by_role("tab", name="Selection")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_stage_that_is_wanted_takes_its_room_from_wide_details(page: Page) -> None:
+    page.get_by_role("button", name="Wide details").click()
+    expect(pane(page)).to_be_hidden()
+    page.get_by_role("button", name="where it lies").click()
+    expect(pane(page)).to_contain_text("-- funmem")
+    expect(pane(page)).to_be_visible()
+    page.get_by_role("button", name="Wide details").click()
+    page.locator(".chip", has_text="Types").click()
+    expect(pane(page)).to_be_visible()
+    page.get_by_role("button", name="Wide details").click()
+    page.reload()
+    expect(pane(page)).to_contain_text("-- typed")
+    expect(pane(page)).to_be_visible()
+
+
+def test_a_link_to_what_is_no_longer_in_the_text_leads_nowhere(page: Page) -> None:
+    link = page.get_by_role("button", name="where it lies")
+    expect(link).to_be_enabled()
+    write(page, "-- First steps\nentry main = 1\n")
+    expect(link).to_be_disabled()
+    write(page, "-- First steps\n\n-- moved\nentry main (xs: []i64) = map (+1) xs\n")
+    expect(pane(page)).to_contain_text("-- fused")
+    link.click()
+    expect(page.locator(".source .lit-place")).to_have_text("map (+1) xs")
+
+
+def test_undo_goes_back_to_what_was_loaded_and_not_beyond(page: Page) -> None:
+    source(page).click()
+    page.keyboard.insert_text("x")
+    for _ in range(3):
+        page.keyboard.press("Control+z")
+    expect(source(page)).to_contain_text("-- First steps")
+    page.get_by_label("Example").select_option("second")
+    expect(source(page)).to_contain_text("-- Second")
+    source(page).click()
+    page.keyboard.press("Control+z")
+    expect(source(page)).to_contain_text("-- First steps")
+    page.keyboard.press("Control+z")
+    expect(source(page)).to_contain_text("-- First steps")
+
+
+def test_back_and_forward_go_through_programs_and_panes(page: Page, site: str) -> None:
+    page.locator(".chip", has_text="FUNMEM").click()
+    expect(pane(page)).to_contain_text("-- funmem")
+    page.get_by_label("Example").select_option("second")
+    expect(pane(page)).to_contain_text("entry main = 1 -- funmem")
+    assert page.url == f"{site}/examples/second"
+    write(page, "entry main = 2\n")
+    expect(pane(page)).to_contain_text("entry main = 2 -- funmem")
+    assert page.url == f"{site}/"
+    page.go_back()
+    expect(pane(page)).to_contain_text("entry main = 1 -- funmem")
+    expect(source(page)).to_contain_text("-- Second")
+    assert page.url == f"{site}/examples/second"
+    expect(page.get_by_label("Example")).to_have_value("second")
+    page.go_back()
+    expect(pane(page)).to_contain_text("map (+1) xs -- funmem")
+    page.go_back()
+    expect(pane(page)).to_contain_text("map (+1) xs -- fused")
+    for text in ("map (+1) xs -- funmem", "entry main = 1 -- funmem", "entry main = 2 -- funmem"):
+        page.go_forward()
+        expect(pane(page)).to_contain_text(text)
+    expect(page.get_by_label("Example")).to_have_value("")
+
+
+def test_back_leads_to_a_link_as_it_was(page: Page, site: str) -> None:
+    answer = page.request.post(f"{site}/api/share", data={"source": SOURCE}).json()
+    page.goto(answer["url"])
+    expect(page.locator(".status")).to_contain_text("frozen")
+    write(page, "entry main = 6\n")
+    expect(pane(page)).to_contain_text("entry main = 6 -- fused")
+    page.go_back()
+    expect(page.locator(".status")).to_contain_text("frozen")
+    expect(source(page)).to_contain_text("map (+1) xs")
+    expect(pane(page)).to_contain_text("map (+1) xs -- fused")
+    page.go_forward()
+    expect(pane(page)).to_contain_text("entry main = 6 -- fused")
+
+
+def test_an_example_keeps_its_panes_on_reload(page: Page, site: str) -> None:
+    page.goto(f"{site}/examples/first")
+    page.locator(".chip", has_text="FUNMEM").click(modifiers=["Shift"])
+    page.get_by_role("tab", name="Remarks").click()
+    page.reload()
+    expect(page.locator(".stage-pane")).to_have_count(2)
+    expect(pane(page, 1)).to_contain_text("-- funmem")
+    expect(page.get_by_role("tab", name="Remarks")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".story")).to_be_visible()
 
 
 def test_a_program_runs_on_typed_and_on_generated_inputs(page: Page) -> None:

@@ -228,8 +228,6 @@ def test_wide_details_take_the_room_of_the_stages(page: Page) -> None:
     assert before is not None
     assert after is not None
     assert after["width"] > 2 * before["width"]
-    page.reload()
-    expect(pane(page)).to_be_hidden()
     page.get_by_role("button", name="Wide details").click()
     expect(pane(page)).to_be_visible()
 

@@ -46,6 +46,8 @@ export class MemoryPane {
   private visible = false;
   private seen = -1;
   private readonly today: Today;
+  /** An array to show as soon as it is there, by its author's name. */
+  private wish: { stage: string; base: string } | null = null;
 
   constructor(private readonly model: Model, private readonly link: Link) {
     this.today = new Today(model, "Pictures of memory are drawn", () => this.refresh());
@@ -78,6 +80,12 @@ export class MemoryPane {
     this.refresh();
   }
 
+  /** Show an array at a stage, or all blocks. */
+  look(stage: string, base: string): void {
+    this.wish = base ? { stage, base } : null;
+    this.choose(base ? "array" : "blocks");
+  }
+
   private refresh(): void {
     const { generation, status } = this.model;
     if (!this.visible || status.phase !== "idle" || this.seen === generation || !this.model.stages.size) return;
@@ -88,7 +96,7 @@ export class MemoryPane {
     this.seen = generation;
     if (mode === "blocks") void this.lanes.show(this.stages());
     else if (mode === "sharing") void this.sharing.show();
-    else void this.load(this.stage.value);
+    else void this.load(this.wish?.stage ?? this.stage.value);
   }
 
   /** All blocks over the program, one array's cells, or which blocks share memory. */
@@ -149,7 +157,9 @@ export class MemoryPane {
     const all = this.functions.flatMap((fun) => fun.arrays);
     const before = this.array.value;
     const base = before.replace(/_\d+$/, "");
-    const kept = all.find((array) => array.name === before) ?? all.find((array) => before !== "" && array.base === base);
+    const wished = all.find((array) => array.base === this.wish?.base);
+    this.wish = null;
+    const kept = wished ?? all.find((array) => array.name === before) ?? all.find((array) => before !== "" && array.base === base);
     const chosen = kept ?? preferred(this.functions);
     replace(this.array, ...this.functions.map((fun) => h("optgroup", { label: fun.name }, ...fun.arrays.map((array) =>
       h("option", { value: array.name, selected: array === chosen },

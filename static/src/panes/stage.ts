@@ -29,7 +29,7 @@ export class StagePane {
   readonly element: HTMLElement;
   readonly view: EditorView;
   private shown: Shown = { lines: [], pieces: null };
-  private drawn: { state: StageState | undefined; against: StageState | undefined } | null = null;
+  private drawn: { stage: string; state: StageState | undefined; against: StageState | undefined } | null = null;
   private language = new Compartment();
   private readonly select = h("select", { "aria-label": "Stage", class: "stage-select" });
   private readonly against = h("select", { "aria-label": "Compare with", class: "against-select" });
@@ -67,7 +67,7 @@ export class StagePane {
     this.stage = stage;
     this.compare = compare === stage ? "" : compare;
     this.update();
-    if (other) this.toProgram();
+    if (other && !this.light()) this.toProgram();
     this.events.changed();
   }
 
@@ -111,9 +111,12 @@ export class StagePane {
     this.choices();
     const state = this.model.stages.get(this.stage);
     const against = this.compare ? this.model.stages.get(this.compare) : undefined;
-    if (!this.drawn || state !== this.drawn.state || against !== this.drawn.against) {
-      this.drawn = { state, against };
+    const { drawn, stage } = this;
+    if (!drawn || stage !== drawn.stage || state !== drawn.state || against !== drawn.against) {
+      const top = drawn?.stage === stage ? this.top() : null;
       this.draw(state?.lines ?? [], against?.lines);
+      this.drawn = { stage, state, against };
+      if (top) this.scrollTo(top);
     }
     this.describe();
   }
@@ -124,14 +127,27 @@ export class StagePane {
     this.shown = { lines: shown, pieces };
     const { view } = this;
     const text = shown.map((line) => line.text).join("\n");
-    const scroll = view.scrollSnapshot();
     const kind = this.model.info(this.stage)?.kind ?? "ir";
     const changed = text !== view.state.doc.toString();
     view.dispatch({
       ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: documentOf(text) } } : {}),
-      effects: [this.language.reconfigure(languageOf(kind)), setMarginLines(this.marginLines()), ...(changed ? [scroll] : [])],
+      effects: [this.language.reconfigure(languageOf(kind)), setMarginLines(this.marginLines())],
     });
     this.light();
+  }
+
+  /** The line at the upper edge, from 0, and how much of it is hidden. */
+  private top(): { line: number; hidden: number } {
+    const { scrollDOM, state } = this.view;
+    const block = this.view.lineBlockAtHeight(scrollDOM.scrollTop);
+    return { line: state.doc.lineAt(block.from).number - 1, hidden: scrollDOM.scrollTop - block.top };
+  }
+
+  /** Bring a line to the upper edge, as far as the text goes: the next text may be a shorter one. */
+  private scrollTo({ line, hidden }: { line: number; hidden: number }): void {
+    const { doc } = this.view.state;
+    const at = doc.line(Math.min(doc.lines, line + 1)).from;
+    this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: -hidden }) });
   }
 
   private marginLines(): MarginLine[] {
@@ -146,10 +162,8 @@ export class StagePane {
 
   /** Show where the user's own program begins, below what is the same for all programs. */
   private toProgram(): void {
-    if (this.link.shown) return;
     const first = this.shown.lines.findIndex((line) => line.src.length);
-    if (first < 0) return;
-    const at = this.view.state.doc.line(first + 1).from;
+    const at = this.view.state.doc.line(Math.max(0, first) + 1).from;
     this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 24 }) });
   }
 
@@ -208,14 +222,19 @@ export class StagePane {
     this.link.hover(at === null ? null : this.selectionOf(this.view.state.doc.lineAt(at).number - 1));
   }
 
-  private light(): void {
+  /** Light the lines of what is selected, and show the first; whether there are any. */
+  private light(): boolean {
     const selection = this.link.shown;
     const place = selection?.spans[0];
-    if (!place) return light(this.view, { strong: [], weak: [], places: [] });
+    if (!place) {
+      light(this.view, { strong: [], weak: [], places: [] });
+      return false;
+    }
     const { strong, weak } = linesFor(this.shown.lines, place);
     const own = selection.origin === this.stage ? [selection.line] : [];
     light(this.view, { strong: [...strong, ...own], weak, places: [] });
     const target = strong[0] ?? weak[0];
     if (selection.origin !== this.stage && target !== undefined) reveal(this.view, target);
+    return target !== undefined;
   }
 }

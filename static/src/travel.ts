@@ -1,0 +1,64 @@
+// Back and forward: an entry of the browser's history for each program and set of panes.
+import { load, save, type Work } from "./storage";
+
+/** What an entry holds: the work as it was there, and the permalink that it was, if it was one. */
+export interface Stop extends Work {
+  frozen: string;
+}
+
+interface Entry {
+  key: string;
+  stop: Stop;
+}
+
+/** The last entry of this tab: what is written while a page goes away, its history does not get. */
+const LAST = "entry";
+
+const fresh = (): string => crypto.getRandomValues(new Uint32Array(3)).join("-");
+
+export class Travel {
+  private key = entryIn(history.state)?.key ?? fresh();
+
+  constructor(private readonly here: () => Stop, go: (stop: Stop) => void) {
+    window.addEventListener("popstate", (event) => {
+      const entry = entryIn(event.state);
+      if (!entry) return location.reload(); // one that was made by hand
+      this.key = entry.key;
+      go(entry.stop);
+    });
+  }
+
+  /** What this entry held before the page was loaded again; null at a first visit of it. */
+  static get kept(): Stop | null {
+    const entry = entryIn(history.state);
+    const last = entryIn(load<Entry>(LAST, true));
+    return entry && last?.key === entry.key ? last.stop : entry?.stop ?? null;
+  }
+
+  /** Keep what is here now in the current entry. */
+  keep(): void {
+    this.write("replaceState", location.pathname);
+  }
+
+  /** Begin an entry with what is here now; the one before stays as it was kept. */
+  arrive(path = location.pathname): void {
+    this.key = fresh();
+    this.write("pushState", path);
+  }
+
+  private write(how: "pushState" | "replaceState", path: string): void {
+    const entry: Entry = { key: this.key, stop: this.here() };
+    save(LAST, entry, true);
+    try {
+      history[how](entry, "", path);
+    } catch {
+      // Too large, or too often for this browser: the entry is kept by its address alone.
+      if (path !== location.pathname) history[how](null, "", path);
+    }
+  }
+}
+
+function entryIn(state: unknown): Entry | null {
+  const entry = state as Partial<Entry> | null;
+  return typeof entry?.key === "string" && typeof entry.stop?.source === "string" && Array.isArray(entry.stop.panes) ? (entry as Entry) : null;
+}

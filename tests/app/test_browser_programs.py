@@ -1,0 +1,119 @@
+"""The page over the example programs, with the compiler behind it: one server and one visit."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app import create_app
+from app.context import EXTENSION
+from app.gallery import Example, load
+from app.paths import EXAMPLES
+from tests.app.browsing import MARKS, pane, serving
+
+pytestmark = MARKS
+
+ALL = {example.name: example for example in load(EXAMPLES)}
+PATIENCE = 60_000
+TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
+IN_SIGHT = """() => [...document.querySelectorAll(".stage-pane .lit, .stage-pane .lit-weak")].some(line => {
+  const [at, frame] = [line, line.closest('.cm-scroller')].map(e => e.getBoundingClientRect());
+  return at.bottom > frame.top && at.top < frame.bottom;
+})"""
+TO_END = "scroller => scroller.scrollTop = scroller.scrollHeight"
+
+
+@pytest.fixture(scope="module")
+def visit(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Page, list[str]]]:
+    """A page of a server with the compiler behind it, and what the browser complained of."""
+    app = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    complaints: list[str] = []
+    with serving(app) as address:
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address)
+        compiled(page)
+        yield page, complaints
+        context.close()
+    expect.set_options(timeout=5_000)
+    app.extensions[EXTENSION].jobs.close()
+
+
+@pytest.fixture
+def page(visit: tuple[Page, list[str]]) -> Iterator[Page]:
+    page, complaints = visit
+    yield page
+    assert complaints == []
+
+
+def compiled(page: Page) -> None:
+    expect(page.locator(".status")).to_contain_text("compiled in")
+
+
+def choose(page: Page, example: Example) -> None:
+    """Open an example, and wait for its stages."""
+    page.get_by_label("Example").select_option(example.name)
+    expect(page.locator(".story .point")).to_be_visible()
+    compiled(page)
+
+
+def stages(page: Page, example: Example) -> dict[str, Any]:
+    """What the API answers about it."""
+    answer = page.request.post(f"{page.url.split('/examples')[0]}/api/show", data={"source": example.source, "options": {}})
+    found: dict[str, Any] = answer.json()["stages"]
+    return found
+
+
+@pytest.mark.parametrize("name", ["wavefront", "mapscan", "blocked_lu"])
+def test_each_pane_shows_the_text_of_the_stage_that_it_names(page: Page, name: str) -> None:
+    choose(page, ALL[name])
+    texts = {stage: shown["text"] for stage, shown in stages(page, ALL[name]).items()}
+    longest = max(texts, key=lambda stage: len(texts[stage]))
+    for stage, text in texts.items():
+        for opened in (longest, stage):
+            page.locator(f"[data-stage='{opened}']").click()
+            expect(pane(page).get_by_label("Stage", exact=True)).to_have_value(opened)
+        shown = pane(page).evaluate(TEXT)
+        assert shown == text.removesuffix("\n"), stage
+        visible = pane(page).locator(".cm-line").all_text_contents()
+        assert set(visible) <= set(text.split("\n")), stage
+        pane(page).locator(".cm-scroller").evaluate(TO_END)
+    page.locator(f"[data-stage='{longest}']").click()
+
+
+def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
+    for example in ALL.values():
+        choose(page, example)
+        links = page.locator(".looks button")
+        expect(links).to_have_count(len(example.looks))
+        for number, look in enumerate(example.looks):
+            name = f"{example.name}: {look.text}"
+            page.keyboard.press("Escape")
+            expect(page.locator(".lit, .lit-weak, .lit-place")).to_have_count(0)
+            links.nth(number).click()
+            current = page.locator(".stage-pane")
+            expect(current.get_by_label("Stage", exact=True)).to_have_value(look.stage)
+            assert page.wait_for_function(IN_SIGHT, timeout=5000), name
+            place = page.locator(".source .lit-place")
+            assert squeezed("".join(place.all_text_contents())) == squeezed(look.code), name
+            line = page.locator(".source .cm-line", has=page.locator(".lit-place")).first
+            expected = next(one for one in example.source.split("\n") if look.code in one)
+            assert line.text_content() == expected, name
+            tab = page.locator(f"[data-tab='{look.tab or 'selection'}']")
+            expect(tab).to_have_attribute("aria-selected", "true")
+            if look.object:
+                chosen = page.get_by_label("Array", exact=True)
+                expect(chosen).to_have_value(re.compile(rf"^{look.object}_\d+$"))
+                at = page.get_by_label("Memory stage")
+                expect(at).to_have_value(look.stage)
+
+
+def squeezed(text: str) -> str:
+    return text.replace(" ", "")
