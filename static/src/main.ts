@@ -89,7 +89,7 @@ class Page {
       { id: "remarks", title: "Remarks", content: remarks.element, show: (visible) => remarks.show(visible) },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
     ], () => this.arranged(), this.wide.button);
-    this.travel = new Travel(() => this.stop(), (stop) => void this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
+    this.travel = new Travel(() => this.stop(), (stop) => this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
     const body = h("div", { class: "pane-body" });
     this.editor = new SourceEditor(body, this.model, this.link, () => this.edited());
     root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
@@ -241,7 +241,7 @@ class Page {
     const same = stop.source === model.source && JSON.stringify(stop.options) === JSON.stringify(model.options);
     if (stop.frozen !== (model.frozen?.id ?? "") && stop.frozen) {
       const state = await client.frozen(stop.frozen);
-      if (Travel.kept?.frozen === stop.frozen) this.thaw(stop.frozen, state, stop);
+      if (location.pathname === `/z/${stop.frozen}`) this.thaw(stop.frozen, state, stop);
       return;
     }
     if (!same || model.frozen && !stop.frozen) return this.show(stop, stop.example);

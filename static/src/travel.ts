@@ -19,12 +19,16 @@ const fresh = (): string => crypto.getRandomValues(new Uint32Array(3)).join("-")
 export class Travel {
   private key = entryIn(history.state)?.key ?? fresh();
 
-  constructor(private readonly here: () => Stop, go: (stop: Stop) => void) {
+  /** Until what an entry holds is there, it is not overwritten by what was there before. */
+  private going = 0;
+
+  constructor(private readonly here: () => Stop, go: (stop: Stop) => Promise<void>) {
     window.addEventListener("popstate", (event) => {
       const entry = entryIn(event.state);
       if (!entry) return location.reload(); // one that was made by hand
       this.key = entry.key;
-      go(entry.stop);
+      this.going += 1;
+      void go(entry.stop).finally(() => (this.going -= 1));
     });
   }
 
@@ -37,7 +41,7 @@ export class Travel {
 
   /** Keep what is here now in the current entry. */
   keep(): void {
-    this.write("replaceState", location.pathname);
+    if (!this.going) this.write("replaceState", location.pathname);
   }
 
   /** Begin an entry with what is here now; the one before stays as it was kept. */
