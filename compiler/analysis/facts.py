@@ -253,7 +253,7 @@ class Facts(Ranges):
             ends = _closer(ends, known[0])
             if ends == known[0]:
                 return
-        self._flat = self._flat or all(len(m) == 1 and m[0][1] == 1 for m in poly.terms)
+        self._summed.update(poly.terms)
         self._put(self._spans, poly, (ends, depth))
         if len(poly.terms) > 1 and ends[1] is not None:
             self._share(poly, ends[1], depth)
@@ -318,6 +318,10 @@ class Facts(Ranges):
     def exact(self, ring: Poly, limit: int = EVERYWHERE) -> Poly:
         """The value that equals `ring` modulo 2**64: `ring` itself, or an atom."""
         return ring if self.fits(ring, limit) else self._wrap(ring, "i64")
+
+    def _atom_of(self, ring: Poly, limit: int) -> Poly:
+        """The same, where something may be known about the atom; else `ring`."""
+        return self.exact(ring, limit) if ("i64", ring) in self._atoms else ring
 
     def size(self, size: Poly, limit: int = EVERYWHERE) -> Poly:
         """The value of the size of an array that exists at depth `limit`."""
@@ -448,7 +452,7 @@ class Facts(Ranges):
         known = self._decide(op, left, right, limit)
         if known is not None:
             return known
-        one, other = self.exact(left, limit), self.exact(right, limit)
+        one, other = self._atom_of(left, limit), self._atom_of(right, limit)
         if one is left and other is right:
             return None
         return self._decide(op, one, other, limit)
@@ -490,7 +494,7 @@ class Facts(Ranges):
         ring, size = self.ring(at, limit), self.size(extent, limit)
         if self.non_negative(ring, limit) and self.non_negative(size - 1 - ring, limit):
             return True
-        value = self.exact(ring, limit)
+        value = self._atom_of(ring, limit)
         if value is ring:
             return False
         return self.non_negative(value, limit) and self.non_negative(size - 1 - value, limit)
@@ -518,7 +522,7 @@ class Facts(Ranges):
         ring = size.subst(self._equal)
         if self.non_negative(ring, limit) and self.non_negative(LARGEST_SIZE - ring, limit):
             return True
-        value = self.exact(ring, limit)
+        value = self._atom_of(ring, limit)
         if value is ring:
             return False
         return self.non_negative(value, limit) and self.non_negative(LARGEST_SIZE - value, limit)

@@ -56,10 +56,10 @@ class Ranges:
         "_atoms",
         "_cases",
         "_equal",
-        "_flat",
         "_log",
         "_ranges",
         "_spans",
+        "_summed",
         "_tried",
         "_unsigned",
         "_wrapped",
@@ -73,14 +73,14 @@ class Ranges:
         self._equal = equal
         self._cases: dict[Name, tuple[str, Poly, Poly, Ends]] = {}
         self._spans: dict[Poly, tuple[Ends, int]] = {}
-        self._flat = False
-        """Whether one of them is linear: else only products need to be looked up."""
+        self._summed: set[Monomial] = set()
+        """Every monomial of the sums among them: others need not be looked up."""
         self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
         """Conditions of which one of two holds, by the names in the first."""
         self._atoms: dict[object, Name] = {}
         self._wrapped: dict[Name, tuple[Poly, Prim]] = {}
-        self._ranges: dict[tuple[Name, int], Span] = {}
-        """The ranges of names, since something was learned."""
+        self._ranges: dict[int, dict[Name, Span]] = {}
+        """The ranges of names by depth, since something was learned."""
         self._tried: dict[tuple[Poly, int], int] = {}
         """What was not proved with how much effort, since something was learned."""
         self._unsigned: set[Name] = set()
@@ -98,8 +98,10 @@ class Ranges:
 
     def leave(self) -> None:
         """End a scope: what was learned in it is forgotten."""
-        self._forget()
-        for table, key, before in reversed(self._log.pop()):
+        log = self._log.pop()
+        if log:
+            self._ranges.clear()
+        for table, key, before in reversed(log):
             if before is None:
                 del table[key]
             else:
@@ -116,7 +118,8 @@ class Ranges:
         self._ranges.clear()
 
     def _put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
-        self._forget()
+        if table is not self.truths:
+            self._forget()
         self._log[-1].append((table, key, table.get(key)))
         table[key] = value
 
@@ -129,25 +132,33 @@ class Ranges:
 
     def span(self, poly: Poly, limit: int = EVERYWHERE) -> Span:
         """The range of a polynomial by the ranges of its terms."""
-        least = most = 0
-        curved = False
+        least = most = constant = 0
+        summed = self._summed
+        known_sum = bool(summed)
+        ranges = self._ranges.get(limit)
+        if ranges is None:
+            ranges = self._ranges[limit] = {}
         for mono, coeff in poly.terms.items():
             if not mono:
                 least += coeff
                 most += coeff
+                constant = coeff
                 continue
             if len(mono) == 1 and mono[0][1] == 1:
-                low, high = self._name_span(mono[0][0], limit)
+                name = mono[0][0]
+                found = ranges.get(name)
+                if found is None:
+                    found = ranges[name] = self._range_of(name, limit)
+                low, high = found
             else:
-                curved = True
                 low, high = self._mono_span(mono, limit)
             if coeff < 0:
                 low, high = high, low
             least += low * coeff
             most += high * coeff
-        if not self._spans or (not curved and not self._flat):
+            known_sum = known_sum and mono in summed
+        if not known_sum:
             return least, most
-        constant = poly.terms.get((), 0)
         known = self._spans.get(poly - constant if constant else poly)
         if known is None or known[1] > limit:
             return least, most
@@ -166,7 +177,9 @@ class Ranges:
                 low, high = min(ends), max(ends)
         if len(mono) == 2:
             low, high = _narrowed(low, high, self._divided_span(mono, limit))
-        known = self._spans.get(Poly({mono: 1})) if self._spans else None
+        if mono not in self._summed:
+            return low, high
+        known = self._spans.get(Poly({mono: 1}))
         if known is None or known[1] > limit:
             return low, high
         return _narrowed(low, high, known[0])
@@ -182,10 +195,12 @@ class Ranges:
         return None, None
 
     def _name_span(self, name: Name, limit: int) -> Span:
-        key = (name, limit)
-        found = self._ranges.get(key)
+        ranges = self._ranges.get(limit)
+        if ranges is None:
+            ranges = self._ranges[limit] = {}
+        found = ranges.get(name)
         if found is None:
-            found = self._ranges[key] = self._range_of(name, limit)
+            found = ranges[name] = self._range_of(name, limit)
         return found
 
     def _range_of(self, name: Name, limit: int) -> Span:
@@ -231,17 +246,16 @@ class Ranges:
         name = poly.as_name
         if name is not None and name not in self._unsigned:
             return True
-        return self._is_above(poly, limit) and self._is_below(poly, limit)
+        least, most = self.span(poly, limit)
+        if least < LOW and (most < LOW or not self.non_negative(poly - LOW, limit)):
+            return False
+        return most <= HIGH or (least <= HIGH and self.non_negative(HIGH - poly, limit))
 
     def _is_above(self, poly: Poly, limit: int) -> bool:
-        if self.span(poly, limit)[0] >= LOW:
-            return True
-        return self.non_negative(poly - LOW, limit)
+        return self.span(poly, limit)[0] >= LOW or self.non_negative(poly - LOW, limit)
 
     def _is_below(self, poly: Poly, limit: int) -> bool:
-        if self.span(poly, limit)[1] <= HIGH:
-            return True
-        return self.non_negative(HIGH - poly, limit)
+        return self.span(poly, limit)[1] <= HIGH or self.non_negative(HIGH - poly, limit)
 
     def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = 16) -> bool:
         """Whether `poly >= 0` follows from the facts established at depth `limit` or above.
@@ -252,9 +266,10 @@ class Ranges:
         """
         if not poly.terms:
             return True
-        if self.span(poly, limit)[0] >= 0:
+        least, most = self.span(poly, limit)
+        if least >= 0:
             return True
-        if effort <= 0 or len(poly.terms) > _MOST_TERMS or poly.constant is not None:
+        if most < 0 or effort <= 0 or len(poly.terms) > _MOST_TERMS:
             return False
         key = (poly, limit)
         if self._tried.get(key, 0) >= effort:
@@ -280,7 +295,8 @@ class Ranges:
     ) -> tuple[bool, list[Poly]]:
         """Polynomials without `name`: `poly >= 0` if all of them (True) or any of them is."""
         factor, rest = _split(poly, name)
-        least, most = self.span(factor, limit)
+        slope = factor.constant
+        least, most = self.span(factor, limit) if slope is None else (slope, slope)
         rises, falls = least >= 0, most <= 0
         if not rises and not falls and len(factor.terms) > 1:
             rises = self.non_negative(factor, limit, effort)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from compiler.analysis.exact import Reading, exactness
+from compiler.analysis.exact import Exact, Reading, exactness
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
@@ -50,8 +51,12 @@ class Terms:
         self.atoms: dict[Name, Atom] = {}
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
-        self.exact = exactness(tree.fun)
         self._define(tree.root)
+
+    @cached_property
+    def exact(self) -> Exact:
+        """What may be read as polynomials; most functions never ask."""
+        return exactness(self.tree.fun)
 
     def _define(self, scope: Scope) -> None:
         for item in scope.items:
