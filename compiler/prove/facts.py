@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from compiler.base.names import Name
 from compiler.ir.poly import Poly
 
-POINTS = 24
+POINTS = 16
 TRIES = 60
 _LARGEST = 1 << 256
 """Of a value: a chain of powers leaves all numbers behind that can be worked with."""
@@ -59,7 +60,7 @@ class Facts:
         for poly in solved.values():
             free |= poly.names()
         given = tuple((name, poly) for name, poly in stated if name in solved)
-        points = _points(normal, sorted(free))
+        points = _points(normal, tuple(sorted(free)))
         return Facts(normal, solved, points, tuple(sources.values()), given)
 
     def normal(self, poly: Poly) -> Poly:
@@ -109,7 +110,8 @@ def solve(
     return solved
 
 
-def _points(bounds: tuple[Poly, ...], names: list[Name]) -> tuple[Point, ...]:
+@lru_cache(maxsize=256)
+def _points(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, ...]:
     rng = random.Random(7)
     found: dict[tuple[int, ...], Point] = {}
     order = sorted(names, key=lambda name: sum(name in b.names() for b in bounds))
