@@ -28,6 +28,7 @@ from compiler.ir.nodes import (
     Copy,
     DimIndex,
     ForLoop,
+    Function,
     If,
     Index,
     Iota,
@@ -60,8 +61,14 @@ def run(
     RuntimeError_ for a failed assertion, an access outside of a block (code `heap`), a race (code
     `race`) or too long a run (kind `timeout`). Without `tracing` there is no race check.
     """
-    fun = entries.find(prog, entry)
-    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, _STEPS, limits)
+    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, STEPS, limits)
+    return execute(machine, entries.find(prog, entry), args, tracing), machine.trace
+
+
+def execute(
+    machine: Machine, fun: Function, args: Sequence[Value], tracing: bool = True
+) -> list[Value]:
+    """The results of an entry point on a machine that has run nothing yet; as `run`."""
     values = entries.bind(fun, args)
     machine.env.update(
         (name, value) for name, value in values.items() if isinstance(value, np.generic)
@@ -74,8 +81,7 @@ def run(
         results = machine.body(fun.body)
     machine.tracing = False
     shown = [results[k] for k in entries.visible_results(fun)]
-    found = [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Place) else x for x in shown]
-    return found, machine.trace
+    return [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Place) else x for x in shown]
 
 
 def _place_argument(machine: Machine, param: Param, value: Value) -> None:
@@ -217,7 +223,7 @@ def _threshold(machine: Machine, stm: Stm, exp: Threshold) -> None:
     machine.env[stm.pat[0].name] = np.bool_(machine.number(exp.amount) >= least)
 
 
-_STEPS: dict[type, Callable[[Machine, Stm, Any], None]] = {
+STEPS: dict[type, Callable[[Machine, Stm, Any], None]] = {
     Index: _index,
     nodes.Slice: _view,
     nodes.Rearrange: _view,

@@ -53,6 +53,14 @@ class Trace:
     """Bytes allocated in all."""
 
 
+class Race(RuntimeError_):
+    """Two points of a kernel met in a cell."""
+
+    def __init__(self, message: str, prov: Prov, cell: int) -> None:
+        super().__init__(message, prov[0] if prov else NOWHERE, code="race")
+        self.cell = cell
+
+
 class Frame:
     """One kernel while it runs: who touched what so far."""
 
@@ -93,11 +101,11 @@ class Frame:
             self.record.complete = False
 
     def _race(self, block: str, cell: int, other: Point, first: str, second: str) -> None:
-        raise RuntimeError_(
+        raise Race(
             f"Two threads meet: {self._text(other)} {first} cell {cell} of `{block}`, and "
             f"{self._text(self.thread)} {second} it.",
-            self.prov[0] if self.prov else NOWHERE,
-            code="race",
+            self.prov,
+            cell,
         )
 
     def _text(self, point: Point) -> str:

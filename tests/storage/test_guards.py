@@ -126,7 +126,7 @@ def test_a_guard_that_stays_says_what_is_missing() -> None:
     reasons = [a["because"] for a in found if a["rule"] == "shortcircuit/guard"]
     assert len(reasons) == 2
     assert "2*s >= 0 is not proved" in reasons[0]
-    assert "it fails for n = " in reasons[1]
+    assert "it fails with n = " in reasons[1]
 
 
 def test_guards_can_be_left_to_the_run() -> None:

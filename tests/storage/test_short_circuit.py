@@ -274,15 +274,15 @@ entry main [n] (xs: [n]i32) (v: i32): [n]i32 =
 
 
 REASONS = {
-    OLD_VALUE: "`row` would overwrite cell 1, where `xss` is read after `row`, for m = 2.",
+    OLD_VALUE: "`row` would overwrite cell 0, where `xss` is read by `old` with n = 2, m = 1.",
     PART: "Only a part of `new` goes into the place: all of it would not fit.",
     INDEX_FROM_SOURCE: "The place depends on an element of `row`, which is computed only after the "
     "array has been made.",
-    THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at later points of `new`, "
-    "for i = 0, n = 2.",
+    THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at another point of `new` "
+    "with n = 3: written at i = 0 and read at i = 2.",
     USED_AFTERWARDS: "`row` is used again after it has been put into its place.",
-    LATER_WRITE: "`new` would overwrite cell 2, where `ys` is written in the results of `ys`, "
-    "for i = 2, n = 3.",
+    LATER_WRITE: "`new` would overwrite cell 0, where `ys` is written within `ys` "
+    "with n = 1, v = 1.",
 }
 
 
@@ -295,7 +295,7 @@ def test_the_reason_is_a_plain_sentence(source: str) -> None:
 
 def test_what_could_not_be_proved_is_told() -> None:
     missing = Poly.var("n_3") - Poly.var("i_7") * 2
-    text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing), False)
+    text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing))
     assert text == (
         "It is not proved that `new` keeps away from `xs`, which is read after `new`: "
         "that needs -2*i + n >= 0."
@@ -412,7 +412,7 @@ entry main [n] (xs: *[n]i32) (c: bool): ([n]i32, i32) =
 """
 
 
-def test_a_witness_in_a_branch_is_no_more_than_possible() -> None:
+def test_a_witness_gets_into_the_branch_that_needs_it() -> None:
     check(SOMETIMES, [ints(7), np.True_])
     (said,) = [a["because"] for a in attempts(Compilation(SOMETIMES).result("funmem").prog)]
-    assert said == "`new` might overwrite cell 0, where `xs` may be read after `new`, for n = 2."
+    assert said == "`new` would overwrite cell 0, where `xs` is read by `old` with n = 6."

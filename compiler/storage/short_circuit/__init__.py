@@ -13,6 +13,8 @@ terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
 origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
+trial.py        refused attempts, made all the same and run
+clash.py        what such a run has shown
 wording.py      what arrays are called in remarks
 """
 
@@ -25,9 +27,10 @@ from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
+from compiler.storage.short_circuit.trial import FREE, Trials
 
-_FREE = 1 << 40
-"""Names from here on are in no program."""
+_TRIED = 32
+"""Refused attempts of a program of which runs show what would go wrong."""
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
@@ -40,13 +43,23 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
 
 
 def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
-    """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data."""
-    ctx = Ctx(options or Options(), NameSource(_FREE), stage="shortcircuit")
+    """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data.
+
+    Refused ones are tried: at most `_TRIED` of a program, on a few small inputs each.
+    """
+    options = options or Options()
+    ctx = Ctx(options, NameSource(FREE), stage="shortcircuit")
     found: list[dict[str, Any]] = []
-    for fun, shortcut in zip(prog.funs, _run(prog, ctx)[1], strict=True):
-        if shortcut.attempts:
-            origins = Origins(Shortcut(fun, ctx).assumptions, shortcut.terms)
-            found += [attempt.json(origins) for attempt in shortcut.attempts]
+    left = _TRIED
+    for at, shortcut in enumerate(_run(prog, ctx)[1]):
+        if not shortcut.attempts:
+            continue
+        trials = Trials(prog, at, options, shortcut)
+        for number in range(len(shortcut.attempts)):
+            if left and trials.look(number):
+                left -= 1
+        origins = Origins(trials.assumptions, shortcut.terms)
+        found += [attempt.json(origins) for attempt in shortcut.attempts]
     return found
 
 

@@ -19,15 +19,13 @@ class Access:
     """Cells that are touched through `array`; `lmad` is None if nothing is known of them.
 
     `wider` are index functions of the arrays that it is a view of, from inside out: what to fall
-    back on where the exact cells cannot be said. `exact`: all of the cells are touched, not just
-    some of them, or in some cases only.
+    back on where the exact cells cannot be said.
     """
 
     array: Name
     lmad: Lmad[Poly] | None
     writes: bool
     wider: tuple[Lmad[Poly], ...] = ()
-    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +59,17 @@ def expanded(lmad: Lmad[Poly], over: Range) -> Lmad[Poly] | None:
     return Lmad(lmad.offset, tuple(dims)).expand(name, over.lower, over.count)
 
 
-def is_enlarged(lmad: Lmad[Poly], over: Range) -> bool:
-    """Whether `expanded` covers more than the cells for each value of the name."""
-    return any(over.name in dim.size.names() for dim in lmad.dims)
-
-
 def unique(accesses: list[Access]) -> list[Access]:
     """One of those that touch the same cells in the same way."""
     found: dict[tuple[Lmad[Poly] | None, bool, Name], Access] = {}
-    for access in sorted(accesses, key=lambda access: not access.exact):
+    for access in accesses:
         found.setdefault((access.lmad, access.writes, access.array), access)
     return list(found.values())
 
 
-def with_lmad(access: Access, lmad: Lmad[Poly] | None, exact: bool = True) -> Access:
-    """The access with other cells; `exact`: they are as exact as those of the access."""
-    if lmad is access.lmad and (exact or not access.exact):
-        return access
-    return replace(access, lmad=lmad, exact=access.exact and exact)
+def with_lmad(access: Access, lmad: Lmad[Poly] | None) -> Access:
+    """The access with other cells."""
+    return access if lmad is access.lmad else replace(access, lmad=lmad)
 
 
 @dataclass(frozen=True, slots=True)

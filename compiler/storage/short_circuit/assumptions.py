@@ -72,7 +72,9 @@ NOTHING = Context()
 class Assumptions:
     """Facts by scope, made when first asked for."""
 
-    def __init__(self, tree: Tree, terms: Terms) -> None:
+    def __init__(self, tree: Tree, terms: Terms, given: Context = NOTHING) -> None:
+        """`given` holds in all of the function."""
+        self.given = given
         self.tree = tree
         self.terms = terms
         self._outer: dict[Scope, Context] = {}
@@ -102,7 +104,7 @@ class Assumptions:
         for param in self.tree.fun.params:
             if isinstance(param.type, Array):
                 found.update((self.terms.normal(size), None) for size in param.type.shape)
-        return Context(tuple(size for size in found if size.constant is None))
+        return Context(tuple(size for size in found if size.constant is None)).plus(self.given)
 
     def checked(self, items: Iterable[Item]) -> Context:
         """What the checks among statements say."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov, user_spans
-from compiler.ir.nodes import MemBind
-from compiler.prove.disjoint import Overlap
+from compiler.ir.nodes import MemBind, Stm
+from compiler.ir.values import show
+from compiler.prove.disjoint import Overlap, Unknown, Verdict
 from compiler.prove.show import unambiguous, verdict_json
 from compiler.storage.short_circuit.access import Obligation
+from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.conditions import TITLES
 from compiler.storage.short_circuit.origins import Origins
 
 Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map", "guard"]
 Json = dict[str, Any]
+_NEVER_SEEN = "They meet for some values of their names. No run was found that has these values."
 
 
 @dataclass(slots=True)
@@ -38,15 +41,21 @@ class Attempt:
     obligations: list[Obligation] = field(default_factory=list)
     copied: str = ""
     allocated: str = ""
+    check: Stm | None = None
+    """The check that a guard makes."""
+    shown: Clash | Stop | None = None
+    """What a run on small inputs has shown about a refusal."""
 
     def json(self, origins: Origins) -> Json:
         """As plain data.
 
         rule, source, destination (names in the program), src (the point's spans), made (those of
         the statements that make the source); done, condition (0: none failed) with its title,
-        because, hint; place, creation, projected (the place of the array that is created), moved
-        (each array's new place), lifted; obligations: write and use (LMADs), why, what `prove`
-        says, origins (of each fact: why, src); copied and allocated: what is saved, in bytes.
+        because, hint; witness: None, or the inputs of a run that shows what would go wrong
+        (values: of sizes and numbers; input: all of them as text); place, creation, projected (the
+        place of the array that is created), moved (each array's new place), lifted; obligations:
+        write and use (LMADs), why, what `prove` says, origins (of each fact: why, src); copied and
+        allocated: what is saved, in bytes.
         """
         return {
             "rule": f"shortcircuit/{self.rule}",
@@ -64,22 +73,35 @@ class Attempt:
             "projected": _place(self.projected),
             "moved": [{"array": name, **_place(mem)} for name, mem in self.moved.items()],
             "lifted": self.lifted,
-            "obligations": [unambiguous(_obligation(o, origins)) for o in self.obligations],
+            "witness": self._witness(),
+            "obligations": [unambiguous(self._obligation(o, origins)) for o in self.obligations],
             "copied": unambiguous(self.copied),
             "allocated": unambiguous(self.allocated),
         }
 
+    def _witness(self) -> Json | None:
+        if self.shown is None:
+            return None
+        values = {base_of(name): value for name, value in self.shown.inputs.items()}
+        return {"values": values, "input": "\n".join(map(show, self.shown.args))}
 
-def _obligation(one: Obligation, origins: Origins) -> Json:
-    verdict = one.verdict
-    known = None if isinstance(verdict, Overlap) else verdict.facts
-    return {
-        "write": str(one.write),
-        "use": str(one.use),
-        "why": one.why,
-        **verdict_json(verdict),
-        "origins": [] if known is None else origins.of(known, one.write, one.use),
-    }
+    def _obligation(self, one: Obligation, origins: Origins) -> Json:
+        verdict = self._confirmed(one)
+        known = None if isinstance(verdict, Overlap) else verdict.facts
+        return {
+            "write": str(one.write),
+            "use": str(one.use),
+            "why": one.why,
+            **verdict_json(verdict),
+            "origins": [] if known is None else origins.of(known, one.write, one.use),
+        }
+
+    def _confirmed(self, one: Obligation) -> Verdict:
+        """The verdict, where two sets of cells meet only if a run has come to that cell."""
+        if not isinstance(one.verdict, Overlap):
+            return one.verdict
+        found = self.shown.overlap(one.write, one.use) if isinstance(self.shown, Clash) else None
+        return found or Unknown(_NEVER_SEEN, None)
 
 
 def _place(mem: MemBind | None) -> Json:

@@ -22,6 +22,10 @@ TITLES = {
 }
 
 
+CELLS, GUARD = 5, 7
+"""The conditions of which a run can show that they do not hold."""
+
+
 class Failed(Exception):
     """A condition does not hold: its number, and why in a sentence."""
 

@@ -67,7 +67,7 @@ class Guards:
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
         name, array, place = self._guarded(dims, item)
-        attempt = Attempt("guard", name, array, item.stm.prov, place)
+        attempt = Attempt("guard", name, array, item.stm.prov, place, check=item.stm)
         what = f"the slice of `{base_of(array)}`" if array else "the slice"
         if inside:
             claim = f"All of {what} lies inside"
@@ -140,9 +140,8 @@ class Guards:
 def _unproved(obligation: Obligation) -> str:
     """Why a step is no proof, as the second half of a sentence; "" if it is one."""
     match obligation.verdict:
-        case Overlap(point, cell):
-            values = ", ".join(f"{n} = {v}" for n, v in sorted(point.items()))
-            return untagged(f"it fails for {values} (cell {cell} of the slice)")
+        case Overlap():
+            return "it is not proved for all values"
         case Unknown(reason, missing):
             open_ = f"{missing} >= 0 is not proved" if missing is not None else reason.rstrip(".")
             return untagged(open_)

@@ -40,7 +40,7 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import in_place
-from compiler.storage.short_circuit.assumptions import Assumptions, Context
+from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
 from compiler.storage.short_circuit.attempts import Attempt, Rule
 from compiler.storage.short_circuit.blocks import Blocks
 from compiler.storage.short_circuit.conditions import Failed
@@ -74,15 +74,27 @@ class Point:
     no less than none, which may be checked only later."""
 
 
+class Forced(Exception):
+    """The attempt that was to succeed has: the function is as if condition 5 or 6 had held."""
+
+
 class Shortcut:
     """Short-circuiting of one function."""
 
-    def __init__(self, fun: Function, ctx: Ctx) -> None:
+    def __init__(
+        self, fun: Function, ctx: Ctx, given: Context = NOTHING, forced: int | None = None
+    ) -> None:
+        """`given`: what else holds in the function.
+
+        `forced`: the number of an attempt that is made whatever it overwrites, and the last one:
+        `run` raises Forced then, if nothing else is in its way.
+        """
         self.ctx = ctx
         self.tree = Tree(fun)
         self.terms = Terms(self.tree)
-        self.assumptions = Assumptions(self.tree, self.terms)
+        self.assumptions = Assumptions(self.tree, self.terms, given)
         self.attempts: list[Attempt] = []
+        self.forced = forced
         self.inside: set[Name] = set()
         """Arrays that are parts of others now: that they fit is checked where they are created."""
         self.beside: dict[Name, tuple[Poly, ...]] = {}
@@ -155,6 +167,10 @@ class Shortcut:
             )
             try:
                 in_place.nobody_needs(self.tree, self.aliases, target.block, item)
+                if len(self.attempts) == self.forced:
+                    self._reuse(attempt)
+                    attempt.moved = dict(safety.new)
+                    raise Forced
                 if isinstance(item.stm.exp, SegMap):
                     safety.item(item)
                 elif isinstance(item.stm.exp, Loop):
@@ -321,6 +337,10 @@ class Shortcut:
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
             plan.make_room(point.scope, creation, point.destination, point.end)
             self._available(plan, point, target, creation)
+            if len(self.attempts) - 1 == self.forced:
+                self._commit(point, plan, creation, attempt)
+                attempt.moved = dict(plan.new)
+                raise Forced
             safety = Safety(
                 self.tree,
                 self.terms,

@@ -46,7 +46,6 @@ from compiler.storage.short_circuit.access import (
     Range,
     Summary,
     expanded,
-    is_enlarged,
     unique,
     with_lmad,
 )
@@ -161,8 +160,8 @@ class Safety:
             case If():
                 for scope in item.children:
                     inner = self._body(scope)
-                    out.writes += [self._leave(w, scope, (), False) for w in inner.writes]
-                    out.uses += [self._leave(u, scope, (), False) for u in inner.uses]
+                    out.writes += [self._leave(w, scope, ()) for w in inner.writes]
+                    out.uses += [self._leave(u, scope, ()) for u in inner.uses]
             case Loop():
                 self._loop(item, out)
             case SegMap() | SegRed() | SegScan() | SegHist():
@@ -255,21 +254,17 @@ class Safety:
 
     # --- loops and kernels ---
 
-    def _leave(
-        self, access: Access, scope: Scope, over: Sequence[Range], always: bool = True
-    ) -> Access:
-        """The access over all values of some indices; without `always` the body may not run."""
+    def _leave(self, access: Access, scope: Scope, over: Sequence[Range]) -> Access:
+        """The access over all values of some indices."""
         if access.lmad is None:
             return access
         for lmad in (access.lmad, *access.wider):
             found: Lmad[Poly] | None = lmad
-            exact = always and lmad is access.lmad
             for one in reversed(over):
                 if found is not None:
-                    exact = exact and not is_enlarged(found, one)
                     found = self._expanded(found, one, scope)
             if found is not None and not self._inside(found, scope):
-                return with_lmad(access, found, exact)
+                return with_lmad(access, found)
         return with_lmad(access, None)
 
     def _expanded(self, lmad: Lmad[Poly], over: Range, scope: Scope) -> Lmad[Poly] | None:
@@ -324,8 +319,8 @@ class Safety:
         where = f"in {{}} iterations of {doing(item)}"
         if one.writes and one.uses:
             self._across(scope, one, over, True, where)
-        out.writes += [self._leave(w, scope, over, bool(over)) for w in one.writes]
-        out.uses += [self._leave(u, scope, over, bool(over)) for u in one.uses]
+        out.writes += [self._leave(w, scope, over) for w in one.writes]
+        out.uses += [self._leave(u, scope, over) for u in one.uses]
 
     def _kernel(self, item: Item, exp: SegOp, out: Summary) -> None:
         """Thesis 6.6.2: what a point writes, others must not touch."""
@@ -567,12 +562,7 @@ class Safety:
                 if not isinstance(verdict, Disjoint):
                     first, second = both(self.tree, write.array, use.array)
                     does = "written" if use.writes else "read"
-                    certain = write.exact and use.exact and not self._assumed(write.lmad, use.lmad)
-                    raise Failed(5, not_apart(first, second, does, where, verdict, certain))
-
-    def _assumed(self, *lmads: Lmad[Poly]) -> bool:
-        """Whether values that the program computes in a way not followed are in index functions."""
-        return any(name in self.terms.atoms for lmad in lmads for name in lmad.names())
+                    raise Failed(5, not_apart(first, second, does, where, verdict))
 
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         self.pairs += 1

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from compiler.base.names import Name, base_of, untagged
 from compiler.base.spans import user_spans
-from compiler.ir.nodes import Index, Slice, Update
-from compiler.prove.disjoint import Overlap, Unknown, Verdict
+from compiler.ir.nodes import (
+    ForLoop,
+    Index,
+    Loop,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Update,
+)
+from compiler.prove.disjoint import Unknown, Verdict
+from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.tree import Item, Tree
 
 _OPERATORS = {
@@ -69,20 +83,68 @@ def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
     return one, other
 
 
-def not_apart(write: str, use: str, does: str, where: str, verdict: Verdict, certain: bool) -> str:
-    """Why something may not be written early: what it would overwrite, or what is not proved.
-
-    `certain`: the cells of the verdict are touched for certain, and not only as far as is known.
-    """
-    if isinstance(verdict, Overlap):
-        known = sorted(verdict.point.items())
-        values = untagged(", ".join(f"{name} = {v}" for name, v in known if "(" not in name))
-        would, is_ = ("would", "is") if certain else ("might", "may be")
-        place = f"{write} {would} overwrite cell {verdict.cell}, where {use} {is_} {does} {where}"
-        return f"{place}, for {values}." if values else f"{place}."
+def not_apart(write: str, use: str, does: str, where: str, verdict: Verdict) -> str:
+    """Why something is not written early: what is not proved. What goes wrong, only a run says."""
     missing = verdict.missing if isinstance(verdict, Unknown) else None
     needs = f": that needs {untagged(str(missing))} >= 0" if missing is not None else ""
     return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
+
+
+def clashing(tree: Tree, clash: Clash) -> str:
+    """What a run has shown, as a sentence."""
+    write, use = both(tree, clash.write.array, clash.use.array)
+    does = "written" if clash.use.writes else "read"
+    place = f"{write} would overwrite cell {clash.cell}, where {use} is {does}"
+    return f"{sentence(place)} {_where(tree, clash)}."
+
+
+def stopping(because: str, stop: Stop) -> str:
+    """Why something is checked when the program runs, and that a run has come to where it fails."""
+    return f"{because.removesuffix('.')}; it fails{_values(stop.inputs)}."
+
+
+def _where(tree: Tree, clash: Clash) -> str:
+    """Where the cell is needed, as seen from the statement that writes it, and in which run."""
+    values = _values(clash.inputs)
+    for mine, theirs in zip(clash.write.around, clash.use.around, strict=False):
+        if mine is not theirs:
+            return f"by {_doing(tree, theirs)}{values}"
+        over = [name for name in _over(mine) if name in clash.write.indices]
+        if any(clash.write.indices[name] != clash.use.indices.get(name) for name in over):
+            which = "in another iteration" if isinstance(mine.exp, Loop) else "at another point"
+            return f"{which} of {_doing(tree, mine)}{values}{_indices(clash, over)}"
+    return f"within {_doing(tree, clash.use.around[-1])}{values}"
+
+
+def _over(stm: Stm) -> list[Name]:
+    """The indices of a loop or kernel."""
+    match stm.exp:
+        case Loop(_, _, ForLoop() as form, _):
+            return [form.index]
+        case SegMap() | SegRed() | SegScan() | SegHist() as kernel:
+            return [name for name, _ in kernel.space.dims]
+    return []
+
+
+def _doing(tree: Tree, stm: Stm) -> str:
+    item = tree.binder.get(stm.pat[-1].name) if stm.pat else None
+    return "a check" if item is None else doing(item)
+
+
+def _values(inputs: Mapping[Name, int]) -> str:
+    """The sizes and numbers of a run, as the end of a sentence."""
+    shown = [f"{base_of(name)} = {value}" for name, value in inputs.items()]
+    return f" with {', '.join(shown)}" if shown else ""
+
+
+def _indices(clash: Clash, over: Sequence[Name]) -> str:
+    """Where in a loop or kernel the cell is written and needed, as the end of a sentence."""
+    ends = []
+    for touch in (clash.write, clash.use):
+        does = "written" if touch.writes else "read"
+        at = [f"{base_of(name)} = {touch.indices[name]}" for name in over if name in touch.indices]
+        ends.append(f"{does} at {', '.join(at)}")
+    return f": {' and '.join(ends)}"
 
 
 def sentence(text: str) -> str:

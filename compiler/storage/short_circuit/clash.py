@@ -1,0 +1,77 @@
+"""What a run has shown of a refused attempt: a cell is written too early, or a check fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.base.names import Name
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import Stm
+from compiler.ir.poly import Poly
+from compiler.ir.values import Value
+from compiler.prove import constant
+from compiler.prove.disjoint import Overlap
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A statement writes a cell of an array, or reads it.
+
+    `around` are the statements that it is inside of, from outside in, itself the last one;
+    `indices` those of the loops and kernels among them; `values` all whole numbers with a name.
+    """
+
+    array: Name
+    writes: bool
+    around: tuple[Stm, ...]
+    indices: Mapping[Name, int]
+    values: Mapping[Name, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A cell is written too early, and needed by somebody else, in a run on `args`.
+
+    `inputs` are the sizes and numbers among them.
+    """
+
+    cell: int
+    write: Touch
+    use: Touch
+    inputs: Mapping[Name, int]
+    args: Sequence[Value]
+
+    def overlap(self, write: Lmad[Poly], use: Lmad[Poly]) -> Overlap | None:
+        """How two sets of cells share the cell, with the values of that run; None if they do not.
+
+        A name with a prime is that of another iteration, the one that needs the cell.
+        """
+        point: dict[Name, int] = {}
+        for name in write.names() | use.names():
+            if name.endswith("'"):
+                found = self.use.values.get(name[:-1])
+            else:
+                found = self.write.values.get(name, self.use.values.get(name))
+            if found is None:
+                return None
+            point[name] = found
+        indices = []
+        for lmad in (write.evaluate(point), use.evaluate(point)):
+            dims = [(dim.size, dim.stride) for dim in lmad.dims]
+            try:
+                met = constant.meet((lmad.offset, dims), (self.cell, []))
+            except constant.TooHard:
+                return None
+            if met is None:
+                return None
+            indices.append(tuple(met[1]))
+        return Overlap(point, self.cell, *indices)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A check fails in a run on `args`; `inputs` are the sizes and numbers among them."""
+
+    inputs: Mapping[Name, int]
+    args: Sequence[Value]

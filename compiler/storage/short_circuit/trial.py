@@ -1,0 +1,396 @@
+"""Refused attempts, tried: made all the same, and run on small inputs.
+
+That two sets of cells meet for some values of their names says little: a program may stop on these
+values long before, or never have them together. So a refusal names values only if a run has shown
+them: the program as it is runs through, and with the array built in its place a cell that was
+written too early is needed by somebody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from compiler.base.context import Ctx, Options
+from compiler.base.errors import CompileError, UsageError
+from compiler.base.names import Name, NameSource
+from compiler.base.prim import DTYPE, int_range
+from compiler.ir import entry as entries
+from compiler.ir.interp import Limits
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    Array,
+    ForLoop,
+    Function,
+    Loop,
+    Prog,
+    Scalar,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Stm,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.values import Value
+from compiler.ir.walk import free
+from compiler.prove.disjoint import Disjoint
+from compiler.prove.facts import Facts, Point
+from compiler.storage import heap
+from compiler.storage.machine import Block, Machine, Place
+from compiler.storage.short_circuit.assumptions import NOTHING, Context
+from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.clash import Clash, Stop, Touch
+from compiler.storage.short_circuit.conditions import CELLS, GUARD
+from compiler.storage.short_circuit.points import Forced, Shortcut
+from compiler.storage.short_circuit.wording import clashing, stopping
+from compiler.storage.trace import Race
+
+FREE = 1 << 40
+"""Names from here on are in no program."""
+RUNS = 12
+"""Inputs that one attempt is tried on."""
+_LIMITS = Limits(0.5, 1 << 20)
+_ELEMENTS = 1 << 10
+"""Of one array that a run is given."""
+_CELLS = 1 << 8
+"""Larger sets of cells are not compared before a run."""
+_USUAL = (3, 2, 1, 7)
+"""Values for all that nothing is known about."""
+KERNELS = (SegMap, SegRed, SegScan, SegHist)
+Trial = tuple[Function, dict[Name, int], list[Value]]
+"""An entry point, the sizes and numbers that it is given, and all that it is given."""
+
+
+class _Met(Exception):
+    """A run has come to a clash."""
+
+    def __init__(self, cell: int, write: Touch, use: Touch) -> None:
+        super().__init__(cell)
+        self.cell = cell
+        self.write = write
+        self.use = use
+
+
+class Watch(Machine):
+    """A run that knows which cells were written early, until the arrays are in their places.
+
+    `early` are the names of the arrays that are built in place; `settled` the one that they are
+    part of as soon as it is bound.
+    """
+
+    def __init__(
+        self, prog: Prog, early: frozenset[Name] = frozenset(), settled: Name = ""
+    ) -> None:
+        super().__init__({f.name: f for f in prog.funs}, {}, heap.STEPS, _LIMITS)
+        self.early = early
+        self.settled = settled
+        self.now: list[Stm] = []
+        """The statements that are running, from outside in."""
+        self._owners: dict[tuple[str, int], Touch] = {}
+        """Of each cell that was written early."""
+        self._others: dict[tuple[str, int], Touch] = {}
+        """Who else touched a cell, of those that might meet in a kernel."""
+        self._mixed: dict[int, set[tuple[str, int]]] = {}
+        """What a kernel has written of which results come early and others do not, by its depth."""
+
+    def stms(self, code: Sequence[Stm]) -> None:
+        """Run statements in order; once the arrays are in their places, all is well again."""
+        for stm in code:
+            self.now.append(stm)
+            super().stms((stm,))
+            self._mixed.pop(len(self.now), None)
+            self.now.pop()
+            if any(param.name == self.settled for param in stm.pat):
+                self._owners.clear()
+
+    def traced_read(self, block: Block, cells: Sequence[int]) -> None:
+        """Note a read."""
+        self._traced(block, cells, self._operands(block), False)
+        super().traced_read(block, cells)
+
+    def traced_write(self, block: Block, cells: Sequence[int], meeting: bool) -> None:
+        """Note a write."""
+        arrays = self._results(block)
+        mine = self._traced(block, cells, arrays, True)
+        try:
+            super().traced_write(block, cells, meeting)
+        except Race as race:
+            key = (block.label, race.cell)
+            other = self._others.get(key) or self._owners.get(key)
+            if not mine or other is None:
+                raise
+            raise _Met(race.cell, self._noted(arrays[0], True), other) from race
+        if mine:
+            touch = self._noted(arrays[0], True)
+            self._owners.update(dict.fromkeys(((block.label, cell) for cell in cells), touch))
+
+    def _traced(
+        self, block: Block, cells: Sequence[int], arrays: Sequence[Name], writes: bool
+    ) -> bool:
+        """Whether an access is one of those that come early; others must not meet any of these."""
+        if not arrays or not self.early:
+            return False
+        mine = self.early.issuperset(arrays)
+        keys = [(block.label, cell) for cell in cells]
+        if mine:
+            return True
+        if not self.early.isdisjoint(arrays):
+            if writes and isinstance(self.now[-1].exp, SegMap | SegRed | SegScan):
+                self._by_two(keys, arrays)
+            return False
+        for key in keys:
+            owner = self._owners.get(key)
+            if owner is not None:
+                raise _Met(key[1], owner, self._noted(arrays[0], writes))
+        if self.frames:
+            self._others.update(dict.fromkeys(keys, self._noted(arrays[0], writes)))
+        return False
+
+    def _by_two(self, keys: Sequence[tuple[str, int]], arrays: Sequence[Name]) -> None:
+        """A kernel writes each cell of a result once: what it writes twice, two results share."""
+        before = self._mixed.setdefault(len(self.now), set())
+        for key in keys:
+            if key in before:
+                mine = next(name for name in arrays if name in self.early)
+                other = next(name for name in arrays if name not in self.early)
+                raise _Met(key[1], self._noted(mine, True), self._noted(other, True))
+        before.update(keys)
+
+    def _noted(self, array: Name, writes: bool) -> Touch:
+        indices: dict[Name, int] = {}
+        for stm in self.now:
+            found: list[Name] = []
+            if isinstance(stm.exp, Loop) and isinstance(stm.exp.form, ForLoop):
+                found = [stm.exp.form.index]
+            elif isinstance(stm.exp, KERNELS):
+                found = [name for name, _ in stm.exp.space.dims]
+            indices |= {name: int(self.env[name]) for name in found if name in self.env}
+        values = {
+            name: int(value) for name, value in self.env.items() if isinstance(value, np.integer)
+        }
+        return Touch(array, writes, tuple(self.now), indices, values)
+
+    def _operands(self, block: Block) -> list[Name]:
+        """The arrays of a block that the current statement may read."""
+        if not self.now:
+            return []
+        stm = self.now[-1]
+        names = set(free(stm))
+        if isinstance(stm.exp, KERNELS):
+            names.update(result for result in stm.exp.body.results if isinstance(result, str))
+        places = ((name, self.env.get(name)) for name in sorted(names))
+        return [n for n, place in places if isinstance(place, Place) and place.block is block]
+
+    def _results(self, block: Block) -> list[Name]:
+        """The arrays of a block that the current statement makes."""
+        if not self.now:
+            return []
+        return [
+            param.name
+            for param in self.now[-1].pat
+            if isinstance(param.type, Array)
+            and param.type.mem is not None
+            and self.env.get(param.type.mem.block) is block
+        ]
+
+
+class Trials:
+    """The refused attempts of one function of a program of stage `funmem`."""
+
+    def __init__(self, prog: Prog, at: int, options: Options, shortcut: Shortcut) -> None:
+        self.prog = prog
+        self.fun = prog.funs[at]
+        self.at = at
+        self.options = options
+        self.shortcut = shortcut
+        before = self._shortcut()
+        self.tree, self.assumptions = before.tree, before.assumptions
+
+    def _shortcut(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
+        ctx = Ctx(self.options, NameSource(FREE), stage="shortcircuit")
+        return Shortcut(self.fun, ctx, given, forced)
+
+    def forced(self, number: int) -> tuple[Prog, Attempt] | None:
+        """The program with an attempt made all the same; None if more than safety is in its way."""
+        shortcut = self._shortcut(forced=number)
+        try:
+            shortcut.run()
+        except Forced:
+            funs = list(self.prog.funs)
+            funs[self.at] = shortcut.tree.rebuilt()
+            return Prog(tuple(funs)), shortcut.attempts[number]
+        return None
+
+    def look(self, number: int) -> bool:
+        """Try an attempt if it was refused for what it overwrites; whether it was tried.
+
+        What a run shows is kept with the attempt, and said in place of what is not proved.
+        """
+        attempt = self.shortcut.attempts[number]
+        if attempt.done or attempt.condition not in (CELLS, GUARD):
+            return False
+        if attempt.condition == GUARD:
+            stop = self.stop(number)
+            if stop is not None:
+                attempt.shown, attempt.because = stop, stopping(attempt.because, stop)
+            return True
+        clash = self.clash(number)
+        if clash is not None:
+            attempt.shown, attempt.because = clash, clashing(self.tree, clash)
+        return True
+
+    def clash(self, number: int) -> Clash | None:
+        """What goes wrong if an attempt is made all the same; None if no run has shown it."""
+        found = self.forced(number)
+        if found is None:
+            return None
+        prog, attempt = found
+        settled = attempt.source if attempt.rule == "in-place-map" else attempt.destination
+        for fun, inputs, args in self.inputs(self.shortcut.attempts[number]):
+            if self._end(Watch(self.prog), fun, args) is not None:
+                continue
+            try:
+                self._end(Watch(prog, frozenset(attempt.moved), settled), fun, args)
+            except _Met as met:
+                return Clash(met.cell, met.write, met.use, _visible(fun, inputs), args)
+        return None
+
+    def stop(self, number: int) -> Stop | None:
+        """Inputs on which the check of a slice fails; None if no run has shown it."""
+        check = self.shortcut.attempts[number].check
+        for fun, inputs, args in self.inputs(self.shortcut.attempts[number]):
+            watch = Watch(self.prog)
+            if self._end(watch, fun, args) is not None and watch.now and watch.now[-1] is check:
+                return Stop(_visible(fun, inputs), args)
+        return None
+
+    @staticmethod
+    def _end(watch: Watch, fun: Function, args: Sequence[Value]) -> CompileError | None:
+        """Run an entry point; the error that it ends in, if any."""
+        try:
+            heap.execute(watch, watch.funs[fun.name], args)
+        except CompileError as error:
+            return error
+        return None
+
+    # --- inputs ---
+
+    def inputs(self, attempt: Attempt) -> Iterator[Trial]:
+        """Small inputs, those first for which the cells in question meet."""
+        mine = self._points(attempt) if self.fun.entry else iter(())
+        callers = [self.fun] if self.fun.entry else [f for f in self.prog.funs if f.entry]
+        usual = ((fun, dict.fromkeys(_free(fun), size)) for size in _USUAL for fun in callers)
+        seen: list[Point] = []
+        found = 0
+        for fun, point in (*islice(((self.fun, p) for p in mine), RUNS - len(_USUAL)), *usual):
+            numbers = {name: point[name] for name in _free(fun) if name in point}
+            if numbers in seen:
+                continue
+            seen.append(numbers)
+            made = _made(fun, numbers, found)
+            if made is not None:
+                yield made
+                found += 1
+            if found == RUNS:
+                return
+
+    def _points(self, attempt: Attempt) -> Iterator[Point]:
+        """Values that meet what is checked, where the two sets of cells share one, then others."""
+        pair = next((o for o in attempt.obligations if not isinstance(o.verdict, Disjoint)), None)
+        lmads = (pair.write, pair.use) if pair is not None else ()
+        cells = [dim.size - 1 for lmad in lmads for dim in lmad.dims]
+        names = {name for lmad in lmads for name in lmad.names()} | _free(self.fun)
+        known = self._known(attempt)
+        points: list[Point] = []
+        for side in (1, 0):
+            bounds, equal = _chosen(known, side)
+            more = self.assumptions.terms.facts(names)
+            facts = Facts.of((*bounds, *more, *cells), dict(equal), names)
+            points += sorted(map(facts.complete, facts.points), key=_size)
+        meeting = [point for point in points if lmads and _meet(*lmads, point)]
+        yield from meeting
+        yield from (point for point in points if point not in meeting)
+
+    def _known(self, attempt: Attempt) -> Context:
+        """What is checked around an attempt and in it, before and afterwards."""
+        item = self.tree.binder.get(attempt.destination) or self.tree.binder.get(attempt.source)
+        scope = item.scope if item is not None else self.tree.root
+        found = self.assumptions.at(scope, len(scope.items))
+        while scope.parent is not None:
+            scope = scope.parent.scope
+            found = found.plus(self.assumptions.checked(scope.items))
+        return found
+
+
+def _free(fun: Function) -> set[Name]:
+    """The sizes and whole numbers that a function is given."""
+    return {
+        param.name
+        for param in fun.params
+        if isinstance(param.type, Scalar) and param.type.prim[0] in "iu"
+    }
+
+
+def _visible(fun: Function, inputs: Mapping[Name, int]) -> dict[Name, int]:
+    """Of the sizes and numbers those that have a name in the program, in its order."""
+    return {param.name: inputs[param.name] for param in fun.params if param.name in inputs}
+
+
+def _chosen(known: Context, side: int) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
+    """Bounds and equalities, of each alternative those of one side."""
+    bounds, equal = list(known.bounds), list(known.equal)
+    for sides in known.either:
+        more, same = _chosen(sides[side], side)
+        bounds += more
+        equal += same
+    return bounds, equal
+
+
+def _size(point: Point) -> int:
+    return sum(map(abs, point.values()))
+
+
+def _meet(write: Lmad[Poly], use: Lmad[Poly], point: Point) -> bool:
+    """Whether two small sets of cells share one."""
+    if not write.names() | use.names() <= point.keys():
+        return False
+    first, second = write.evaluate(point), use.evaluate(point)
+    if any(np.prod([max(d.size, 0) for d in one.dims]) > _CELLS for one in (first, second)):
+        return False
+    return not set(first.points()).isdisjoint(second.points())
+
+
+def _made(fun: Function, numbers: Mapping[Name, int], seed: int) -> Trial | None:
+    """Inputs with these sizes and numbers, the rest small and random; None if too large."""
+    rng = np.random.default_rng(seed)
+    known = {name: numbers.get(name, _USUAL[0]) for name in sorted(_free(fun))}
+    args: list[Value] = []
+    for param in entries.external(fun):
+        kind = param.type
+        assert isinstance(kind, Scalar | Array)
+        shape: tuple[int, ...] = ()
+        if isinstance(kind, Array):
+            shape = tuple(size.evaluate(known) for size in kind.shape)
+        if min(shape, default=0) < 0 or np.prod(shape, dtype=float) > _ELEMENTS:
+            return None
+        dtype = DTYPE[kind.prim]
+        if kind.prim == "bool":
+            made = rng.integers(0, 2, shape).astype(dtype)
+        elif kind.prim[0] == "f":
+            made = rng.random(shape).astype(dtype)
+        elif param.name in known:
+            low, high = int_range(kind.prim)
+            if not low <= known[param.name] <= high:
+                return None
+            made = np.asarray(known[param.name], dtype)
+        else:
+            made = rng.integers(0, _USUAL[0], shape).astype(dtype)
+        args.append(np.asarray(made) if shape else dtype.type(made))
+    try:
+        entries.bind(fun, args)
+    except UsageError:
+        return None
+    return fun, known, args
