@@ -78,7 +78,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LIMIT_ASK", "1200 per minute", "Questions about a compiled program, and proofs."),
     Setting("LIMIT_RUN", "60 per minute", "Runs, their inputs, and comparisons of stages."),
     Setting("LIMIT_SHARE", "20 per minute", "New permalinks."),
-    Setting("LIMIT_READ", "240 per minute", "Permalinks that are read."),
+    Setting("LIMIT_READ", "600 per minute", "Permalinks that are read."),
     Setting("ADDRESS_PAGES", 30, "All pages of one address together may do what so many may.", 1),
     Setting("LOCAL_FACTOR", 20, "On the server's own machine the limits are so much wider.", 1),
     Setting("RATELIMIT", True, "Switch the rate limits on."),

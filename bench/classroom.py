@@ -145,27 +145,34 @@ def hostile(port: int, stop: threading.Event, record: Record, forges: bool) -> N
 @contextmanager
 def server() -> Iterator[int]:
     """A server with nothing kept from before; its port."""
+    temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with temporary as folder, serving(folder) as (port, _):
+        yield port
+
+
+@contextmanager
+def serving(folder: str) -> Iterator[tuple[int, int]]:
+    """A server that keeps everything in this folder; its port and process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "compiler", "serve", "--port", str(port)],
-            cwd=ROOT,
-            env={
-                **os.environ,
-                "XDG_CACHE_HOME": folder,
-                "STRIDESCOPE_DATA": folder,
-                "STRIDESCOPE_LOCAL_FACTOR": "1",
-            },
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            _warm(port)
-            yield port
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "compiler", "serve", "--port", str(port)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "XDG_CACHE_HOME": folder,
+            "STRIDESCOPE_DATA": folder,
+            "STRIDESCOPE_LOCAL_FACTOR": "1",
+        },
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _warm(port)
+        yield port, process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
 
 
 def _warm(port: int) -> None:

@@ -6,6 +6,7 @@ python -m bench.table
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Any
 
 from bench.fuzz import KINDS
@@ -14,7 +15,8 @@ from bench.machine import RESULTS, ROOT
 HEAD = """# Figures
 
 Measured, not estimated: each table names its machine and its command, and `bench/results/` has the
-raw numbers. `python -m bench.table` writes this page.
+raw numbers. `python -m bench.table` writes this page; what is slower than what it is compared with,
+by more than 3 %, or misses its goal, it names under the table.
 """
 
 
@@ -38,6 +40,29 @@ def rows(head: list[str], body: list[list[Any]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *body]
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
+
+
+NOISE = 0.03
+"""A difference of less than this part is none."""
+
+
+def slower(what: str, than: str, factors: dict[str, float]) -> str:
+    """In words, which programs take longer with `what`, from time over time for each; or none."""
+    found = {name: factor for name, factor in factors.items() if factor > 1 + NOISE}
+    if not found:
+        return f"No program is slower with {what} than {than}."
+    worst = sorted(found.items(), key=lambda one: -one[1])
+    times = ", ".join(f"`{name}` takes {factor:.2f} times as long" for name, factor in worst)
+    return _wrapped(f"**Slower with {what} than {than}:** {times}.")
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def _over(data: dict[str, Any], time: str, base: str) -> dict[str, float]:
+    """Time over time of the programs that have both."""
+    return {name: r[time] / r[base] for name, r in data.items() if r.get(time) and r.get(base)}
 
 
 def compile_part(data: dict[str, Any]) -> str:
@@ -92,6 +117,9 @@ def run_part(data: dict[str, Any]) -> str:
 {where(data)}
 
 {rows(head, body)}
+
+{slower("our C", "with NumPy", _over(data["figures"], "c_ms", "numpy_ms"))}
+{slower("our C", "with Futhark", _over(data["figures"], "c_ms", "futhark_ms"))}
 
 Medians. The peak holds inputs, results and everything that the program allocates.
 """
@@ -216,6 +244,9 @@ def whole_part(data: dict[str, Any]) -> str:
 
 {rows(head, body)}
 
+{_beyond("goal", {name: r["total_ms"] / r["goal_ms"] for name, r in data["figures"].items()})}
+{slower("our compiler", "with `futhark c`", _over(data["figures"], "total_ms", "futhark_c_ms"))}
+
 Medians, taken in turns. Ours: a warm process, every stage to C and to CUDA text, all proofs made
 anew, once for both targets. Futhark's: `futhark c --library` and `futhark cuda --library`, which
 end with the generated text, from the start of the process.
@@ -257,6 +288,9 @@ def short_circuit_part(data: dict[str, Any]) -> str:
 {where(data)}
 
 {rows(head, times)}
+
+{slower("short-circuiting", "without", _over(figures, "with_ms", "without_ms"))}
+{slower("our C", "with Futhark", _over(figures, "with_ms", "futhark_ms"))}
 
 C on all cores, medians, taken in turns in one run; the results are the same. What the programs
 count while they run, without and with:
@@ -328,14 +362,66 @@ and again, under one name or under a new one each time. {f["remark"]}
         )
     }
 
+{
+        _beyond(
+            "goal",
+            {n: p["p95_s"] / f["goals_s"][n] for n, p in f["parts"].items() if n in f["goals_s"]},
+        )
+    }
+
 By what was asked, p50 / p95 / largest in seconds:
 
 {rows(["asked", *f["parts"]], kinds)}
 """
 
 
-def main() -> None:
-    """The command line."""
+def readers_part(data: dict[str, Any]) -> str:
+    """How long the readers of a link wait."""
+    f = data["figures"]
+    body = [
+        [
+            name,
+            *(part["bytes"][what] for what in ("page", "json")),
+            *part["seconds"]["page"],
+            *part["seconds"]["json"],
+            part["processor_ms_an_answer"],
+        ]
+        for name, part in f["parts"].items()
+    ]
+    refused = sum(
+        count
+        for part in f["parts"].values()
+        for status, count in part["statuses"].items()
+        if status not in ("200", "304")
+    )
+    head = ["link", "page, B", "JSON, B"]
+    head += [f"{what}, {p}, s" for what in ("page", "JSON") for p in ("p50", "p95", "largest")]
+    head.append("processor of the server, ms an answer")
+    return f"""
+## {f["readers"]} readers of one permalink at once
+
+{where(data)}
+
+The link holds `{f["example"]}`. Each reader asks for the page and then for the JSON, compressed;
+{refused} answers were refused. The goal for the page's p95 is {f["goal_s"]} s.
+{f["remark"]}
+
+{rows(head, body)}
+
+{_beyond("goal", {n: p["seconds"]["page"][1] / f["goal_s"] for n, p in f["parts"].items()})}
+"""
+
+
+def _beyond(goal: str, shares: dict[str, float]) -> str:
+    """In words, what misses its goal."""
+    missed = [f"{name} ({share:.2f} of it)" for name, share in shares.items() if share > 1]
+    if not missed:
+        return f"All are within the {goal}."
+    return _wrapped(f"**Beyond the {goal}:** {', '.join(missed)}.")
+
+
+def page() -> str:
+    """The whole page."""
     parts = [HEAD]
     makers = (
         ("compile", compile_part),
@@ -346,6 +432,7 @@ def main() -> None:
         ("prove", prove_part),
         ("campaign", campaign_part),
         ("classroom", classroom_part),
+        ("readers", readers_part),
     )
     for name, make in makers:
         data = load(name)
@@ -354,7 +441,12 @@ def main() -> None:
     fuzzed = [data for kind in KINDS if (data := load(f"fuzz-{kind}")) is not None]
     if fuzzed:
         parts.append(fuzz_part(fuzzed))
-    (ROOT / "docs" / "figures.md").write_text("".join(parts))
+    return "\n".join(line.rstrip() for line in "".join(parts).split("\n"))
+
+
+def main() -> None:
+    """The command line."""
+    (ROOT / "docs" / "figures.md").write_text(page())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import campaign, classroom, examples, prove, short_circuit, table, whole
+from bench import campaign, classroom, examples, prove, readers, short_circuit, table, whole
 from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
@@ -16,6 +16,7 @@ from compiler.prove.disjoint import Verdict, disjoint
 from compiler.storage.short_circuit import assumptions
 from compiler.target import runner
 
+ROOT = Path(__file__).parent.parent
 MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}
 
 
@@ -145,6 +146,44 @@ def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None
     )
     assert "| alone | 10 | 0 |" in text
     assert "| run, 10 lines |" in text
+
+
+def test_the_page_of_figures_is_what_was_measured() -> None:
+    """After a measurement: `python -m bench.table`."""
+    assert (ROOT / "docs" / "figures.md").read_text("utf-8") == table.page()
+
+
+def test_what_is_slower_is_said_beside_the_figure() -> None:
+    row = {"input": "x", "built_in_place": 1, "without_ms": 10.0, "with_ms": 14.0, "speedup": 0.71}
+    counts = dict.fromkeys(("copied_mb", "allocations", "allocated_mb", "peak_mb"), 1.0)
+    row |= {"without": counts, "with": counts, "futhark_ms": 15.0}
+    text = table.short_circuit_part(data({"slow": row, "fast": {**row, "with_ms": 10.2}}))
+    assert "**Slower with short-circuiting than without:** `slow` takes 1.40 times as long." in text
+    assert "No program is slower with our C than with Futhark." in text
+
+
+def test_every_slowdown_that_was_measured_is_on_the_page() -> None:
+    found = table.load("short_circuit")
+    assert found is not None
+    text = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    said = text.partition("**Slower with short-circuiting")[2].partition("\n\n")[0]
+    for name, row in found["figures"].items():
+        if row["with_ms"] > 1.03 * row["without_ms"]:
+            assert f"`{name}`" in said
+
+
+def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "READERS", 3)
+    monkeypatch.setattr(readers, "EXAMPLE", "dot_product")
+    parts = readers.measure()
+    statuses = [part["statuses"] for part in parts.values()]
+    assert statuses == [{"200": 6}, {"304": 6}, {"200": 6}, {"200": 6}]
+    assert all(part["processor_ms_an_answer"] >= 0 for part in parts.values())
+    figures = {"parts": parts, "goal_s": 100.0, "readers": 3, "example": "x", "remark": ""}
+    text = table.readers_part(data(figures))
+    assert "0 answers were refused" in text
+    assert "All are within the goal." in text
+    assert "**Beyond the goal:**" in table.readers_part(data({**figures, "goal_s": 1e-9}))
 
 
 KINDS = ("page", "check", "show", "run")
