@@ -6,18 +6,19 @@ import argparse
 import sys
 
 from app import serve
-from app.settings import PREFIX, SETTINGS, from_environment
+from app.settings import from_environment, listing
+from app.version import compiler_version
 
 
 def main() -> int:
-    """Read the arguments and serve until interrupted."""
-    settings = "\n".join(f"  {PREFIX}{s.name} ({s.default!r})\n      {s.help}" for s in SETTINGS)
+    """Read the arguments and serve until interrupted. The answer is the exit status."""
     parser = argparse.ArgumentParser(
         prog="stridescope serve",
         description="Serve the page.",
-        epilog=f"environment variables:\n{settings}",
+        epilog=f"settings, from the environment:\n{listing()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"stridescope {compiler_version()}")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on")
     args = parser.parse_args()

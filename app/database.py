@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from sqlalchemy import Table, create_engine, event
+from sqlalchemy import Table, create_engine, event, inspect
 from sqlalchemy.engine import Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import SQLAlchemyError
@@ -52,7 +52,7 @@ class Database:
             if self._engine is None:
                 self._engine = self._open()
             if table.name not in self._tables:
-                table.create(self._engine, checkfirst=True)
+                _make(table, self._engine)
                 self._tables.add(table.name)
             return Session(self._engine)
 
@@ -61,6 +61,15 @@ class Database:
         if engine.dialect.name == "sqlite" and self._megabytes:
             event.listen(engine, "connect", partial(_bound, self._megabytes))
         return engine
+
+
+def _make(table: Table, engine: Engine) -> None:
+    """Make a table unless it is there, or another server makes it meanwhile."""
+    try:
+        table.create(engine, checkfirst=True)
+    except SQLAlchemyError:
+        if not inspect(engine).has_table(table.name):
+            raise
 
 
 def _bound(megabytes: int, connection: DBAPIConnection, _: object) -> None:

@@ -1,13 +1,14 @@
 """Every setting of the server: its name, its default and what it does.
 
 A setting `NAME` is read from the environment as `STRIDESCOPE_NAME`; `create_app(config)` overrides
-both. `docs` and `stridescope serve --help` can be generated from `SETTINGS`.
+both. `stridescope serve --help` and the table in `docs/server.md` are made from `SETTINGS`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ class Setting:
     least: int = 0
     """The smallest number that makes sense."""
     choices: tuple[str, ...] = ()
+    usual: str = ""
+    """The default in words, where it depends on the machine."""
 
     def check(self, value: Any) -> None:
         """Raise ValueError, with the setting's name, for a value that makes no sense."""
@@ -53,7 +56,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LINKS_MB", 4096, "SQLite's file of links grows no larger; 0: as large as it can."),
     Setting("RENDERED_MB", 256, "Links as they are read, kept in the database; the oldest go."),
     Setting("RENDERED_CACHE_MB", 32, "The same in memory."),
-    Setting("COMPILE_WORKERS", min(4, max(2, CORES)), "Warm worker processes that compile.", 1),
+    Setting(
+        "COMPILE_WORKERS",
+        min(4, max(2, CORES)),
+        "Warm worker processes that compile.",
+        1,
+        usual="one for each core, 2 to 4",
+    ),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
     Setting("QUEUE_LIMIT", 64, "Jobs that may wait for a worker; more are turned away."),
     Setting("QUEUE_SECONDS", 20.0, "How long a job waits for a worker before it is turned away."),
@@ -105,6 +114,25 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("HEAD_SECONDS", 10.0, "How long a client may take to send a request's headers.", 1),
     Setting("BODY_SECONDS", 60.0, "How long it may then take to send the rest.", 1),
 )
+
+
+def listing() -> str:
+    """All settings for `stridescope serve --help`: name, default, meaning."""
+    lines = []
+    for one in SETTINGS:
+        meaning = textwrap.fill(one.help, 94, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        lines += [f"  {PREFIX}{one.name} ({_shown(one)})", meaning]
+    return "\n".join(lines)
+
+
+def markdown() -> str:
+    """The same as the table in `docs/server.md`."""
+    rows = [f"| `{PREFIX}{one.name}` | {_shown(one)} | {one.help} |" for one in SETTINGS]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
+
+
+def _shown(setting: Setting) -> str:
+    return setting.usual or str(setting.default) or "empty"
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:

@@ -25,5 +25,3 @@ Abbreviations used throughout: ir, soac (second-order array combinator), soa (st
 lmad (linear memory access descriptor), imp, exp, stm, prov (provenance), ctx, SE (scalar
 expression).
 """
-
-__version__ = "0.1.0"

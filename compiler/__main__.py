@@ -14,9 +14,9 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from compiler import __version__, api, switches, worker
+from compiler import api, switches, worker
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.names import untagged
@@ -29,11 +29,12 @@ _NUMBER = re.compile(r"-?[0-9]{1,30}")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the answer is the exit status."""
-    args = _parser().parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["serve"]:
+        _app(given[1:])
+    args = _parser().parse_args(given)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be no text
-    if args.command == "serve":
-        return _serve(args)
     if args.command == "worker":
         if args.with_parent:
             worker.end_with_parent()
@@ -171,10 +172,16 @@ def _prove(args: argparse.Namespace) -> int:
     return OK
 
 
-def _serve(args: argparse.Namespace) -> int:
-    """The server is a program of its own, so that the compiler does not import it."""
-    command = [sys.executable, "-m", "app", "--host", args.host, "--port", str(args.port)]
-    os.execv(sys.executable, command)
+def _app(arguments: Sequence[str]) -> NoReturn:
+    """Become the server, which is a program of its own: the compiler does not import it."""
+    os.execv(sys.executable, [sys.executable, "-m", "app", *arguments])
+
+
+class _Version(argparse.Action):
+    """Says which version this is; the server records it in links, and knows."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        _app(["--version"])
 
 
 def _source(file: str) -> str:
@@ -231,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stridescope", description="A compiler explorer for data-parallel functional arrays."
     )
-    parser.add_argument("--version", action="version", version=f"stridescope {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the exact version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     common = argparse.ArgumentParser(add_help=False)
@@ -318,9 +325,7 @@ def _parser() -> argparse.ArgumentParser:
         help="be killed when the thread that started this process ends (on Linux)",
     )
 
-    serve = commands.add_parser("serve", help="serve the page")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8000)
+    commands.add_parser("serve", help="serve the page", add_help=False)
     return parser
 
 

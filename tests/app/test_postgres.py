@@ -1,0 +1,138 @@
+"""Links in PostgreSQL: stored, found again, rendered once, bounded; an earlier table is kept."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+
+from app.context import EXTENSION
+from tests.app.conftest import SOURCE, MakeApp
+
+FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+SEARCHED = os.pathsep.join([os.environ.get("PATH", ""), *map(str, FOLDERS)])
+PROGRAMS = {name: shutil.which(name, path=SEARCHED) for name in ("initdb", "postgres")}
+
+pytestmark = pytest.mark.skipif(
+    not all(PROGRAMS.values()), reason="there is no PostgreSQL on this machine"
+)
+
+
+def ordinary_user() -> dict[str, int]:
+    """PostgreSQL does not run as root."""
+    if os.geteuid():
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A PostgreSQL server of its own; the URL of its only database."""
+    user = ordinary_user()
+    with tempfile.TemporaryDirectory() as folder:
+        if user:
+            os.chown(folder, user["user"], user["group"])
+        made = [str(PROGRAMS["initdb"]), "-D", f"{folder}/data", "-U", "links", "-A", "trust", "-N"]
+        subprocess.run(made, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)
+        with closing(socket.create_server(("127.0.0.1", 0))) as free:
+            port = free.getsockname()[1]
+        command = [str(PROGRAMS["postgres"]), "-D", f"{folder}/data", "-p", str(port)]
+        command += ["-c", "listen_addresses=127.0.0.1", "-k", folder, "-F"]
+        ready = threading.Event()
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder, **user)
+
+        def listen() -> None:
+            for line in process.stderr or ():
+                if "ready to accept connections" in line:
+                    ready.set()
+
+        threading.Thread(target=listen, daemon=True).start()
+        try:
+            assert ready.wait(60), "PostgreSQL does not start"
+            yield f"postgresql+psycopg://links@127.0.0.1:{port}/postgres"
+        finally:
+            process.send_signal(signal.SIGINT)  # does not wait for connections
+            process.wait(60)
+
+
+@pytest.fixture
+def url(server: str) -> Iterator[str]:
+    """The database without tables."""
+    engine = create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(text("drop schema public cascade"))
+        connection.execute(text("create schema public"))
+    yield server
+    engine.dispose()
+
+
+def test_links_are_stored_once_and_read_by_another_server(make_app: MakeApp, url: str) -> None:
+    app = make_app(DATABASE_URL=url)
+    run = {"input": "[1i64]", "backend": "c"}
+    body = {"source": SOURCE, "run": run}
+    name = app.test_client().post("/api/share", json=body).get_json()["id"]
+    other = make_app(DATABASE_URL=url).test_client()
+    assert other.post("/api/share", json=body).get_json()["id"] == name
+    assert other.get(f"/z/{name}.json").get_json()["source"] == SOURCE
+    first, again = app.test_client().get(f"/z/{name}"), other.get(f"/z/{name}")
+    assert first.data == again.data
+    tag = first.headers["ETag"]
+    assert other.get(f"/z/{name}", headers={"If-None-Match": tag}).status_code == 304
+    assert other.get("/z/nothing234").status_code == 404
+    assert other.get("/z/%00").status_code == 404
+
+
+def test_an_earlier_table_is_kept_and_the_missing_one_made(make_app: MakeApp, url: str) -> None:
+    name = make_app(DATABASE_URL=url).test_client().post("/api/share", json={"source": SOURCE})
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("drop table rendered"))
+    client = make_app(DATABASE_URL=url).test_client()
+    assert client.get(f"/z/{name.get_json()['id']}").status_code == 200
+    assert set(inspect(engine).get_table_names()) == {"permalinks", "rendered"}
+    with engine.begin() as connection:
+        assert connection.execute(text("select count(*) from rendered")).scalar() == 1
+    engine.dispose()
+
+
+def test_what_is_rendered_is_bounded(make_app: MakeApp, url: str) -> None:
+    app = make_app(DATABASE_URL=url, RENDERED_MB=1, RENDERED_CACHE_MB=0)
+    for number in range(20):
+        content = os.urandom(60_000).hex()
+        app.extensions[EXTENSION].renderings.get(f"link{number}", "page", lambda _, c=content: c)
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        size = connection.execute(text("select sum(length(content)) from rendered")).scalar()
+        oldest = connection.execute(text("select link from rendered order by made limit 1"))
+        assert oldest.scalar() != "link0"
+    assert 1 << 19 < size <= 1 << 20
+    engine.dispose()
+
+
+def test_two_servers_that_make_the_tables_at_once(make_app: MakeApp, url: str) -> None:
+    apps = [make_app(DATABASE_URL=url) for _ in range(4)]
+    start = threading.Barrier(len(apps))
+    found: list[int] = []
+
+    def share(number: int) -> None:
+        start.wait()
+        body = {"source": f"{SOURCE}-- {number}"}
+        answer = apps[number].test_client().post("/api/share", json=body)
+        found.append(answer.status_code)
+
+    threads = [threading.Thread(target=share, args=(number,)) for number in range(len(apps))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [200] * len(apps)
