@@ -10,7 +10,7 @@ from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, Array, Bin, MemBind, Type, Var
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import poly_of, wrapped
 from compiler.ir.walk import map_se
 
 
@@ -63,14 +63,15 @@ class Known:
                 self._same[name] = value
                 return
         if a != b:
-            self._zeros.append(a - b)
+            self._zeros.append(wrapped(a - b))
 
     def normal(self, poly: Poly) -> Poly:
-        """The polynomial with all known names replaced by what they equal."""
+        """The polynomial with all known names replaced by what they equal, modulo 2**64."""
+        poly = wrapped(poly)
         if not self._same or poly.constant is not None:
             return poly
         while True:
-            new = poly.subst(self._same)
+            new = wrapped(poly.subst(self._same))
             if new is poly or new == poly:
                 return poly
             poly = new
@@ -84,7 +85,7 @@ class Known:
 
     def _is_zero(self, difference: Poly) -> bool:
         zeros = [self.normal(zero) for zero in self._zeros]
-        return difference in zeros or -difference in zeros
+        return wrapped(difference) in zeros or wrapped(-difference) in zeros
 
     def equal_shapes(self, a: tuple[Poly, ...], b: tuple[Poly, ...]) -> bool:
         """Whether two shapes are certainly equal."""

@@ -85,6 +85,17 @@ def signed(value: int) -> int:
     return (value - LOW) % (HIGH - LOW + 1) + LOW
 
 
+def wrapped(poly: Poly) -> Poly:
+    """The polynomial equal to it modulo 2**64 whose coefficients are i64; mostly itself."""
+    for coeff in poly.terms.values():
+        if not LOW <= coeff <= HIGH:
+            break
+    else:
+        return poly
+    terms = {mono: signed(coeff) for mono, coeff in poly.terms.items()}
+    return Poly({mono: coeff for mono, coeff in terms.items() if coeff})
+
+
 def se_of(poly: Poly) -> SE:
     """An i64 expression that equals a polynomial modulo 2**64.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.known import Known
-from compiler.ir.nodes import SE, Bin, Fun, Var
+from compiler.ir.nodes import SE, Bin, Fun, Lit, Var
 from compiler.ir.poly import Poly
 
 A, B, C, D, K = (Poly.var(f"{name}_1") for name in "abcdk")
@@ -47,3 +47,14 @@ def test_an_equality_of_products_knows_what_is_learnt_later() -> None:
     known.assume(Bin("==", "i64", var("k"), var("c")))
     known.assume(Bin("==", "i64", var("b"), var("a")))
     assert known.equal(A * A, K * D)
+
+
+def test_sizes_are_equal_modulo_the_width_of_a_word() -> None:
+    known = Known()
+    assert known.equal(A + (1 << 63) - 1, A - (1 << 63) - 1)
+    assert known.equal(A * B * (1 << 64) + C, C)
+    assert not known.equal(A + (1 << 63), A - (1 << 63) + 1)
+    known.define("k_1", Bin("-", "i64", var("a"), Lit((1 << 63) - 1, "i64")))
+    assert known.equal(K - 2, A + (1 << 63) - 1)
+    known.assume(Bin("==", "i64", times("a", "b"), times("c", "d")))
+    assert known.equal(A * B + (1 << 63), C * D - (1 << 63))
