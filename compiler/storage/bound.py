@@ -33,7 +33,7 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms, free, rename
 from compiler.optimise.fuse.graph import can_fail
-from compiler.storage.exact import exact_or_largest
+from compiler.storage.saturate import saturated
 
 
 class Bounds:
@@ -132,7 +132,7 @@ class Bounds:
         fresh = self.ctx.fresh
         dims = tuple((fresh(index), bound) for index, bound in self.space.dims)
         renamed = {old: new for (old, _), (new, _) in zip(self.space.dims, dims, strict=True)}
-        more, exact = exact_or_largest(count, fresh, prov)
+        more, exact = saturated(count, fresh, prov)
         body = rename(KernelBody((*needed, *more), (exact,), (I64,)), fresh, renamed)
         largest = self._flat(dims, body, prov, out)
         return Poly.var(largest)

@@ -50,7 +50,7 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds
-from compiler.storage.exact import exact_or_largest
+from compiler.storage.saturate import saturated
 from compiler.storage.interference import Sizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.settle import Settler, carried, place_parts
@@ -301,7 +301,7 @@ class Expansion:
 
     def _fits(self, exp: Alloc, most: Poly, prov: Prov) -> list[Stm]:
         """A check that a thread's block is not larger than its part of the memory for all."""
-        stms, count = exact_or_largest(exp.count, self.ctx.fresh, prov)
+        stms, count = saturated(exp.count, self.ctx.fresh, prov)
         size = f" elements of {BYTES[exp.prim]} bytes (type {exp.prim})."
         message = ("There is not enough memory for an array of ", count, size)
         return [*stms, Stm((), Assert(Bin("<=", "i64", count, se_of(most)), message), prov)]

@@ -66,7 +66,9 @@ def choose(page: Page, example: Example) -> None:
 
 def stages(page: Page, example: Example) -> dict[str, Any]:
     """What the API answers about it."""
-    answer = page.request.post(f"{page.url.split('/examples')[0]}/api/show", data={"source": example.source, "options": {}})
+    answer = page.request.post(
+        f"{page.url.split('/examples')[0]}/api/show", data={"source": example.source, "options": {}}
+    )
     found: dict[str, Any] = answer.json()["stages"]
     return found
 

@@ -1,4 +1,4 @@
-"""Numbers of elements as statements whose arithmetic does not wrap around unnoticed.
+"""Numbers of elements as statements whose arithmetic saturates instead of wrapping around.
 
 A kernel that computes how much memory its threads need has 64 bits for it. What does not fit is the
 largest number there is, of which no machine has enough.
@@ -18,11 +18,9 @@ _BITS = Lit(63, "i64")
 _ZERO = Lit(0, "i64")
 
 
-def exact_or_largest(
-    count: Poly, fresh: Callable[[Name], Name], prov: Prov
-) -> tuple[list[Stm], SE]:
+def saturated(count: Poly, fresh: Callable[[Name], Name], prov: Prov) -> tuple[list[Stm], SE]:
     """Statements, and the value of `count` after them; LARGEST if a part of it does not fit."""
-    made = _Exact(fresh, prov)
+    made = _Saturating(fresh, prov)
     total: SE = _ZERO
     for mono, coeff in count.terms.items():
         if not -LARGEST <= coeff <= LARGEST:
@@ -37,7 +35,7 @@ def exact_or_largest(
     return made.stms, total
 
 
-class _Exact:
+class _Saturating:
     """`fits` are the conditions under which no operation of `stms` has wrapped around."""
 
     def __init__(self, fresh: Callable[[Name], Name], prov: Prov) -> None:
