@@ -50,9 +50,9 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds
-from compiler.storage.saturate import saturated
 from compiler.storage.interference import Sizes
 from compiler.storage.merge import merge_inside
+from compiler.storage.saturate import saturated
 from compiler.storage.settle import Settler, carried, place_parts
 from compiler.storage.state import size_text
 

@@ -75,7 +75,8 @@ def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
     folder = tmp_path / "examples"
     folder.mkdir()
     (folder / "first.fut").write_text(
-        "-- First steps\n-- A map over an array.\n-- order: 1\n-- look: funmem {map (+1) xs}: where it lies\n"
+        "-- First steps\n-- A map over an array.\n-- order: 1\n"
+        "-- look: funmem {map (+1) xs}: where it lies\n"
         "-- ==\n\nentry main (xs: []i64) =\n  map (+1) xs\n"
     )
     (folder / "second.fut").write_text("-- Second\n-- Another.\n-- order: 2\n\nentry main = 1\n")

@@ -18,7 +18,9 @@ pytestmark = MARKS
 ALL = {example.name: example for example in load(EXAMPLES)}
 PATIENCE = 60_000
 TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
-IN_SIGHT = """() => [...document.querySelectorAll(".stage-pane .lit, .stage-pane .lit-weak")].some(line => {
+IN_SIGHT = """() => [
+  ...document.querySelectorAll(".stage-pane .lit, .stage-pane .lit-weak")
+].some(line => {
   const [at, frame] = [line, line.closest('.cm-scroller')].map(e => e.getBoundingClientRect());
   return at.bottom > frame.top && at.top < frame.bottom;
 })"""
