@@ -1,4 +1,4 @@
-"""The command line: `stridescope check | show | run | attempts | prove | worker | serve`.
+"""The command line: `stridescope COMMAND`, as the function `_parser` lists them.
 
 Exit status: 0 for success, 1 for an error in the program or its input, 2 for wrong usage, 3 for an
 internal error.
@@ -21,6 +21,7 @@ from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.names import untagged
 from compiler.ir import values
+from compiler.prove import checker
 
 Json = dict[str, Any]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "prove": _prove,
+        "verify": _verify,
         "attempts": _attempts,
         "check": _check,
         "show": _show,
@@ -92,7 +94,9 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    answer = api.show(_source(args.file), args.stage or None, _options(args))
+    source = _source(args.file)
+    answer = api.show(source, args.stage or None, _options(args))
+    _certify(source, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -111,6 +115,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     source, options = _source(args.file), _options(args)
+    _certify(source, args)
     if args.generate:
         made = api.generate(
             source, args.entry, _numbers("--generate", args.generate), args.seed, options
@@ -136,7 +141,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _attempts(args: argparse.Namespace) -> int:
-    answer = api.attempts(_source(args.file), _options(args))
+    source = _source(args.file)
+    answer = api.attempts(source, _options(args))
+    _certify(source, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -162,7 +169,10 @@ def _prove(args: argparse.Namespace) -> int:
         raise UsageError(f"The problem is not JSON: {error.message}") from None
     if not isinstance(problem, dict):
         raise UsageError('A problem is {"assumptions": .., "a": .., "b": ..}.')
-    answer = api.prove(problem.get("assumptions"), problem.get("a"), problem.get("b"))
+    lmads = problem.get("a"), problem.get("b")
+    answer = api.prove(problem.get("assumptions"), *lmads, bool(args.certificate))
+    if args.certificate:
+        _write(args.certificate, answer.pop("certificate"))
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -170,6 +180,36 @@ def _prove(args: argparse.Namespace) -> int:
     for line in answer["text"]:
         print(line)
     return OK
+
+
+def _verify(args: argparse.Namespace) -> int:
+    """By the checker alone: nothing else of the compiler has a say."""
+    data = sys.stdin.buffer.read() if args.file == "-" else _input(args.file)
+    claims: list[str] = []
+    try:
+        for claim in checker.verify(checker.read(data)):
+            claims.append(claim)
+            if not args.json:
+                print(claim)
+    except checker.Refused as why:
+        raise InputError(str(why)) from None
+    number = f"{len(claims)} claim{'s' * (len(claims) != 1)}"
+    print(json.dumps({"ok": True, "claims": claims}) if args.json else f"{number} shown.")
+    return OK
+
+
+def _certify(source: str, args: argparse.Namespace) -> None:
+    """Write the certificate of a program, if one is wanted."""
+    if args.certificate:
+        answer = api.certificate(source, _options(args))
+        _write(args.certificate, answer["certificate"])
+
+
+def _write(path: str, certificate: Json) -> None:
+    try:
+        Path(path).write_text(json.dumps(certificate) + "\n", "utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"Cannot write `{path}`: {error}.") from None
 
 
 def _app(arguments: Sequence[str]) -> NoReturn:
@@ -268,6 +308,10 @@ def _parser() -> argparse.ArgumentParser:
         help="how much parallelism a code version needs, by the names that stage flat shows; "
         "may be given several times",
     )
+    certified = argparse.ArgumentParser(add_help=False)
+    certified.add_argument(
+        "--certificate", metavar="FILE", help="write what was proved, for `stridescope verify`"
+    )
     details: dict[str, Any] = {
         "parents": [common],
         "epilog": switches.help_text(),
@@ -276,7 +320,8 @@ def _parser() -> argparse.ArgumentParser:
 
     commands.add_parser("check", parents=[common], help="parse and type check")
 
-    show = commands.add_parser("show", help="print stages of the pipeline", **details)
+    compiling = {**details, "parents": [common, certified]}
+    show = commands.add_parser("show", help="print stages of the pipeline", **compiling)
     show.add_argument("--stage", action="append", metavar="ID", help="may be given several times")
     show.add_argument("--entry", default="", help="compile only this entry point")
     show.add_argument("--remarks", action="store_true", help="print what the compiler decided")
@@ -284,12 +329,12 @@ def _parser() -> argparse.ArgumentParser:
     attempts = commands.add_parser(
         "attempts",
         help="print which arrays are built in their places, and why others are not",
-        **details,
+        **compiling,
     )
     attempts.add_argument("--entry", default="", help="compile only this entry point")
     attempts.add_argument("--proofs", action="store_true", help="print the proofs as well")
 
-    run = commands.add_parser("run", help="run an entry point", **details)
+    run = commands.add_parser("run", help="run an entry point", **compiling)
     run.add_argument("--entry", default="", help="default: main")
     run.add_argument("--backend", default="c", choices=api.BACKENDS)
     run.add_argument("--stage", default="", metavar="ID", help="with --backend ref")
@@ -312,9 +357,13 @@ def _parser() -> argparse.ArgumentParser:
         "--deadline", type=float, default=600.0, metavar="SECONDS", help="default: 600"
     )
 
-    prove = commands.add_parser("prove", help="whether two LMADs share a cell")
+    prove = commands.add_parser("prove", help="whether two LMADs share a cell", parents=[certified])
     prove.add_argument("file", help="a problem as JSON, or - for standard input")
     prove.add_argument("--json", action="store_true", help="answer as the worker would")
+
+    verify = commands.add_parser("verify", help="check a certificate, by the checker alone")
+    verify.add_argument("file", help="a certificate, or - for standard input")
+    verify.add_argument("--json", action="store_true", help="the claims as JSON")
 
     serving = commands.add_parser(
         "worker", help="answer JSON requests on standard input, line by line"

@@ -31,13 +31,15 @@ from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
 from compiler.prove import cells as cell_sets
-from compiler.prove.disjoint import disjoint
+from compiler.prove.disjoint import Disjoint, disjoint
+from compiler.prove.encode import document
 from compiler.prove.notation import Reader, facts_of
 from compiler.prove.show import verdict_json
 from compiler.storage import layout, validity
 from compiler.storage.graph import interference as interference_of
 from compiler.storage.lifetimes import lifetimes as lifetimes_of
 from compiler.storage.short_circuit import attempts as attempts_of
+from compiler.storage.short_circuit import theorems as theorems_of
 from compiler.target import imp_interp, runner
 
 Json = dict[str, Any]
@@ -403,6 +405,13 @@ def attempts(source: str, options: Mapping[str, Any]) -> Json:
     return {"ok": True, "attempts": attempts_of(prog, work.options)}
 
 
+def certificate(source: str, options: Mapping[str, Any]) -> Json:
+    """A certificate (`docs/certificates.md`) of all that is built in its place in the program."""
+    work = compilation(source, options)
+    found = theorems_of(work.result("funmem").prog, work.options)
+    return {"ok": True, "certificate": document(found)}
+
+
 def tuning_tree(source: str, options: Mapping[str, Any]) -> Json:
     """The code versions of the program, under their thresholds."""
     prog = compilation(source, options).result("flat").prog
@@ -429,14 +438,19 @@ def check_validity(source: str, entry: str, given: Inputs, options: Mapping[str,
     return {"ok": True, "stages": verdicts}
 
 
-def prove(assumptions: Any, first: Any, second: Any) -> Json:
-    """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
+def prove(assumptions: Any, first: Any, second: Any, certified: bool = False) -> Json:
+    """Whether two LMADs share a cell, in the notation of `docs/proving.md`.
+
+    `certified`: with a `certificate`, which holds no claim if none was proved.
+    """
     start = time.perf_counter()
 
     def work() -> Json:
         reader = Reader()
         a, b = reader.lmad(first), reader.lmad(second)
-        return verdict_json(disjoint(a, b, facts_of(reader, assumptions)))
+        verdict = disjoint(a, b, facts_of(reader, assumptions))
+        found = [verdict.theorem()] if isinstance(verdict, Disjoint) else []
+        return verdict_json(verdict) | ({"certificate": document(found)} if certified else {})
 
     answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}

@@ -328,7 +328,14 @@ def _validity(source: str, request: Json, _partial: Partial) -> Json:
 
 
 def _prove(_source: str, request: Json, _partial: Partial) -> Json:
-    return api.prove(request.get("assumptions"), request.get("a"), request.get("b"))
+    certified = request.get("certificate", False)
+    if not isinstance(certified, bool):
+        raise UsageError("`certificate` is true or false.")
+    return api.prove(request.get("assumptions"), request.get("a"), request.get("b"), certified)
+
+
+def _certificate(source: str, request: Json, _partial: Partial) -> Json:
+    return api.certificate(source, _object(request, "options"))
 
 
 def _cells(_source: str, request: Json, _partial: Partial) -> Json:
@@ -369,4 +376,5 @@ _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "lifetimes": _lifetimes,
     "interference": _interference,
     "attempts": _attempts,
+    "certificate": _certificate,
 }

@@ -11,6 +11,7 @@ names, with repetition) to whole numbers other than 0; as a `Key` it can be a me
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -69,9 +70,11 @@ def read(file: bytes) -> object:
 
 def verify(data: object) -> Iterator[str]:
     """The claims of a file as sentences, each when it has been shown. Raises Refused."""
-    given = _fields(data, "The file", "format", "version", "claims")
+    given = _fields(data, "The file", "format", "version", "sha256", "claims")
     if _string(given["format"]) != FORMAT or _whole(given["version"], "`version`") != VERSION:
         raise Refused(f"This is not of the format {FORMAT}, version {VERSION}.")
+    if _string(given["sha256"]) != digest(given["claims"]):
+        raise Refused("The claims are not those that the file was written with.")
     for number, one in enumerate(_items(given["claims"], "`claims`")):
         try:
             theorem = Theorem(one)
@@ -81,6 +84,15 @@ def verify(data: object) -> Iterator[str]:
             raise Refused(f"Claim {number + 1} is not shown. {why}") from None
         except RecursionError:
             raise Refused(f"Claim {number + 1} is nested too deeply.") from None
+
+
+def digest(claims: object) -> str:
+    """What tells that the claims of a file were changed by accident. Raises Refused."""
+    try:
+        text = json.dumps(claims, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    except (RecursionError, TypeError, ValueError):
+        raise Refused("The claims are not plain data, or nested too deeply.") from None
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Theorem:
@@ -96,6 +108,8 @@ class Theorem:
         if _string(given["claim"]) != "disjoint":
             raise Refused("It is of no known kind.")
         self.about = _string(given["about"])
+        if not self.about.isprintable():
+            raise Refused("What it is about is not printable.")
         self.bounds = [self._poly(fact) for fact in _items(given["nonnegative"], "`nonnegative`")]
         self.equal = [
             (_name(name), self._poly(value)) for name, value in _pairs(given["equal"], "`equal`")
@@ -134,7 +148,8 @@ class Theorem:
                  for o, dims in self.lmads)  # fmt: skip
         known = [f"{_text(bound)} >= 0" for bound in self.bounds]
         known += [f"{_quoted(name)} = {_text(value)}" for name, value in self.equal]
-        return f"{' and '.join(sides)} share no cell" + (f" if {', '.join(known)}" if known else "")
+        said = f"{self.about}{': ' * bool(self.about)}{' and '.join(sides)} share no cell"
+        return said + (f" if {', '.join(known)}" if known else "")
 
     # --- steps: each shows that `offset + sum of dims = 0` has no solution under the facts ---
 

@@ -81,7 +81,13 @@ def theorem(
 
 def document(theorems: Sequence[Json]) -> Json:
     """A file of claims."""
-    return {"format": checker.FORMAT, "version": checker.VERSION, "claims": list(theorems)}
+    claims = list(theorems)
+    return {
+        "format": checker.FORMAT,
+        "version": checker.VERSION,
+        "sha256": checker.digest(claims),
+        "claims": claims,
+    }
 
 
 def _needed(names: set[Name], facts: Facts) -> list[tuple[Name, Poly]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.prove import checker
-from compiler.prove.encode import _Writer, document
+from compiler.prove.encode import _Writer
 from compiler.prove.notation import Reader
 
 Json = dict[str, Any]
@@ -144,7 +144,9 @@ def genuine() -> dict[str, Json]:
 def refusal(data: Any) -> str:
     """Why one claim is refused; "" if it is accepted."""
     try:
-        list(checker.verify(document([data])))
+        checker.Theorem(data).check()
+    except RecursionError:
+        return "nested too deeply"
     except checker.Refused as why:
         return str(why)
     return ""

@@ -6,6 +6,7 @@ them over. None may be accepted, and none may end in anything but a refusal.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -495,7 +496,9 @@ def test_facts_of_another_place_are_refused() -> None:
 
 
 def file(version: str = "1", claims: str = "[]", kind: str = "stridescope-certificate") -> bytes:
-    return f'{{"format": "{kind}", "version": {version}, "claims": {claims}}}'.encode()
+    seal = hashlib.sha256(claims.encode()).hexdigest()
+    head = f'"format": "{kind}", "version": {version}, "sha256": "{seal}"'
+    return f'{{{head}, "claims": {claims}}}'.encode()
 
 
 FILES = {
@@ -512,6 +515,7 @@ FILES = {
     "a later version": file("2"),
     "a version without end": file("1e999"),
     "claims twice": file(claims='[1], "claims": []'),
+    "other claims": file().replace(b"[]", b"[1]"),
     "claims that are no list": file(claims="{}"),
     "no number": file(claims="[NaN]"),
     "a number of many digits": file("9" * 100_000),

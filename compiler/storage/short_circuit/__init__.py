@@ -63,6 +63,13 @@ def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]
     return found
 
 
+def theorems(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
+    """What `short_circuit` rests on: a claim with its proof for each pair of accesses."""
+    ctx = Ctx(options or Options(), NameSource(FREE), stage="shortcircuit")
+    made = [attempt for shortcut in _run(prog, ctx)[1] for attempt in shortcut.attempts]
+    return [theorem for attempt in made if attempt.done for theorem in attempt.theorems()]
+
+
 def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Shortcut]]:
     shortcuts = [Shortcut(fun, ctx) for fun in prog.funs]
     funs = tuple(shortcut.run() for shortcut in shortcuts)

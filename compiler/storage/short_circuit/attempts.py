@@ -9,7 +9,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
 from compiler.ir.values import show
-from compiler.prove.disjoint import Overlap, Unknown, Verdict
+from compiler.prove.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.prove.show import unambiguous, verdict_json
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.clash import Clash, Stop
@@ -78,6 +78,15 @@ class Attempt:
             "copied": unambiguous(self.copied),
             "allocated": unambiguous(self.allocated),
         }
+
+    def theorems(self) -> list[Json]:
+        """What was proved for it, as claims of a certificate."""
+        at = ":".join(map(str, user_spans(self.prov)[0][:2])) if user_spans(self.prov) else "-"
+        return [
+            one.verdict.theorem(f"{at} {self.rule}: {one.why}")
+            for one in self.obligations
+            if isinstance(one.verdict, Disjoint)
+        ]
 
     def _witness(self) -> Json | None:
         if self.shown is None:
