@@ -96,7 +96,10 @@ export class Compiler {
     if (!current()) return;
     const stages = (shown as { stages?: Record<string, never> }).stages ?? {};
     for (const id of Object.keys(stages)) fresh.add(id);
-    if (shown.ok) model.remarks = shown.remarks ?? [];
+    if (shown.ok) {
+      model.remarks = shown.remarks ?? [];
+      model.made = { source, options };
+    }
     model.setStages(stages);
     if (!shown.ok) {
       this.fail(shown.error, fresh);

@@ -172,6 +172,7 @@ class Page {
     model.emit("source");
     this.workbench.set(view.panes ?? this.firstPanes());
     model.remarks = state.remarks;
+    model.made = model.now;
     model.stages.clear();
     model.setStages(state.stages);
     model.setStatus({ phase: state.error ? "failed" : "idle" });

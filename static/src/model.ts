@@ -2,9 +2,19 @@
 import type { Entry, Frozen, Options, Problem, Remark, Stage, StageInfo } from "./types";
 
 export type Topic =
-  | "source" | "stages" | "problems" | "entries" | "status" | "options" | "frozen" | "trouble";
+  | "source" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";
+
+/** What something was asked about. */
+export interface Text {
+  readonly source: string;
+  readonly options: Options;
+}
+
+export const sameText = (a: Text, b: Text): boolean =>
+  a.source === b.source && (a.options === b.options || JSON.stringify(a.options) === JSON.stringify(b.options));
 
 export interface StageState extends Stage {
+  of: Text;
   /** It belongs to an earlier text: the current one did not get this far. */
   stale: boolean;
 }
@@ -35,6 +45,10 @@ export class Model {
   /** Why the last run failed, until the program changes. */
   runProblems: Problem[] = [];
   entries: Entry[] = [];
+  /** The name of the entry point that is chosen to run. */
+  entry = "";
+  /** What the last whole set of stages and the remarks are of; another object for each. */
+  made: Text | null = null;
   /** Whether some text has been checked, so that its entry points are known. */
   checked = false;
   /** A failure that says nothing about the program. */
@@ -57,12 +71,18 @@ export class Model {
     for (const listener of this.listeners.get(topic) ?? []) listener();
   }
 
+  get now(): Text {
+    const { source, options } = this;
+    return { source, options };
+  }
+
   info(id: string): StageInfo | undefined {
     return this.manifest.find((stage) => stage.id === id);
   }
 
   setStages(stages: Record<string, Stage>): void {
-    for (const [id, stage] of Object.entries(stages)) this.stages.set(id, { ...stage, stale: false });
+    const of = this.now;
+    for (const [id, stage] of Object.entries(stages)) this.stages.set(id, { ...stage, of, stale: false });
     this.generation += 1;
     this.emit("stages");
   }
@@ -90,6 +110,12 @@ export class Model {
     this.emit("problems");
   }
 
+  setEntry(name: string): void {
+    if (name === this.entry) return;
+    this.entry = name;
+    this.emit("entry");
+  }
+
   setTrouble(trouble: Problem | null): void {
     this.trouble = trouble;
     this.emit("trouble");
@@ -99,6 +125,7 @@ export class Model {
   clear(): void {
     this.stages.clear();
     this.remarks = [];
+    this.made = null;
     this.warnings = [];
     this.entries = [];
     this.checked = false;

@@ -285,6 +285,39 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     expect(drawing.locator(".cell")).to_have_count(12)
 
 
+def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
+    """Every pane, from the first changed letter until the answer for the new text is there."""
+    outdated = page.locator(".outdated-note span:visible")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".run-result .value")).to_be_visible()
+    page.route("**/api/**", lambda route: route.abort())
+    for wrong, good in (("entry main = 5\n", False), ("entry main = WRONG\n", True)):
+        if good:
+            page.unroute("**/api/**")
+        write(page, wrong)
+        expect(page.locator(".run-side").locator(outdated)).to_be_visible()
+        for tab in ("Memory", "Remarks"):
+            page.get_by_role("tab", name=tab).click()
+            expect(page.locator(".side").locator(outdated)).to_be_visible()
+            expect(pane(page).locator(".cm-editor.outdated")).to_be_visible()
+    page.get_by_role("tab", name="Proof").click()  # not seen before, and of the last good text
+    expect(page.locator(".outcome")).to_contain_text("Built in place")
+    expect(page.locator(".side").locator(outdated)).to_be_visible()
+    page.get_by_role("tab", name="Versions").click()
+    expect(page.locator(".tree").first).to_be_visible()
+    expect(page.locator(".side").locator(outdated)).to_be_visible()
+    page.get_by_role("tab", name="Memory").click()
+    for mode in ("One array", "Sharing"):
+        page.get_by_role("button", name=mode).click()
+        expect(page.locator(".memory svg:visible").first).to_be_visible()
+        expect(page.locator(".side").locator(outdated)).to_be_visible()
+    write(page, "entry main (xs: []i64) = map (+1) xs\n")
+    expect(page.locator(".side").locator(outdated)).to_have_count(0)
+    expect(outdated).to_have_count(1)  # the result: nothing ran since
+    page.keyboard.press("Control+Enter")
+    expect(outdated).to_have_count(0)
+
+
 def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> None:
     drawing = page.locator("svg.lanes")
     expect(drawing).to_have_count(1)  # Nothing changes from the one stage to the other.

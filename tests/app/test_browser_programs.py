@@ -119,5 +119,29 @@ def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
                 expect(at).to_have_value(look.stage)
 
 
+def test_the_map_of_memory_has_all_functions_and_follows_the_entry(page: Page) -> None:
+    """Those that have blocks, which are five here, each with its own sizes."""
+    choose(page, ALL["copies_that_stay"])
+    page.get_by_role("tab", name="Memory").click()
+    page.get_by_role("button", name="All blocks").click()
+    names = page.locator(".lanes-function > h2")
+    entries = re.findall(r"^entry (\w+)", ALL["copies_that_stay"].source, re.M)
+    expect(names).to_have_text(entries)
+    for name in entries:
+        part = page.get_by_role("region", name=f"Memory of {name}", exact=True)
+        expect(part.locator("svg.lanes").first).to_have_attribute(
+            "aria-label", re.compile(f"statements of {name};")
+        )
+    page.get_by_label("Entry").select_option("threads_meet")
+    others = [name for name in entries if name != "threads_meet"]
+    expect(names).to_have_text(["threads_meet", *others])
+    page.get_by_role("button", name="One array").click()
+    group = page.get_by_label("Array", exact=True).locator("optgroup:has(option:checked)")
+    expect(group).to_have_attribute("label", "threads_meet")
+    page.get_by_label("Entry").select_option("does_not_fit")
+    expect(group).to_have_attribute("label", "does_not_fit")
+    page.get_by_role("button", name="All blocks").click()
+
+
 def squeezed(text: str) -> str:
     return text.replace(" ", "")

@@ -1,6 +1,6 @@
 // Which point of a kernel writes (or reads) each cell of an array.
 import * as client from "../client";
-import type { Model } from "../model";
+import type { Text } from "../model";
 import { contains } from "../spans";
 import type { ArrayInfo, Cell, KernelInfo, MemoryFunction } from "../types";
 import type { Cell as Owned } from "./draw";
@@ -15,13 +15,13 @@ const MOST_KERNELS = 6;
 
 /** The cells with the points of the first kernel that writes the array, or else reads it. */
 export async function withThreads(
-  model: Model, stage: string, fun: MemoryFunction, array: ArrayInfo, cells: readonly Cell[], values: Record<string, number>,
+  of: Text, stage: string, fun: MemoryFunction, array: ArrayInfo, cells: readonly Cell[], values: Record<string, number>,
 ): Promise<Threads> {
   const maker = fun.kernels.find((kernel) => kernel.name === array.name);
   if (maker) return { cells: byMaker(cells, maker), by: `${maker.kind} ${maker.name} writes it` };
   let reads: Threads | null = null;
   for (const kernel of candidates(fun, array)) {
-    const answer = await client.threads(model.source, model.options, stage, kernel.name, values);
+    const answer = await client.threads(of.source, of.options, stage, kernel.name, values);
     if (!answer.ok) break;
     for (const access of answer.accesses ?? []) {
       if (access.array !== array.name || !access.points.length) continue;

@@ -2,10 +2,11 @@
 import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import { bytes, debounce, h, onWidth, replace } from "../dom";
+import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
 import { symbolField } from "../memory/symbols";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
@@ -21,39 +22,42 @@ interface Of {
 
 export class Lanes {
   readonly element = h("div", { class: "lanes-view" });
-  private readonly fields = h("div", { class: "symbols" });
-  private readonly body = h("div", {});
+  readonly fresh: Fresh;
+  private readonly tools = h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" });
   private readonly values: Record<string, number> = {};
+  /** Of each function: where its size fields are, and where it is drawn. */
+  private readonly parts = new Map<string, { section: HTMLElement; fields: HTMLElement; body: HTMLElement }>();
   private shown: Of[] = [];
-  private fun = "";
   private table = false;
   private wanted = 0;
 
   constructor(private readonly model: Model, private readonly link: Link) {
-    this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
-    this.body.addEventListener("mouseleave", () => link.hover(null));
-    this.body.addEventListener("click", (event) => {
+    this.fresh = new Fresh(model, this.element);
+    this.element.addEventListener("mouseover", (event) => this.point(event.target as Element));
+    this.element.addEventListener("mouseleave", () => link.hover(null));
+    this.element.addEventListener("click", (event) => {
       const place = this.placeOf(event.target as Element);
       if (place && (event.target as Element).closest("svg")) link.choose(place);
     });
     onWidth(this.element, () => this.shown.length && this.draw());
+    model.on("entry", () => this.shown.length && this.arrange());
   }
 
-  /** Draw these stages, of which the first is what the others are compared with. */
-  async show(stages: readonly StageInfo[]): Promise<void> {
+  /** Draw these stages of a program, of which the first is what the others are compared with. */
+  async show(stages: readonly StageInfo[], of: Text): Promise<void> {
     const mine = ++this.wanted;
     const kept = this.model.frozen?.lifetimes;
-    if (kept) return this.showKept(kept);
-    const { source, options } = this.model;
+    if (kept) return this.showKept(kept, of);
     const ask = async (): Promise<Of[] | null> => {
-      const answers = await Promise.all(stages.map((info) => client.lifetimes(source, options, info.id, this.values)));
+      const answers = await Promise.all(stages.map((info) => client.lifetimes(of.source, of.options, info.id, this.values)));
       if (mine !== this.wanted) return null;
+      this.fresh.made(of);
       const failed = answers.find((answer) => !answer.ok);
       if (failed && !failed.ok) {
         replace(this.element, messageElement(failed.error));
         return null;
       }
-      return answers.flatMap((answer, k) => answer.ok ? this.chosen(answer.functions).map((fun) => ({ info: stages[k]!, fun })) : []);
+      return answers.flatMap((answer, k) => answer.ok ? answer.functions.map((fun) => ({ info: stages[k]!, fun })) : []);
     };
     let found = await ask();
     if (!found) return;
@@ -62,93 +66,97 @@ export class Lanes {
     for (const name of missing) this.values[name] = sizes.has(name) ? FIRST : OTHER;
     if (missing.length) found = await ask();
     if (!found) return;
-    this.shown = found.filter((of, k) => !k || !sameLives(of.fun, found![k - 1]!.fun));
-    if (!this.element.contains(this.body)) replace(this.element, this.fields, this.body);
-    this.inputs(stages);
+    this.lay(found);
+    const reload = debounce(120, () => void this.show(stages, of));
+    for (const name of this.parts.keys()) this.inputs(name, reload);
     this.draw();
   }
 
   /** What a permalink holds: for the sizes that it was made with. */
-  private showKept(kept: readonly KeptLifetimes[]): void {
-    const found = kept.flatMap((one): Of[] => {
+  private showKept(kept: readonly KeptLifetimes[], of: Text): void {
+    this.fresh.made(of);
+    this.lay(kept.flatMap((one): Of[] => {
       const info = this.model.info(one.stage);
-      return info ? this.chosen(one.functions).map((fun) => ({ info, fun })) : [];
-    });
-    this.shown = found.filter((of, k) => !k || !sameLives(of.fun, found[k - 1]!.fun));
+      return info ? one.functions.map((fun) => ({ info, fun })) : [];
+    }));
     const values = Object.assign({}, ...kept.map((one) => one.values)) as Record<string, number>;
-    const plain = plainNames(Object.keys(values).join(" "));
-    this.fields.dataset["for"] = "kept";
-    replace(this.fields, h("p", { class: "quiet" }, Object.keys(values).length
-      ? `As this link keeps it, for ${Object.entries(values).map(([name, value]) => `${plain.get(name) ?? name} = ${value}`).join(", ")}.`
-      : "As this link keeps it."));
-    replace(this.element, this.fields, this.body);
+    for (const [name, { fields }] of this.parts) {
+      const { names, plain } = this.symbols(name);
+      fields.dataset["for"] = "kept";
+      replace(fields, h("p", { class: "quiet" }, names.length
+        ? `As this link keeps it, for ${names.map((symbol) => `${plain.get(symbol) ?? symbol} = ${values[symbol]}`).join(", ")}.`
+        : "As this link keeps it."));
+    }
     this.draw();
   }
 
-  /** One entry point's function; the one with the most blocks. */
-  private chosen(functions: readonly LifeFunction[]): LifeFunction[] {
-    const one = functions.find((fun) => fun.name === this.fun) ?? [...functions].sort((a, b) => b.blocks.length - a.blocks.length)[0];
-    return one ? [one] : [];
+  /** A part of the page for each function that has blocks at some stage. */
+  private lay(found: readonly Of[]): void {
+    const names = [...new Set(found.filter(({ fun }) => fun.blocks.length).map(({ fun }) => fun.name))];
+    this.shown = names.flatMap((name) => found.filter(({ fun }) => fun.name === name)
+      .filter((of, k, all) => !k || !sameLives(of.fun, all[k - 1]!.fun)));
+    for (const name of this.parts.keys()) if (!names.includes(name)) this.parts.delete(name);
+    for (const name of names) {
+      if (this.parts.has(name)) continue;
+      const [fields, body] = [h("div", { class: "symbols" }), h("div", {})];
+      const section = h("section", { class: "lanes-function", "aria-label": `Memory of ${name}` },
+        h("h2", {}, h("code", {}, name)), fields, body);
+      this.parts.set(name, { section, fields, body });
+    }
+    this.arrange();
   }
 
-  private inputs(stages: readonly StageInfo[]): void {
-    const names = [...new Set(this.shown.flatMap(({ fun }) => fun.symbols))];
-    if (this.fields.dataset["for"] === names.join()) return;
-    this.fields.dataset["for"] = names.join();
-    const reload = debounce(120, () => void this.show(stages));
-    const plain = plainNames(names.join(" "));
-    replace(this.fields, ...names.map((name) => symbolField(name, this.values[name]!, (value) => {
-      this.values[name] = value;
+  /** The function that is chosen to run comes first. */
+  private arrange(): void {
+    const sections = [...this.parts].sort(([a], [b]) => Number(b === this.model.entry) - Number(a === this.model.entry)).map(([, part]) => part.section);
+    if (!sections.length) return replace(this.element, h("p", { class: "empty" }, "This program needs no memory blocks: it has no arrays."));
+    replace(this.element, this.tools, ...sections, h("p", { class: "quiet", hidden: this.table },
+      "Each lane is a block, each bar an array from the statement that makes it to the last that uses it; a hatched bar lies in this block or in another. Darker columns are inside of loops and branches. A kernel is one statement."));
+  }
+
+  private of(name: string): Of[] {
+    return this.shown.filter(({ fun }) => fun.name === name);
+  }
+
+  private symbols(name: string): { names: string[]; plain: Map<string, string> } {
+    const names = [...new Set(this.of(name).flatMap(({ fun }) => fun.symbols))];
+    return { names, plain: plainNames(names.join(" ")) };
+  }
+
+  private inputs(name: string, reload: () => void): void {
+    const { fields } = this.parts.get(name)!;
+    const { names, plain } = this.symbols(name);
+    if (fields.dataset["for"] === names.join()) return;
+    fields.dataset["for"] = names.join();
+    replace(fields, ...names.map((symbol) => symbolField(symbol, this.values[symbol]!, (value) => {
+      this.values[symbol] = value;
       reload();
-    }, 0, plain.get(name))));
+    }, 0, plain.get(symbol))));
   }
 
   private draw(): void {
-    const most = Math.max(0, ...this.shown.map(({ fun }) => fun.peak?.bytes ?? 0));
-    const width = Math.max(260, this.element.clientWidth);
     const choice = (name: string, table: boolean) => h("button", {
       "aria-pressed": String(this.table === table),
       onclick: () => {
         this.table = table;
+        this.arrange();
         this.draw();
       },
     }, name);
-    if (!this.shown.some(({ fun }) => fun.blocks.length)) {
-      return replace(this.body, h("p", { class: "empty" }, "This program needs no memory blocks: it has no arrays."));
+    replace(this.tools, choice("Drawing", false), choice("Table", true));
+    const width = Math.max(260, this.element.clientWidth);
+    for (const [name, { body }] of this.parts) {
+      const own = this.of(name);
+      const most = Math.max(0, ...own.map(({ fun }) => fun.peak?.bytes ?? 0));
+      const drawWidth = (width >= BESIDE && own.length > 1 ? width / 2 - 12 : width) - 4; // beside each other where there is room
+      replace(body, summary(own), h("div", { class: "lanes-stages" }, ...own.map((of, k) =>
+        h("section", { "data-stage": this.shown.indexOf(of) },
+          h("h3", {}, of.info.title, h("span", { class: "quiet" }, ` ${of.fun.blocks.length} ${of.fun.blocks.length === 1 ? "block" : "blocks"}, at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`)),
+          this.table
+            ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Lifetimes of ${name} at ${of.info.title}` },
+              ...lanesTables(of.fun, (at) => this.choose(of, at)))
+            : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Lanes of ${name} at ${of.info.title}` }, drawLanes(of.fun, drawWidth, most, own[k + 1]))))));
     }
-    replace(this.body, this.summary(),
-      h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" }, choice("Drawing", false), choice("Table", true)),
-      h("div", { class: "lanes-stages" }, ...this.shown.map((of, k) => h("section", { "data-stage": k },
-        h("h2", {}, of.info.title, h("span", { class: "quiet" }, ` ${of.fun.blocks.length} blocks, at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`)),
-        this.table
-          ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Lifetimes at ${of.info.title}` },
-            ...lanesTables(of.fun, (at) => this.choose(of, at)))
-          : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Lanes at ${of.info.title}` }, drawLanes(of.fun, this.widthOf(width), most, this.shown[k + 1]))))),
-      this.table ? null : h("p", { class: "quiet" },
-        "Each lane is a block, each bar an array from the statement that makes it to the last that uses it; a hatched bar lies in this block or in another. Darker columns are inside of loops and branches. A kernel is one statement."));
-  }
-
-  /** Beside each other where there is room, else below. */
-  private widthOf(width: number): number {
-    return (width >= BESIDE && this.shown.length > 1 ? width / 2 - 12 : width) - 4;
-  }
-
-  /** Before and after in numbers. */
-  private summary(): HTMLElement {
-    const [first] = this.shown;
-    const numbers = ({ fun }: Of) => {
-      const made = fun.blocks.filter((block) => block.kind === "alloc");
-      return [made.length, made.reduce((sum, block) => sum + (block.size ?? 0), 0), fun.peak?.bytes ?? 0];
-    };
-    const start = first ? numbers(first) : [];
-    const row = (of: Of) => h("tr", {}, h("th", { scope: "row" }, of.info.title), ...numbers(of).map((amount, k) => {
-      const shown = (one: number): string => k ? bytes(one) : String(one);
-      const less = start[k]! - amount;
-      return h("td", {}, shown(amount), less > 0 ? h("span", { class: "less" }, ` −${shown(less)}`) : null);
-    }));
-    return h("table", { class: "cells-table before-after" }, h("caption", { class: "visually-hidden" }, "Before and after"),
-      h("thead", {}, h("tr", {}, ...["Stage", "Blocks", "Made", "At the peak"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, ...this.shown.map(row)));
   }
 
   private point(target: Element): void {
@@ -168,6 +176,24 @@ export class Lanes {
     const src = of.fun.points[at]?.src;
     if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
   }
+}
+
+/** Before and after in numbers. */
+function summary(own: readonly Of[]): HTMLElement {
+  const numbers = ({ fun }: Of) => {
+    const made = fun.blocks.filter((block) => block.kind === "alloc");
+    return [made.length, made.reduce((sum, block) => sum + (block.size ?? 0), 0), fun.peak?.bytes ?? 0];
+  };
+  const [first] = own;
+  const start = first ? numbers(first) : [];
+  const row = (of: Of) => h("tr", {}, h("th", { scope: "row" }, of.info.title), ...numbers(of).map((amount, k) => {
+    const shown = (one: number): string => k ? bytes(one) : String(one);
+    const less = start[k]! - amount;
+    return h("td", {}, shown(amount), less > 0 ? h("span", { class: "less" }, ` −${shown(less)}`) : null);
+  }));
+  return h("table", { class: "cells-table before-after" }, h("caption", { class: "visually-hidden" }, "Before and after"),
+    h("thead", {}, h("tr", {}, ...["Stage", "Blocks", "Made", "At the peak"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...own.map(row)));
 }
 
 /** Whether nothing changed from one stage to the next. */

@@ -1,12 +1,13 @@
 // Where an array lies: its cells in its block, by index and by thread, as picture and as table.
 import * as client from "../client";
 import { debounce, h, replace } from "../dom";
+import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { asTable, byCell, byIndex, columnsFor, threadNumbers, type Cell, type Colouring, type Grid } from "../memory/draw";
 import { formula, tidy } from "../memory/formula";
 import { proposed, symbolField } from "../memory/symbols";
 import { withThreads } from "../memory/threads";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import { contains } from "../spans";
@@ -44,17 +45,21 @@ export class MemoryPane {
   private at: number[] = [];
   private wanted = 0;
   private visible = false;
-  private seen = -1;
+  private seen: Text | null = null;
+  /** What the lists of stages and arrays are of. */
+  private of: Text = { source: "", options: {} };
+  private readonly fresh: Fresh;
   private readonly today: Today;
   /** An array to show as soon as it is there, by its author's name. */
   private wish: { stage: string; base: string } | null = null;
 
   constructor(private readonly model: Model, private readonly link: Link) {
     this.today = new Today(model, "Pictures of memory are drawn", () => this.refresh());
+    this.fresh = new Fresh(model, this.one);
     this.lanes = new Lanes(model, link);
     this.sharing = new Sharing(model, link);
     this.element = h("div", { class: "scroll memory" },
-      this.modes, this.one, this.lanes.element, this.sharing.element);
+      this.modes, this.fresh.element, this.lanes.fresh.element, this.sharing.fresh.element);
     this.one.append(h("div", { class: "memory-head" },
       h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes, this.picture);
     this.choose(this.mode);
@@ -65,6 +70,7 @@ export class MemoryPane {
       if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
       void this.loadCells();
     });
+    model.on("entry", () => this.followEntry());
     const soon = debounce(60, () => this.refresh());
     model.on("stages", soon);
     model.on("status", soon);
@@ -87,15 +93,15 @@ export class MemoryPane {
   }
 
   private refresh(): void {
-    const { generation, status } = this.model;
-    if (!this.visible || status.phase !== "idle" || this.seen === generation || !this.model.stages.size) return;
+    const { made } = this.model;
+    if (!this.visible || !made || made === this.seen) return;
     const { mode } = this;
     const kept = mode === "blocks" && this.model.frozen?.lifetimes;
     const place = { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element }[mode];
     if (!kept && !this.today.permits(place)) return;
-    this.seen = generation;
-    if (mode === "blocks") void this.lanes.show(this.stages());
-    else if (mode === "sharing") void this.sharing.show();
+    this.seen = made;
+    if (mode === "blocks") void this.lanes.show(this.stages(), made);
+    else if (mode === "sharing") void this.sharing.show(made);
     else void this.load(this.wish?.stage ?? this.stage.value);
   }
 
@@ -106,10 +112,10 @@ export class MemoryPane {
       "aria-pressed": String(mode === one), onclick: () => this.choose(one),
     }, name);
     replace(this.modes, choice("blocks", "All blocks"), choice("array", "One array"), choice("sharing", "Sharing"));
-    this.one.hidden = mode !== "array";
-    this.lanes.element.hidden = mode !== "blocks";
-    this.sharing.element.hidden = mode !== "sharing";
-    this.seen = -1;
+    this.fresh.element.hidden = mode !== "array";
+    this.lanes.fresh.element.hidden = mode !== "blocks";
+    this.sharing.fresh.element.hidden = mode !== "sharing";
+    this.seen = null;
     this.refresh();
   }
 
@@ -125,8 +131,11 @@ export class MemoryPane {
     const stage = stages.find(({ id }) => id === wish)?.id ?? stages[0]?.id;
     replace(this.stage, ...stages.map(({ id, title }) => h("option", { value: id, selected: id === stage }, title)));
     if (!stage) return this.nothing("No stage of this program tells where arrays lie.");
-    const answer = await client.memory(this.model.source, this.model.options, stage);
+    const of = this.model.made ?? this.model.now;
+    const answer = await client.memory(of.source, of.options, stage);
     if (mine !== this.wanted) return;
+    this.of = of;
+    this.fresh.made(of);
     if (!answer.ok) return this.fail(answer.error);
     this.functions = answer.functions ?? [];
     this.choices();
@@ -154,6 +163,8 @@ export class MemoryPane {
 
   /** Fill the list of arrays; the one that was chosen stays, by name or by what its author called it. */
   private choices(): void {
+    const { entry } = this.model;
+    this.functions.sort((a, b) => Number(b.name === entry) - Number(a.name === entry));
     const all = this.functions.flatMap((fun) => fun.arrays);
     const before = this.array.value;
     const base = before.replace(/_\d+$/, "");
@@ -168,18 +179,29 @@ export class MemoryPane {
     if (!all.length) this.nothing("This program has no arrays at this stage.");
   }
 
+  /** Another function is chosen to run: show an array of it. */
+  private followEntry(): void {
+    const fun = this.functions.find(({ name }) => name === this.model.entry);
+    const array = fun && preferred([fun]);
+    if (!array || this.chosen()?.fun === fun) return;
+    this.array.value = array.name;
+    this.choices();
+    void this.loadCells();
+  }
+
   private async loadCells(): Promise<void> {
     const mine = ++this.wanted;
     const chosen = this.chosen();
     if (!chosen) return;
     const { fun, array } = chosen;
+    if (this.mode !== "array") return;
     this.values = { ...proposed(array, fun), ...this.values };
     this.fields(array);
-    const { source, options } = this.model;
+    const { source, options } = this.of;
     const answer = await client.cells(source, options, this.stage.value, array.name, this.values);
     if (mine !== this.wanted) return;
     if (!answer.ok) return this.fail(answer.error);
-    const found = await withThreads(this.model, this.stage.value, fun, array, answer.cells, this.values);
+    const found = await withThreads(this.of, this.stage.value, fun, array, answer.cells, this.values);
     if (mine !== this.wanted) return;
     this.cells = found.cells;
     this.by = found.by;
@@ -287,10 +309,11 @@ function scrolled(label: string, picture: SVGElement): HTMLElement {
   return h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": label }, picture);
 }
 
-/** The array that tells most: one that is not row by row, or one that a kernel makes. */
+/** The array of the first function that tells most: one that is not row by row, or one that a kernel makes. */
 function preferred(functions: readonly MemoryFunction[]): ArrayInfo | undefined {
-  const all = functions.flatMap((fun) => fun.arrays);
-  const made = functions.flatMap((fun) => fun.kernels.map((kernel) => kernel.name));
+  const own = functions.filter((fun) => fun.arrays.length).slice(0, 1);
+  const all = own.flatMap((fun) => fun.arrays);
+  const made = own.flatMap((fun) => fun.kernels.map((kernel) => kernel.name));
   const strided = all.filter((array) => array.shape.length > 1 && !/: 1\)\}$/.test(array.lmad));
   const kernels = all.filter((array) => made.includes(array.name));
   const from = strided.length ? strided : kernels.length ? kernels : all;

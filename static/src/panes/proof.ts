@@ -1,8 +1,9 @@
 // Built in place, and why that is safe: every attempt of the program, and a pair of LMADs to try.
 import { debounce, h, quoted, replace } from "../dom";
+import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { prettyLmad } from "../memory/formula";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { about, baseOf, isGuard, KINDS, kindOf, sameAs, type Attempts, type Key } from "../proof/attempts";
 import { FreePair } from "../proof/free";
@@ -38,14 +39,16 @@ export class ProofPane {
   private wanted: ((attempt: Attempt) => boolean) | null = null;
   private mode: Mode = "program";
   private visible = false;
-  private seen = -1;
+  private seen: Text | null = null;
+  private readonly fresh: Fresh;
   private readonly today: Today;
 
   constructor(private readonly model: Model, private readonly link: Link, private readonly store: Attempts) {
     this.today = new Today(model, "Attempts to build in place are made", () => void this.refresh());
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
+    this.fresh = new Fresh(model, this.program);
     this.pair = new PairView(link, (values) => this.savings?.follow(values));
-    this.element = h("div", { class: "scroll proofs" }, this.head, this.program, this.free.element);
+    this.element = h("div", { class: "scroll proofs" }, this.head, this.fresh.element, this.free.element);
     this.modes();
     const soon = debounce(60, () => void this.refresh());
     model.on("stages", soon);
@@ -68,7 +71,7 @@ export class ProofPane {
 
   /** What `open` asked for, as soon as it is there. */
   private chooseWanted(): void {
-    const found = this.wanted && this.model.generation === this.seen ? this.attempts.find(this.wanted) : undefined;
+    const found = this.wanted && this.model.made === this.seen ? this.attempts.find(this.wanted) : undefined;
     if (!found) return;
     this.wanted = null;
     this.choose(found, false);
@@ -93,7 +96,7 @@ export class ProofPane {
       },
     }, name);
     replace(this.head, choice("program", "This program"), choice("pair", "Two LMADs"));
-    this.program.hidden = this.mode !== "program";
+    this.fresh.element.hidden = this.mode !== "program";
     this.free.element.hidden = this.mode !== "pair";
   }
 
@@ -105,12 +108,13 @@ export class ProofPane {
   private async refresh(): Promise<void> {
     if (!this.visible) return;
     if (this.mode === "pair") return this.free.start();
-    const { generation, status, stages, frozen } = this.model;
-    if (status.phase !== "idle" || generation === this.seen || !stages.size) return;
+    const { made, frozen } = this.model;
+    if (!made || made === this.seen) return;
     if (!frozen?.attempts && !this.today.permits(this.program)) return;
     const found = await this.store.load();
-    if (this.model.generation !== generation || this.seen === generation) return;
-    this.seen = generation;
+    if (this.model.made !== made || this.seen === made) return;
+    this.seen = made;
+    this.fresh.made(made);
     if (!Array.isArray(found)) return replace(this.program, messageElement(found.error));
     const before = this.chosen;
     this.attempts = found;

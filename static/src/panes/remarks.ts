@@ -1,5 +1,6 @@
 // The remarks: every decision of the compiler, as sentences, with their places.
 import { h, quoted, replace } from "../dom";
+import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import type { Model } from "../model";
 import { contains, placeName } from "../spans";
@@ -41,6 +42,7 @@ export class RemarksPane {
   readonly element: HTMLElement;
   private readonly list = h("ul", { class: "remarks" });
   private readonly count = h("p", { class: "quiet" });
+  private readonly fresh: Fresh;
   private readonly kinds = new Set(["applied", "missed", "note"]);
   private here = false;
   private visible = false;
@@ -52,8 +54,9 @@ export class RemarksPane {
       else this.kinds.delete(kind);
     }, true));
     const only = this.toggle("only the selection", (on) => (this.here = on), false);
+    this.fresh = new Fresh(model, h("div", {}, this.count, this.list));
     this.element = h("div", { class: "scroll" },
-      h("div", { class: "filters", role: "group", "aria-label": "Which remarks" }, ...toggles, only), this.count, this.list);
+      h("div", { class: "filters", role: "group", "aria-label": "Which remarks" }, ...toggles, only), this.fresh.element);
     model.on("stages", () => this.refresh());
     link.on((_, chosen) => chosen && this.here && this.visible && this.draw());
   }
@@ -79,6 +82,7 @@ export class RemarksPane {
 
   private draw(): void {
     this.drawn = this.model.remarks;
+    this.fresh.made(this.model.made);
     const place = this.here ? this.link.chosen?.spans[0] : undefined;
     const all = this.model.remarks.filter((remark) => this.kinds.has(remark.kind)
       && (!place || remark.src.some((span) => contains(place, span) || contains(span, place))));

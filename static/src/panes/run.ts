@@ -1,7 +1,8 @@
 // Runs the program: entry point, inputs typed or generated, back end; result, time, memory.
 import * as client from "../client";
 import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
-import { flat, type Model } from "../model";
+import { Fresh } from "../fresh";
+import { flat, sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
 import { isTrouble, Trouble } from "../trouble";
@@ -36,6 +37,7 @@ export class RunPane {
   private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
   private readonly inputs: RunInputs;
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
+  private readonly fresh: Fresh;
   private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
   private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
   private given = NOTHING;
@@ -45,6 +47,7 @@ export class RunPane {
   private again: () => Promise<void> = () => this.run();
 
   constructor(private readonly model: Model, private readonly events: RunEvents) {
+    this.fresh = new Fresh(model, this.result);
     this.inputs = new RunInputs(model, () => events.changed());
     replace(this.backend, ...BACKENDS.map(([id, name]) => h("option", { value: id }, name)));
     this.element = h("section", { class: "run", "aria-label": "Run" },
@@ -53,7 +56,7 @@ export class RunPane {
           h("label", { for: "run-entry" }, "Entry"), this.entry, this.modes(),
           h("label", { for: "run-backend" }, "On"), this.backend, this.button, this.validate),
         this.inputs.element),
-      this.result);
+      h("div", { class: "run-side" }, this.fresh.element));
     this.entry.addEventListener("change", () => this.set({ entry: this.entry.value }));
     this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
     this.button.addEventListener("click", () => this.toggle());
@@ -85,7 +88,7 @@ export class RunPane {
   /** Show a result that was not made now. */
   show(request: RunRequest, answer: RunAnswer | Failure): void {
     this.last = request;
-    this.report(answer);
+    this.report(answer, this.model.now);
   }
 
   request(): RunRequest {
@@ -102,24 +105,28 @@ export class RunPane {
 
   async run(): Promise<void> {
     this.again = () => this.run();
-    let request: RunRequest = {};
+    let [request, text]: [RunRequest, Text] = [{}, this.model.now];
     const answer = await this.work("Running…", (signal) => {
-      request = this.request();
-      return client.run(this.model.source, this.model.options, request, signal);
+      [request, text] = [this.request(), this.model.now];
+      return client.run(text.source, text.options, request, signal);
     });
     if (!answer) return;
-    this.last = request;
-    this.report(answer);
+    if (sameText(text, this.model.now)) this.last = request;
+    this.report(answer, text);
     announce(answer.ok ? `Result after ${milliseconds(answer.ms)}.` : answer.error.message);
   }
 
   private async checkStages(): Promise<void> {
     this.again = () => this.checkStages();
-    const answer = await this.work("Running every stage…", (signal) =>
-      client.validity(this.model.source, this.model.options, this.request(), signal));
+    let text = this.model.now;
+    const answer = await this.work("Running every stage…", (signal) => {
+      text = this.model.now;
+      return client.validity(text.source, text.options, this.request(), signal);
+    });
     if (!answer) return;
-    if (!answer.ok) this.report(answer);
-    else replace(this.result, verdicts(answer, this.model));
+    if (!answer.ok) return this.report(answer, text);
+    replace(this.result, verdicts(answer, this.model));
+    this.fresh.made(text);
   }
 
   /** Do one thing at a time; null if it was stopped, by its button or by another. */
@@ -129,6 +136,7 @@ export class RunPane {
     const began = performance.now();
     this.model.setRunProblems([]);
     replace(this.result, h("p", { class: "quiet busy" }, words));
+    this.fresh.made(null);
     this.buttons();
     await this.events.known();
     const answer = mine.signal.aborted ? null : await task(mine.signal);
@@ -150,8 +158,9 @@ export class RunPane {
     this.events.running(running);
   }
 
-  private report(answer: RunAnswer | Failure): void {
+  private report(answer: RunAnswer | Failure, of: Text): void {
     this.trouble.clear();
+    this.fresh.made(of);
     if (!answer.ok) return this.fail(answer.error);
     const facts: [string, string][] = [["Time", milliseconds(answer.ms)]];
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
@@ -204,6 +213,7 @@ export class RunPane {
 
   private draw(): void {
     const chosen = this.chosen();
+    this.model.setEntry(chosen?.name ?? "");
     const from = chosen ? this.inputs.from(chosen, this.given) : none(this.model);
     const signature = JSON.stringify([this.model.entries, chosen?.name, from]);
     if (signature === this.signature) return;

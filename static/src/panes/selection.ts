@@ -41,10 +41,10 @@ export class SelectionPane {
   /** Whether what is selected was built in its place, or why it was copied. */
   private async attempts(): Promise<void> {
     const place = this.link.chosen?.spans[0];
-    const { status, stages, frozen, generation } = this.model;
-    if (!this.visible || !place || status.phase !== "idle" || !stages.size || (frozen && !frozen.attempts)) return;
+    const { made, frozen } = this.model;
+    if (!this.visible || !place || !made || (frozen && !frozen.attempts)) return;
     const found = await this.store.load();
-    if (this.model.generation !== generation || this.link.chosen?.spans[0] !== place) return;
+    if (this.model.made !== made || this.link.chosen?.spans[0] !== place) return;
     const here = Array.isArray(found) ? about(found, place).slice(0, 8) : [];
     replace(this.tried, here.length ? h("h2", {}, "In its place, or copied?") : null,
       here.length ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt))) : null);
@@ -80,7 +80,8 @@ export class SelectionPane {
   private fate(place: Span): HTMLElement {
     let before = -1;
     const rows = this.model.present().map((info) => {
-      const lines = this.model.stages.get(info.id)!.lines;
+      const { lines, stale } = this.model.stages.get(info.id)!;
+      if (stale) return notReached(info.title);
       const { strong, weak } = linesFor(lines, place);
       const words = (numbers: readonly number[]) => lines[numbers.find((k) => /\w/.test(lines[k]!.text)) ?? numbers[0]!]!.text.trim();
       const first = strong[0] ?? weak[0];
@@ -109,4 +110,9 @@ export class SelectionPane {
     return [h("h2", {}, "Why"), h("ul", { class: "remarks" },
       ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link, this.events.proof)))];
   }
+}
+
+function notReached(title: string): HTMLElement {
+  return h("tr", { class: "gone" }, h("th", { scope: "row" }, title), h("td", { class: "amount" }, "–"),
+    h("td", {}, h("span", { class: "quiet" }, "not reached by the program as it is now")));
 }

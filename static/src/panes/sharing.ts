@@ -2,10 +2,11 @@
 import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
 import { bytes, h, onWidth, replace } from "../dom";
+import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
 import { symbolField } from "../memory/symbols";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import type { Interference, Span } from "../types";
@@ -14,7 +15,8 @@ const STAGE = "expanded";
 const FIRST = 100;
 
 export class Sharing {
-  readonly element = h("div", { class: "sharing", hidden: true });
+  readonly element = h("div", { class: "sharing" });
+  readonly fresh: Fresh;
   private readonly fields = h("div", { class: "symbols" });
   private readonly body = h("div", {});
   private readonly values: Record<string, number> = {};
@@ -22,17 +24,18 @@ export class Sharing {
   private table = false;
   private wanted = 0;
 
-  constructor(private readonly model: Model, private readonly link: Link) {
+  constructor(model: Model, private readonly link: Link) {
+    this.fresh = new Fresh(model, this.element);
     this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
     this.body.addEventListener("mouseleave", () => this.point(null));
     onWidth(this.element, () => this.graphs.length && this.draw());
   }
 
-  async show(): Promise<void> {
+  async show(of: Text): Promise<void> {
     const mine = ++this.wanted;
-    const { source, options } = this.model;
-    const answer = await client.interference(source, options, STAGE);
+    const answer = await client.interference(of.source, of.options, STAGE);
     if (mine !== this.wanted) return;
+    this.fresh.made(of);
     if (!answer.ok) return replace(this.element, messageElement(answer.error));
     this.graphs = answer.functions.flatMap((fun) => fun.bodies);
     if (!this.graphs.length) {

@@ -8,7 +8,7 @@ import { languageOf } from "../lang";
 import type { Link, Selection } from "../link";
 import { documentOf, light, reveal } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
-import type { Model, StageState } from "../model";
+import { sameText, type Model, type StageState } from "../model";
 import { linesFor } from "../spans";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
@@ -99,6 +99,7 @@ export class StagePane {
     this.stops.push(
       this.model.on("stages", () => this.update()),
       this.model.on("status", () => this.describe()),
+      this.model.on("source", () => this.describe()),
       this.link.on(() => this.light()),
     );
     this.view.contentDOM.addEventListener("mousemove", (event) => {
@@ -187,6 +188,7 @@ export class StagePane {
     const state = this.model.stages.get(this.stage);
     const { phase } = this.model.status;
     const stale = state?.stale ?? false;
+    this.view.dom.classList.toggle("outdated", state !== undefined && !sameText(state.of, this.model.now));
     this.element.classList.toggle("stale", stale && (phase === "failed" || phase === "stopped"));
     let note = this.model.info(this.stage)?.explain ?? "";
     if (!state) {

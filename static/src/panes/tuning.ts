@@ -2,8 +2,9 @@
 import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
 import { debounce, h, replace } from "../dom";
+import { Fresh } from "../fresh";
 import type { Link } from "../link";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
 import { Today } from "./today";
@@ -13,15 +14,19 @@ const FIRST = 100;
 
 export class TuningPane {
   readonly element = h("div", { class: "scroll tuning" });
+  private readonly content = h("div", {});
+  private readonly fresh: Fresh;
   private readonly fields = h("div", { class: "symbols" });
   private readonly trees = h("div", {});
   private forest: Forest[] = [];
   private sizes: Record<string, number> = {};
   private visible = false;
-  private seen = -1;
+  private seen: Text | null = null;
   private readonly today: Today;
 
   constructor(private readonly model: Model, private readonly link: Link) {
+    this.fresh = new Fresh(model, this.content);
+    this.element.append(this.fresh.element);
     this.today = new Today(model, "Versions are listed", () => void this.refresh());
     const soon = debounce(60, () => void this.refresh());
     model.on("stages", soon);
@@ -34,15 +39,16 @@ export class TuningPane {
   }
 
   private async refresh(): Promise<void> {
-    const { generation, status, stages } = this.model;
-    if (!this.visible || status.phase !== "idle" || generation === this.seen || !stages.size) return;
-    if (!this.today.permits(this.element)) return;
-    this.seen = generation;
-    const answer = await client.tuning(this.model.source, this.model.options);
-    if (this.model.generation !== generation) return;
-    if (!answer.ok) return replace(this.element, messageElement(answer.error));
+    const { made } = this.model;
+    if (!this.visible || !made || made === this.seen) return;
+    if (!this.today.permits(this.content)) return;
+    this.seen = made;
+    const answer = await client.tuning(made.source, made.options);
+    if (this.model.made !== made) return;
+    this.fresh.made(made);
+    if (!answer.ok) return replace(this.content, messageElement(answer.error));
     this.forest = answer.trees ?? [];
-    replace(this.element,
+    replace(this.content,
       h("p", { class: "quiet" }, this.forest.length
         ? "There is a choice of versions: an amount of parallel work, against a threshold, decides which one runs."
         : "The program has one version of its code: there is nothing to choose between."),

@@ -1,6 +1,6 @@
 // The attempts to build arrays in their places: asked for once per program, shared by the panes.
 import * as client from "../client";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { contains } from "../spans";
 import type { Attempt, Failure, Obligation, Span } from "../types";
 import { withPlainNames } from "./names";
@@ -60,7 +60,7 @@ export const sameAs = (key: Key) => ({ rule, source, destination }: Attempt): bo
   rule === key.rule && source === key.source && destination === key.destination;
 
 export class Attempts {
-  private generation = -1;
+  private of: Text | null = null;
   private answer: Promise<Attempt[] | Failure> | null = null;
   private found: Attempt[] | null = null;
 
@@ -68,15 +68,15 @@ export class Attempts {
 
   /** Those of the current program, if they have come already. */
   get known(): Attempt[] | null {
-    return this.generation === this.model.generation ? this.found : null;
+    return this.of === this.model.made ? this.found : null;
   }
 
   load(): Promise<Attempt[] | Failure> {
-    const { generation, source, options, frozen } = this.model;
-    if (this.answer && this.generation === generation) return this.answer;
-    this.generation = generation;
+    const { made, frozen, now } = this.model;
+    if (this.answer && this.of === made) return this.answer;
+    this.of = made;
     this.found = null;
-    const asked = frozen?.attempts ? Promise.resolve(frozen.attempts.map(readable)) : this.ask(source, options);
+    const asked = frozen?.attempts ? Promise.resolve(frozen.attempts.map(readable)) : this.ask(made ?? now);
     this.answer = asked;
     void asked.then((found) => {
       if (this.answer === asked && Array.isArray(found)) this.found = found;
@@ -84,7 +84,7 @@ export class Attempts {
     return asked;
   }
 
-  private async ask(source: string, options: Model["options"]): Promise<Attempt[] | Failure> {
+  private async ask({ source, options }: Text): Promise<Attempt[] | Failure> {
     const answer = await client.attempts(source, options);
     return answer.ok ? answer.attempts.map(readable) : answer;
   }
