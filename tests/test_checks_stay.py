@@ -94,6 +94,14 @@ entry main (xs: []i64): []i64 =
         "entry main (n: i64): []i64 = map (+1) (replicate n 1)",
         ("-1i64",),
     ),
+    "inner size that a pass moves outside": (
+        r"""
+entry main (m: i64) (xs: []i64): ([]i64, i64) =
+  let sums = reduce (map2 (+)) (replicate m 0) (map (\x -> map (+ x) (iota m)) xs)
+  in (sums, length (replicate m 2))
+""",
+        ("-5i64 empty([0]i64)",),
+    ),
     "assertion": (
         "entry main (n: i64): i64 = assert (n > 0) (n * 2)",
         ("-1i64",),
@@ -300,3 +308,32 @@ def test_every_check_stays_in_what_is_made_for_a_gpu(name: str) -> None:
             with pytest.raises(RuntimeError_) as found:
                 imp_interp.run(imp.prog, "main", args)
             assert found.value.message == message, (sorted(options.disabled), options.fuel)
+
+
+WITHOUT_ROWS = {
+    r"""
+entry main (m: i64) (xs: []i64): (i64, i64) =
+  let rows = map (\x -> scan (+) 0 (replicate m x)) xs
+  let sums = map i64.sum rows
+  in (i64.sum sums, length (replicate m 2))
+""": "Range 0..1..<-5 is invalid.",
+    r"""
+entry main (m: i64) (xs: []i64): ([]i64, i64) =
+  let columns = transpose (map (\x -> map (* x) (iota m)) xs)
+  in (map i64.sum columns, length (replicate m 2))
+""": "Array of shape [0][-5] has a size that no array can have.",
+}
+
+
+@pytest.mark.skipif(
+    not runner.compiler_available(), reason="there is no C compiler on this machine"
+)
+@pytest.mark.parametrize("source", WITHOUT_ROWS)
+def test_an_array_without_rows_says_nothing_about_its_inner_size(source: str) -> None:
+    """The reference interpreter has no array with a negative size, so the words stand here."""
+    texts = {plain(Compilation(source, options).result("c").text) for options in settings()}
+    for code in sorted(texts):
+        args = values.parse("-5i64 empty([0]i64)", ["i64", "i64"])
+        with pytest.raises(RuntimeError_) as found:
+            runner.run_c(code, "main", args, SECONDS, flags=("-O0",))
+        assert found.value.message == WITHOUT_ROWS[source]
