@@ -26,8 +26,8 @@ checks that (`lower`), also if the array is fused away later, and such input is 
 a few sizes fits. Inner sizes are checked where a row is made, and where `transpose` makes an inner
 dimension the outermost one: of an array without rows, they may be anything. Passes make an inner
 dimension the outermost one where the author does (`transpose_map`), or where an array of that size
-is there already, the neutral element of a reduction (`_turned`). A product of sizes fits where a check says so (`flatten`), or where an array of that shape
-is handed in, and so in memory.
+is there already, the neutral element of a reduction (`_turned`). A product of sizes fits where a
+check says so (`flatten`), or where an array of that shape is handed in, and so in memory.
 """
 
 from __future__ import annotations
