@@ -21,7 +21,7 @@ from compiler.ir.values import Value, show
 from compiler.storage import heap
 
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
-"""Relative difference that counts as equal, by type."""
+"""Difference that counts as equal, relative or (near zero) absolute, by type."""
 
 
 @dataclass(frozen=True, slots=True)
