@@ -84,6 +84,21 @@ def test_more_of_them_than_the_server_keeps_push_out_the_oldest(serve: Serve) ->
         assert socks[0].recv(100) == b""
 
 
+def test_more_bytes_than_the_server_keeps_push_out_the_largest(serve: Serve) -> None:
+    port = serve()
+    head = post("check", source=SOURCE).partition(b"Content-Length")[0]
+    head += f"Content-Length: {16 << 20}\r\n\r\n".encode()
+    with ExitStack() as stack:
+        socks = [stack.enter_context(connect(port)) for _ in range(6)]
+        for number, sock in enumerate(socks):
+            sock.sendall(head + bytes((9 if number else 15) << 20))
+        time.sleep(0.2)
+        for sock in socks[1:]:  # 60 MB until now
+            sock.sendall(bytes(2 << 20))
+        assert socks[0].recv(100) == b""
+        assert_served(port)
+
+
 @pytest.mark.parametrize(
     ("part", "setting"),
     [("half a head", "HEAD_SECONDS"), ("half a body", "BODY_SECONDS"), ("no body", "BODY_SECONDS")],

@@ -80,7 +80,9 @@ def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
             functor = Functor(param=param, type=type_, body=body, scope=st.scope.copy())
             return _checked(st, functor, check_decs)
         case decs.MImport(path=path):
-            raise Limitation(f'`import "{path}"` is not built yet.', exp.span)
+            raise Limitation(
+                f'`import "{path}"` is not built yet.', exp.span, "Paste the definitions."
+            )
     raise TypeError_("This is not a module.", exp.span)
 
 

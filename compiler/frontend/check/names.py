@@ -90,9 +90,15 @@ def _are_ours(module: Module) -> bool:
     return isinstance(found, Scheme) and found.name == f"intrinsics.{PUBLIC[0]}"
 
 
-_NOT_BUILT = frozenset(
-    "vjp jvp vjp2 jvp2 jmp jmp2 mjp mjp2 with_vjp with_jvp flatmap flatmap'".split()
-)
+_ACCUMULATING = "scatter_stream reduce_by_index_stream".split()
+_NOT_BUILT = {
+    **dict.fromkeys("vjp jvp vjp2 jvp2 jmp jmp2 mjp mjp2 with_vjp with_jvp".split(), ""),
+    **dict.fromkeys(("flatmap", "flatmap'"), ""),
+    **dict.fromkeys(
+        _ACCUMULATING, "`reduce_by_index` and `scatter` put values at computed places."
+    ),
+}
+"""Names of Futhark's prelude, and what to do instead where there is something."""
 
 
 def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
@@ -103,7 +109,7 @@ def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
         hint = did_you_mean(name[-1], PUBLIC) or f"Programs can use {listed}."
         return Limitation(f"`{text}` is no intrinsic that programs can use.", span, hint)
     if text in _NOT_BUILT:
-        return Limitation(f"`{text}` is not built yet.", span)
+        return Limitation(f"`{text}` is not built yet.", span, _NOT_BUILT[text])
     return TypeError_(f"Unknown name `{text}`.", span, unknown_value(st, name[-1]))
 
 

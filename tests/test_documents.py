@@ -1,0 +1,255 @@
+"""What README and `docs/` say: links and commands work, lists are whole, numbers are the code's."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import intake, kept, pool, server, turns
+from app.jobs import OPS, all_fields
+from compiler import api
+from compiler.__main__ import _parser
+from compiler.base.errors import CompileError, Limitation
+from compiler.pipeline import STAGES
+from compiler.target import libraries
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "tests" / "README.md"]
+)
+TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in DOCUMENTS}
+EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
+FOLDERS = (
+    *("", "app", "compiler", "compiler/prove", "docs", "tests"),
+    *("static", "static/src", "static/src/proof"),
+)
+"""What paths in the documents may be relative to."""
+
+each = pytest.mark.parametrize("name", TEXTS)
+
+
+def flat(name: str) -> str:
+    return " ".join(TEXTS[name].split())
+
+
+def code_lines(name: str) -> list[str]:
+    """Indented lines, without the comments behind them."""
+    lines = re.findall(r"^    (\S.*)$", TEXTS[name], re.M)
+    return [line.partition("  #")[0].strip() for line in lines]
+
+
+# --- links, paths, commands ------------------------------------------------------------------
+
+
+def anchors(text: str) -> set[str]:
+    """The names of a document's titles."""
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@each
+def test_links_lead_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[name]):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (ROOT / name).parent / file if file else ROOT / name
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path.read_text("utf-8")), target
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS.keys() - {"docs/thesis.md"}))  # has its own test
+def test_files_that_are_named_exist(name: str) -> None:
+    for path in re.findall(r"`([\w./-]+\.(?:py|md|ts|css|fut|lark|cases|json|html))`", TEXTS[name]):
+        if path in MADE_UP:
+            continue
+        assert any((ROOT / folder / path).exists() for folder in FOLDERS), path
+
+
+MADE_UP = {"app/examples/name.fut", "page.css"}
+"""A name to fill in; what is built."""
+
+
+@each
+def test_commands_are_taken(name: str) -> None:
+    for line in code_lines(name):
+        for command in re.findall(r"(?:^|\| )stridescope (.*)$", line):
+            if not command.startswith("serve"):  # the server's own parser has that
+                _parser().parse_args(shlex.split(command))
+    for module in re.findall(r"python -m ([\w.]+)", TEXTS[name]):
+        assert importlib.util.find_spec(module), module
+
+
+def test_every_command_is_in_the_readme() -> None:
+    (commands,) = re.findall(r"\{([\w,]+)\}", _parser().format_usage()) or [""]
+    names = commands.split(",") if commands else sorted(_commands())
+    said = set(re.findall(r"stridescope (\w+)", TEXTS["README.md"]))
+    assert set(names) <= said
+
+
+def _commands() -> set[str]:
+    (action,) = [one for one in _parser()._actions if one.dest == "command"]
+    return set(action.choices or ())
+
+
+# --- README ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_line_up_to_the_imperative_code_is_linked(path: Path) -> None:
+    stages = api.show(path.read_text("utf-8"), None, {})["stages"]
+    for name in stages.keys() - {"c", "cuda"}:
+        for line in stages[name]["lines"]:
+            text = line["text"].strip()
+            assert line["src"] or not text or text.startswith("--"), f"{name}: {text}"
+    for name in ("c", "cuda"):
+        assert linked(stages["imp"]) <= linked(stages[name]), name
+
+
+def linked(stage: dict[str, Any]) -> set[tuple[int, ...]]:
+    """The places in the source that lines of a stage show."""
+    return {tuple(span) for line in stage["lines"] for span in line["src"]}
+
+
+# --- docs/language.md ------------------------------------------------------------------------
+
+NOT_YET = {
+    "`import` of other files": ['import "other"\nentry main = 1', 'module m = import "other"'],
+    "recursion": ["def f (n: i32): i32 = if n == 0 then 0 else f (n - 1)\nentry main n = f n"],
+    "automatic differentiation (`vjp`, `jvp`)": [
+        f"entry main (x: f32) = {name} (\\y -> y * y) x 1f32" for name in ("vjp", "jvp")
+    ],
+    "accumulators (`scatter_stream`, `reduce_by_index_stream`)": [
+        "entry main (xs: *[3]i32) = scatter_stream xs (\\acc x -> acc) [1, 2]",
+        "entry main (xs: *[3]i32) = reduce_by_index_stream xs (+) 0 (\\acc x -> acc) [1, 2]",
+    ],
+}
+
+
+def test_what_is_not_known_yet_is_refused_at_its_place() -> None:
+    rows = re.findall(r"^\| (.*?) \| (.*) \|$", TEXTS["docs/language.md"], re.M)
+    assert {part for part, state in rows if state.startswith("not yet")} == NOT_YET.keys()
+    for sources in NOT_YET.values():
+        for source in sources:
+            with pytest.raises(Limitation) as refused:
+                api.show(source, None, {})
+            assert refused.value.span is not None
+            assert "not built yet" in refused.value.message
+
+
+def test_no_function_may_be_the_result_of_a_choice_or_an_element() -> None:
+    for body in (
+        "(if b then (\\x -> x + 1i32) else (\\x -> x)) 1",
+        "(loop f = (\\x -> x + 1i32) for i < 3 do f) 1",
+        "[\\(x: i32) -> x][0] 1",
+    ):
+        with pytest.raises(CompileError, match="function"):
+            api.check(f"entry main (b: bool) = {body}", {})
+
+
+PRIMS = {
+    "i": "i8 i16 i32 i64".split(),
+    "u": "u8 u16 u32 u64".split(),
+    "f": "f16 f32 f64".split(),
+    "b": ["bool"],
+}
+CONVERSIONS = "i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bool".split()
+NUMERIC = (
+    "+ - * / % ** == < > <= >= != neg max min abs sgn highest lowest sum product maximum minimum "
+    "to_i64"
+).split()
+INTEGRAL = (
+    "// %% & | ^ << >> >>> not num_bits get_bit set_bit popc mul_hi mad_hi clz ctz i64 "
+).split()
+REAL = (
+    "from_fraction to_i64 to_f64 sqrt rsqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos "
+    "tan asin acos atan sinh cosh tanh asinh acosh atanh sinpi cospi tanpi asinpi acospi atanpi "
+    "atan2 atan2pi hypot gamma lgamma erf erfc lerp fma mad ceil floor trunc round isinf isnan inf "
+    "nan pi e epsilon to_bits from_bits num_bits get_bit set_bit copysign nextafter ldexp"
+).split()
+
+
+@pytest.mark.parametrize("kind", PRIMS)
+def test_the_modules_of_numbers_have_the_names_of_futhark(kind: str) -> None:
+    names = {"i": NUMERIC + INTEGRAL, "u": NUMERIC + INTEGRAL, "f": NUMERIC + REAL, "b": []}[kind]
+    for prim in PRIMS[kind]:
+        lines = []
+        for number, name in enumerate(dict.fromkeys([*CONVERSIONS, *names])):
+            value = f"{prim}.{name}" if name[0].isalpha() else f"({prim}.{name})"
+            lines.append(f"def name_{number} = {value}")
+        api.check("\n".join([*lines, "entry main = 1i32"]), {})
+
+
+# --- docs/server.md --------------------------------------------------------------------------
+
+
+def test_the_server_does_not_hold_the_compiler() -> None:
+    program = "import sys; import app; app.create_app({'WARM': False}); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = {name for name in done.stdout.split() if name.startswith("compiler.")}
+    assert not [
+        name for name in loaded if not name.startswith(("compiler.sandbox", "compiler.base"))
+    ]
+
+
+def test_the_routes_are_listed_with_their_fields() -> None:
+    table = TEXTS["docs/server.md"].partition("## JSON routes")[2].partition("\n\nWith")[0]
+    rows = dict(re.findall(r"^\| `POST /api/(\w+)` \| (.*?) \|", table, re.M))
+    assert rows.keys() - {"share"} == OPS.keys()
+    for name, op in OPS.items():
+        said = set(re.findall(r"`(\w+)`", rows[name].partition(";")[0]))
+        fields = {field.rstrip("?") for field in all_fields(op)}
+        assert said == fields - {"source", "options"}, name
+        assert ("no `source`" in rows[name]) == ("source" not in fields)
+
+
+PHRASES = {
+    "docs/server.md": [
+        f"At most {intake.INCOMING_LIMIT} requests and {intake.INCOMING_BYTES >> 20} MB may be",
+        f"of the {intake.CONNECTIONS} connections",
+        f"A client that reads nothing for {'ten' * (intake.SOCKET_SECONDS == 10)} seconds",
+        f"counts as {'thirty' * (turns.PAGES == 30)} pages",
+        f"stopped counts {'ten' * (turns.STOPPED == 10)} times",
+        f"and {'one second' * (pool.GRACE == 1.0)} after its client has closed",
+        f"for {'two seconds' * (server.GRACE == 2.0)}, and stops the rest",
+        f"up to {libraries.MOST_BYTES >> 20} MB, those used last",
+        f"the cells of the first {kept.PICTURES} pairs",
+        f"for sizes of {kept.SIZE}",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PHRASES)
+def test_numbers_are_those_of_the_code(name: str) -> None:
+    text = flat(name)
+    for phrase in PHRASES[name]:
+        assert phrase in text
+
+
+# --- the page's own code ---------------------------------------------------------------------
+
+SCRIPTS = {path: path.read_text("utf-8") for path in (ROOT / "static" / "src").rglob("*.ts")}
+CALLS = re.compile(r"\b(?:fetch|EventSource|XMLHttpRequest|sendBeacon|WebSocket)\(")
+
+
+def test_one_file_calls_the_server() -> None:
+    assert {path.name for path, text in SCRIPTS.items() if CALLS.search(text)} == {"client.ts"}
+
+
+def test_the_pane_of_a_stage_knows_no_stage() -> None:
+    text = SCRIPTS[ROOT / "static" / "src" / "panes" / "stage.ts"]
+    assert not [stage.id for stage in STAGES if re.search(rf"""["'`]{stage.id}["'`]""", text)]
+
+
+def test_all_colours_are_in_one_file() -> None:
+    colour = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?|oklch|lab)\(")
+    for path in (ROOT / "static" / "css").glob("*.css"):
+        if path.name != "tokens.css":
+            assert not colour.search(path.read_text("utf-8")), path.name
