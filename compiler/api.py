@@ -402,7 +402,7 @@ def attempts(source: str, options: Mapping[str, Any]) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
     work = compilation(source, options)
     prog = work.result("funmem").prog
-    return {"ok": True, "attempts": attempts_of(prog, work.options)}
+    return {"ok": True, "attempts": attempts_of(prog, work.options, work.names())}
 
 
 def certificate(source: str, options: Mapping[str, Any]) -> Json:

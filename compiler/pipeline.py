@@ -16,6 +16,7 @@ from typing import Any, Literal
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, CompilerBug, UsageError
 from compiler.base.fuel import Fuel
+from compiler.base.names import NameSource
 from compiler.base.remarks import Remark
 from compiler.base.text import Text
 from compiler.frontend import show_ast, show_typed
@@ -253,6 +254,11 @@ class Compilation:
             raise found
         return found
 
+    def names(self) -> NameSource:
+        """Who is called what, behind all stages that have run."""
+        found = self._ctx.get(self.options.target) or self._ctx.get("")
+        return found.names if found is not None else NameSource(authors={})
+
     def remarks(self) -> list[Remark]:
         """All remarks of the stages that were made for the shown target."""
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
@@ -283,9 +289,9 @@ class Compilation:
         if key not in self._ctx:
             options = replace(self.options, target=target)
             shared = self._ctx.get("")
-            ctx = Ctx(options, fuel=shared.fuel.fork() if shared else Fuel(options.fuel))
+            names = shared.names.fork() if shared else NameSource(authors={})
+            ctx = Ctx(options, names, shared.fuel.fork() if shared else Fuel(options.fuel))
             if shared:
-                ctx.names = shared.names.fork()
                 ctx.attributes = shared.attributes
             self._ctx[key] = ctx
         self._ctx[key].stage = stage.id

@@ -6,6 +6,7 @@ Every binding of a program has a name of its own: passes may move code without c
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 Name = str
 
@@ -35,18 +36,38 @@ def untagged(text: str) -> str:
 
 
 class NameSource:
-    """Hands out names that no other call of the same source has handed out."""
+    """Hands out names that no other call of the same source has handed out.
 
-    __slots__ = ("_next",)
+    It knows which of them stand for names of the program's author, and how these are spelt: the
+    spelling of a unique name says neither. A copy of such a name is one as well.
+    """
 
-    def __init__(self, start: int = 0) -> None:
+    __slots__ = ("_authors", "_next")
+
+    def __init__(self, start: int = 0, authors: Mapping[Name, str] | None = None) -> None:
+        """`authors`: the author's names so far; None: all are, as where there is no source."""
         self._next = start
+        self._authors = None if authors is None else dict(authors)
 
-    def fork(self) -> NameSource:
+    def fork(self, start: int | None = None) -> NameSource:
         """Another source that goes on from here: for two programs that have a common beginning."""
-        return NameSource(self._next)
+        return NameSource(self._next if start is None else start, self._authors)
 
     def fresh(self, base: str) -> Name:
         """A new name that reads like `base` (whose own tag, if any, is dropped)."""
         self._next += 1
-        return f"{base_of(base)}_{self._next}"
+        name = f"{base_of(base)}_{self._next}"
+        if self._authors and base in self._authors:
+            self._authors[name] = self._authors[base]
+        return name
+
+    def authored(self, base: str, said: str) -> Name:
+        """A new name that reads like `base`, for what the author of the program calls `said`."""
+        name = self.fresh(base)
+        if self._authors is not None:
+            self._authors[name] = said
+        return name
+
+    def said(self, name: Name) -> str | None:
+        """What the author of the program calls it; None if that is nobody's name but ours."""
+        return base_of(name) if self._authors is None else self._authors.get(name)

@@ -146,7 +146,7 @@ class Builder:
         if base != hint and hint not in self.used:
             self.used.add(hint)
             return hint
-        return self.ctx.fresh(base)
+        return self.ctx.fresh(hint)
 
     def names(self, hint: str, suffixes: Iterable[str]) -> list[Name]:
         """A name for each leaf of one value."""
@@ -154,7 +154,10 @@ class Builder:
         if len(ends) == 1:
             return [self.name(hint or "t")]
         base = base_of(hint) if hint else "t"
-        return [self.ctx.fresh(f"{base}{end}") for end in ends]
+        said = self.ctx.names.said(hint) if base != hint else None
+        if said is None:
+            return [self.ctx.fresh(f"{base}{end}") for end in ends]
+        return [self.ctx.names.authored(f"{base}{end}", said) for end in ends]
 
     def emit(self, pat: tuple[Param, ...], exp: ir.Exp) -> None:
         """Append `let pat = exp`."""

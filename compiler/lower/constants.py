@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import I64, Function, Operand, Param, Stm, Var
 from compiler.ir.poly import Poly
@@ -87,7 +87,7 @@ class Constants(Soacs):
         heads = [p for c in target.needs for p in self.constant_params(c)]
         for param, actual in zip(target.fun.params, heads, strict=True):
             mapping[param.name] = Poly.var(actual.name)
-        names = [self.ctx.fresh(base_of(name)) for _ in target.fun.results]
+        names = [self.ctx.fresh(name) for _ in target.fun.results]
         pat, value = self.instance_params(target.fun.results, names, mapping)
         if self.is_entry:
             self.prologue.append(Stm(pat, ir.Call(target.fun.name, tuple(operands)), self.prov))

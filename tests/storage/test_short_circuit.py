@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler import api
 from compiler.base.context import Options
 from compiler.ir import interp
 from compiler.ir.poly import Poly
@@ -282,13 +283,13 @@ REASONS = {
     "with n = 3: written at i = 0 and read at i = 2.",
     USED_AFTERWARDS: "`row` is used again after it has been put into its place.",
     LATER_WRITE: "`new` would overwrite cell 0, where `ys` is written within `ys` "
-    "with n = 1, v = 1.",
+    "with n = 1, v = -3.",
 }
 
 
 @pytest.mark.parametrize("source", REASONS)
 def test_the_reason_is_a_plain_sentence(source: str) -> None:
-    found = attempts(Compilation(source).result("funmem").prog)
+    found = api.attempts(source, {})["attempts"]
     (because,) = [one["because"] for one in found if one["rule"] == "shortcircuit/update"]
     assert because == REASONS[source]
 

@@ -244,7 +244,7 @@ def define(st: State, source: Source, top: bool) -> Made:
     _all_sizes_used(source, params, type_)
     _generalise(st, type_, params)
     check_parameters(st, bounds, set(params.sizes), born)
-    name = st.fresh(source.name)
+    name = st.authored(source.name)
     scheme = Scheme(
         name,
         tuple(params.types),

@@ -77,7 +77,13 @@ class State:
 
     def fresh(self, base: str) -> Name:
         """A new name, remembered as bound now."""
-        name = self.ctx.names.fresh(spell(base))
+        return self._known(self.ctx.names.fresh(spell(base)))
+
+    def authored(self, source: str) -> Name:
+        """A new name for something that the program names."""
+        return self._known(self.ctx.names.authored(spell(source), source))
+
+    def _known(self, name: Name) -> Name:
         self.born[name] = len(self.born)
         return name
 
@@ -98,7 +104,7 @@ class State:
 
     def bind_local(self, source: str, type_: Type, span: Span) -> Name:
         """Bind a variable in the current scope; its unique name."""
-        name = self.fresh(source)
+        name = self.authored(source)
         self.scope.bind(source, Local(name, type_, span))
         return name
 

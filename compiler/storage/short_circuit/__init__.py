@@ -42,13 +42,17 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
     return _run(prog, ctx)[0]
 
 
-def attempts(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
+def attempts(
+    prog: Prog, options: Options | None = None, names: NameSource | None = None
+) -> list[dict[str, Any]]:
     """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data.
 
-    Refused ones are tried: at most `_TRIED` of a program, on a few small inputs each.
+    `names` are those of its compilation, which know what the author called what. Refused attempts
+    are tried: at most `_TRIED` of a program, on a few small inputs each.
     """
     options = options or Options()
-    ctx = Ctx(options, NameSource(FREE), stage="shortcircuit")
+    names = (names or NameSource()).fork(FREE)
+    ctx = Ctx(options, names, stage="shortcircuit")
     found: list[dict[str, Any]] = []
     left = _TRIED
     for at, shortcut in enumerate(_run(prog, ctx)[1]):

@@ -90,7 +90,7 @@ class Shortcut:
         `run` raises Forced then, if nothing else is in its way.
         """
         self.ctx = ctx
-        self.tree = Tree(fun)
+        self.tree = Tree(fun, ctx.names.said)
         self.terms = Terms(self.tree)
         self.assumptions = Assumptions(self.tree, self.terms, given)
         self.attempts: list[Attempt] = []

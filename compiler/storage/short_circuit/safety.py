@@ -109,7 +109,7 @@ class Safety:
         for item in reversed(scope.items[first:end]):
             if item not in self.lifted and self._touches(item):
                 here = self.item(item)
-                self._compare(here.writes, total.uses, known, f"after {doing(item)}")
+                self._compare(here.writes, total.uses, known, f"after {doing(self.tree, item)}")
                 total.writes += here.writes
                 total.uses += here.uses
         total.writes, total.uses = unique(total.writes), unique(total.uses)
@@ -249,7 +249,7 @@ class Safety:
         written = {write.lmad for write in out.writes}
         meeting = [use for use in reads.uses if use.lmad not in written]
         known = self.assumptions.at(item.scope, item.at)
-        self._compare(out.writes, meeting, known, f"within {doing(item)}")
+        self._compare(out.writes, meeting, known, f"within {doing(self.tree, item)}")
         out.uses += reads.uses
 
     # --- loops and kernels ---
@@ -316,7 +316,7 @@ class Safety:
         (scope,) = item.children
         one = self._body(scope)
         over = self.assumptions.ranges(scope)
-        where = f"in {{}} iterations of {doing(item)}"
+        where = f"in {{}} iterations of {doing(self.tree, item)}"
         if one.writes and one.uses:
             self._across(scope, one, over, True, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
@@ -327,12 +327,12 @@ class Safety:
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
-        where = f"at {{}} points of {doing(item)}"
+        where = f"at {{}} points of {doing(self.tree, item)}"
         if not isinstance(exp, SegMap):
             self._operators(item, out)
             one.uses += out.uses
             if one.writes and one.uses:
-                self._all(scope, one, over, f"in {doing(item)}")
+                self._all(scope, one, over, f"in {doing(self.tree, item)}")
         elif one.writes and one.uses:
             self._across(scope, one, over, False, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
@@ -371,7 +371,7 @@ class Safety:
             row = self._place(out, param.name, point[:-1] if fewer else point)
             if isinstance(result, str):
                 self._row(item, out, result, row, known)
-        self._compare(out.writes, out.uses, known, f"in the results of {doing(item)}")
+        self._compare(out.writes, out.uses, known, f"in the results of {doing(self.tree, item)}")
         return out
 
     def _place(self, out: Summary, name: Name, at: Sequence[Poly]) -> Lmad[Poly] | None:
@@ -390,7 +390,7 @@ class Safety:
         if lmad is None or result in self.new or lmad == row:
             return
         access = Access(result, lmad, False, self._wider(result))
-        self._compare(out.writes, [access], known, f"in the results of {doing(item)}")
+        self._compare(out.writes, [access], known, f"in the results of {doing(self.tree, item)}")
         out.uses.append(access)
 
     def _whole(self, out: Summary, name: Name) -> None:
@@ -418,7 +418,7 @@ class Safety:
                     scope, rows = item.scope, False
                     continue
                 rows = False
-                where = f"at {{}} points of {doing(item)}"
+                where = f"at {{}} points of {doing(self.tree, item)}"
                 if isinstance(item.stm.exp, SegMap):
                     uses.append(access)
                 else:

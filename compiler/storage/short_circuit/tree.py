@@ -7,7 +7,7 @@ program of it all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -82,8 +82,10 @@ class Item:
 class Tree:
     """One function. Names are unique, so that tables by name need no scopes."""
 
-    def __init__(self, fun: Function) -> None:
+    def __init__(self, fun: Function, said: Callable[[Name], str | None]) -> None:
+        """`said`: what the author of the program calls something; None if it has no name there."""
         self.fun = fun
+        self.said = said
         self.types: dict[Name, Type] = {}
         self.place: dict[Name, MemBind] = {}
         """Where every array lives."""

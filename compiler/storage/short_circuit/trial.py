@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, UsageError
-from compiler.base.names import Name, NameSource
+from compiler.base.names import Name
 from compiler.base.prim import DTYPE, int_range
 from compiler.ir import entry as entries
 from compiler.ir.interp import Limits
@@ -210,7 +210,7 @@ class Trials:
         self.tree, self.assumptions = before.tree, before.assumptions
 
     def _shortcut(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
-        ctx = Ctx(self.options, NameSource(FREE), stage="shortcircuit")
+        ctx = Ctx(self.options, self.shortcut.ctx.names.fork(FREE), stage="shortcircuit")
         return Shortcut(self.fun, ctx, given, forced)
 
     def forced(self, number: int) -> tuple[Prog, Attempt] | None:
@@ -307,7 +307,7 @@ class Trials:
         points: list[Point] = []
         for side in (1, 0):
             bounds, equal = _chosen(known, side)
-            more = self.assumptions.terms.facts(names)
+            more = self.assumptions.terms.facts(sorted(names))
             facts = Facts.of((*bounds, *more, *cells), dict(equal), names)
             points += sorted(map(facts.complete, facts.points), key=_size)
         meeting = [point for point in points if lmads and _meet(*lmads, point)]

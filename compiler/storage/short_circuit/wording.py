@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 from compiler.base.names import Name, base_of, untagged
 from compiler.base.spans import user_spans
 from compiler.ir.nodes import (
+    ArrayLit,
+    Concat,
+    Copy,
     ForLoop,
+    If,
     Index,
+    Iota,
     Loop,
+    Rearrange,
+    Replicate,
+    Reshape,
     SegHist,
     SegMap,
     SegRed,
@@ -31,45 +39,65 @@ _OPERATORS = {
     "cat": "the concatenation",
     "lit": "the array literal",
 }
-_THINGS = frozenset(("rep", "cat", "lit"))
-"""Of these, the operator and its result have the same name."""
-_MADE_UP = frozenset(("r", "res", "x", "a"))
-"""Bases of names that the compiler gives to what has none."""
+"""What the compiler calls what has no name: by the operator, whatever became of it."""
+_CALLED: dict[type, str] = {
+    SegMap: "the map",
+    SegRed: "the reduction",
+    SegScan: "the scan",
+    SegHist: "the histogram",
+    Loop: "the loop",
+    If: "the condition",
+    Replicate: "the replication",
+    Concat: "the concatenation",
+    ArrayLit: "the array literal",
+    Iota: "the range",
+}
+"""Statements that compute what has no name of its own."""
+_THINGS = frozenset((Replicate, Concat, ArrayLit, Iota))
+"""Of these, the statement and its result are called the same."""
 
 
 def called(tree: Tree, name: Name) -> str:
-    """An array in a few words that go into a sentence."""
-    base = base_of(name)
+    """An array in a few words that go into a sentence: by its name, if its author gave it one."""
     item = tree.binder.get(name)
-    if item is None:
-        return f"`{base}`"
+    line = _line(item)
+    said = tree.said(name)
+    if item is None or said is not None:
+        return f"`{said or base_of(name)}`"
     exp = item.stm.exp
-    if isinstance(exp, Index) and base.endswith("_el"):
-        return f"an element of {called(tree, exp.array)}"
-    if isinstance(exp, Slice) and base.endswith("_part"):
-        return f"a part of {called(tree, exp.array)}"
-    if isinstance(exp, Update) and base in _MADE_UP:
-        return called(tree, exp.array)
-    line = _line(item)
-    if not line or (base not in _OPERATORS and base not in _MADE_UP):
-        return f"`{base}`"
-    if base in _OPERATORS:
-        result = "" if base in _THINGS else "the result of "
-        return f"{result}{_OPERATORS[base]} in line {line}"
-    return f"the array of line {line}"
-
-
-def doing(item: Item) -> str:
-    """A statement in a few words: its last name, or what it is and where."""
-    base = base_of(item.stm.pat[-1].name) if item.stm.pat else ""
-    line = _line(item)
-    if not base:
-        return f"the check in line {line}" if line else "a check"
-    if line and base in _OPERATORS:
-        return f"{_OPERATORS[base]} in line {line}"
-    if line and base in _MADE_UP:
+    match exp:
+        case Index(array, _):
+            return f"an element of {called(tree, array)}"
+        case Slice(array, _):
+            return f"a part of {called(tree, array)}"
+        case Copy(array):
+            return f"a copy of {called(tree, array)}"
+        case Update(array, _, _) | Rearrange(_, array) | Reshape(_, array):
+            return called(tree, array)
+    if not line:
+        return f"`{base_of(name)}`"
+    what = _what(item)
+    if not what:
         return f"what line {line} computes"
-    return f"`{base}`"
+    return f"{'' if type(exp) in _THINGS else 'the result of '}{what} in line {line}"
+
+
+def doing(tree: Tree, item: Item) -> str:
+    """A statement in a few words: its last name, or what it is and where."""
+    name = item.stm.pat[-1].name if item.stm.pat else ""
+    line = _line(item)
+    if not name:
+        return f"the check in line {line}" if line else "a check"
+    said = tree.said(name)
+    if said is not None or not line:
+        return f"`{said or base_of(name)}`"
+    what = _what(item)
+    return f"{what} in line {line}" if what else f"what line {line} computes"
+
+
+def _what(item: Item) -> str:
+    """A statement whose result has no name of the author, as what was written there; or ""."""
+    return _OPERATORS.get(base_of(item.stm.pat[-1].name)) or _CALLED.get(type(item.stm.exp), "")
 
 
 def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
@@ -128,7 +156,7 @@ def _over(stm: Stm) -> list[Name]:
 
 def _doing(tree: Tree, stm: Stm) -> str:
     item = tree.binder.get(stm.pat[-1].name) if stm.pat else None
-    return "a check" if item is None else doing(item)
+    return "a check" if item is None else doing(tree, item)
 
 
 def _values(inputs: Mapping[Name, int]) -> str:
