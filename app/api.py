@@ -1,8 +1,8 @@
 """The JSON routes. What each takes and answers is listed by `GET /api/`, from `OPS`.
 
-`POST /api/show` with `Accept: text/event-stream` sends events as the work goes on: `queued`
-(a position), `part` (stages that are ready, by lines) and `done` (the rest); else it answers at
-once.
+`POST /api/show` and `/api/batch` with `Accept: text/event-stream` send events as the work goes on:
+`queued` (a position), `part` (stages that are ready, by lines, or an answer of a batch) and `done`
+(the rest); else they answer at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flask import Blueprint, Response, current_app, jsonify, request, stream_wit
 from app.clients import client_key
 from app.context import parts
 from app.errors import AppError, status_of
-from app.jobs import OPS, ClientJobs, all_fields
+from app.jobs import OPS, ClientJobs, all_fields, members
 from app.limits import PURPOSES
 from app.pages import rendered_page
 from app.presence import left
@@ -24,6 +24,7 @@ from app.states import freeze
 from app.turns import Client
 from app.version import compiler_version
 
+STREAMED = ("show", "batch")
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
 
@@ -67,10 +68,14 @@ def examples() -> Response:
 @blueprint.post("/<any({}):op>".format(", ".join(OPS)))
 def operation(op: str) -> Response | tuple[Response, int]:
     """One operation of the worker protocol."""
-    parts().limits.count(PURPOSES[op])
+    if op != "batch":
+        parts().limits.count(PURPOSES[op])
     body = json_body()
+    if op == "batch":
+        for purpose in (PURPOSES[op], *(PURPOSES[one["op"]] for one in members(body))):
+            parts().limits.count(purpose)
     jobs = asked_by_client()
-    if op == "show" and "text/event-stream" in request.headers.get("Accept", ""):
+    if op in STREAMED and "text/event-stream" in request.headers.get("Accept", ""):
         answers = jobs.stream(op, body)
         first = next(answers)  # so that a bad request is refused with a status
         stream = stream_with_context(_events(first, answers))
@@ -120,9 +125,14 @@ def _events(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[s
 
 def _event(answer: dict[str, Any]) -> str:
     """One event. Lines hold the text already, so that stages go without their `text`."""
-    if stages := answer.get("stages"):
-        slim = {name: {**stage, "text": None} for name, stage in stages.items()}
-        answer = {**answer, "stages": slim}
+    answer = _slim({**answer, "answer": _slim(answer["answer"])} if "answer" in answer else answer)
     last = "part" if answer.get("partial") else "done"
     name = "queued" if "queued" in answer else last
-    return f"event: {name}\ndata: {current_app.json.dumps(answer)}\n\n"
+    text = current_app.json.dumps(answer, separators=(",", ":"))
+    return f"event: {name}\ndata: {text}\n\n"
+
+
+def _slim(answer: dict[str, Any]) -> dict[str, Any]:
+    stages = answer.get("stages") or {}
+    slim = {name: {**stage, "text": None} for name, stage in stages.items()}
+    return {**answer, "stages": slim} if slim else answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.cache import AnswerCache, cache_key
@@ -101,6 +101,12 @@ OPS: dict[str, Op] = {
             cached=False,
         ),
         Op(
+            "batch",
+            "Several requests in one, but for runs: each with its `op` and fields.",
+            ("requests", "options?"),
+            cached=False,
+        ),
+        Op(
             "validity",
             "Run every stage on one input and compare the results.",
             ("entry?", "input?", "sizes?", "seed?", "options?"),
@@ -118,6 +124,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "array": (str,),
     "kernel": (str,),
     "stages": (list,),
+    "requests": (list,),
     "options": (dict,),
     "values": (dict,),
     "assumptions": (dict,),
@@ -129,8 +136,55 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+SHARED = ("source", "options")
+"""What a batch has for all of its requests."""
+MOST_REQUESTS = 24
 CHARACTER_SECONDS = 80e-6
 """What compiling takes for each character of a program, see `docs/figures.md`."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One request with its fields checked, and what has come in answer."""
+
+    op: Op
+    request: Answer
+    began: float = field(default_factory=time.perf_counter)
+    whole: Answer = field(default_factory=dict)
+    """The last answer, with the stages of all."""
+
+    @property
+    def key(self) -> str:
+        return cache_key(self.request)
+
+    @property
+    def outcome(self) -> str:
+        """`ok`, or the kind of the error."""
+        error = self.whole.get("error", {})
+        return "ok" if self.whole.get("ok") else str(error.get("kind", "internal"))
+
+    def part(self, answer: Answer) -> Answer:
+        """An answer, with those stages alone that did not come before."""
+        if self.op.name != "show":
+            self.whole = answer
+            return answer
+        before = self.whole.get("stages", {})
+        fresh = {k: v for k, v in (answer.get("stages") or {}).items() if k not in before}
+        self.whole = {**answer, "stages": {**before, **fresh}}
+        return {**answer, "stages": fresh}
+
+
+def members(body: Answer) -> list[Answer]:
+    """The requests of a batch. AppError for what is none, or may not be part of one."""
+    requests = body.get("requests")
+    if not isinstance(requests, list) or len(requests) > MOST_REQUESTS:
+        message = f"`requests` is a list of at most {MOST_REQUESTS} requests."
+        raise AppError("usage", message)
+    for one in requests:
+        op = OPS.get(str(one.get("op"))) if isinstance(one, dict) else None
+        if op is None or op.runs or op.name == "batch":
+            raise AppError("usage", "Each request of a batch has an `op`, and runs nothing.")
+    return requests
 
 
 class Jobs:
@@ -157,7 +211,8 @@ class Jobs:
         return self._manifest
 
     def _ask_manifest(self) -> list[Answer]:
-        answer = collect(self._guarded(OPS["check"], {"op": "manifest"}, Client("the server")))
+        asked = self._guarded(OPS["check"], {"op": "manifest"}, Client("the server"), 0.0)
+        answer = collect(asked)
         if not answer.get("ok"):
             error = answer.get("error", {})
             raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
@@ -195,32 +250,86 @@ class Jobs:
     def stream(self, name: str, body: Answer, client: Client) -> Iterator[Answer]:
         """As `ClientJobs.stream`."""
         op = OPS[name]
-        request = self._request(op, body)
-        key = cache_key(request)
-        known = self._cache.get(key) if op.cached else None
+        if name == "batch":
+            yield from self._batch(body, client)
+            return
+        asked = self._asked(op, body)
+        known = self._cache.get(asked.key) if op.cached else None
         if known is not None:
             yield known
             return
-        if op.runs:
-            request["deadline"] = float(self._config["RUN_SECONDS"])
+        request = self._bounded(asked)
         if name == "show":
             request["stream"] = True
-        began = time.perf_counter()
-        last: Answer = {}
-        stages: dict[str, Any] = {}
-        for last in self._guarded(op, request, client):
-            if name == "show":
-                fresh = {k: v for k, v in (last.get("stages") or {}).items() if k not in stages}
-                stages.update(fresh)
-                last = {**last, "stages": fresh}
-            yield last
-        outcome = "ok" if last.get("ok") else str(last.get("error", {}).get("kind", "internal"))
-        self._metrics.job(name, outcome, time.perf_counter() - began)
-        whole = {**last, "stages": stages} if name == "show" else last
-        if outcome not in PASSING:
-            self._cache.keep(key, whole)
+        for answer in self._guarded(op, request, client, op.share):
+            yield answer if "queued" in answer else asked.part(answer)
+        self._end(asked)
 
-    def _guarded(self, op: Op, request: Answer, client: Client) -> Iterator[Answer]:
+    def _batch(self, body: Answer, client: Client) -> Iterator[Answer]:
+        """The answers of a batch by their numbers, those that are known first; then the end."""
+        given = self._fields(OPS["batch"], body)
+        questions = [self._part(given, one) for one in members(given)]
+        left: list[tuple[int, _Asked]] = []
+        for number, asked in enumerate(questions):
+            known = self._cache.get(asked.key)
+            if known is None:
+                left.append((number, asked))
+            else:
+                yield {"ok": True, "partial": True, "request": number, "answer": known}
+        if not left:
+            yield {"ok": True}
+            return
+        requests = [
+            {k: v for k, v in self._bounded(asked).items() if k not in ("source", "options")}
+            for _, asked in left
+        ]
+        request = {**given, "op": "batch", "requests": requests, "stream": True}
+        share = min(1.0, sum(asked.op.share for _, asked in left))
+        for answer in self._told(request, client, share, begun=len(left) < len(questions)):
+            if "answer" not in answer:
+                if "error" in answer:
+                    self._metrics.job("batch", str(answer["error"]["kind"]), 0.0)
+                yield answer
+                continue
+            number, asked = left[answer["request"]]
+            part = asked.part(answer["answer"])
+            if not part.get("partial"):
+                self._end(asked)
+            yield {**answer, "request": number, "answer": part}
+
+    def _told(self, request: Answer, client: Client, share: float, begun: bool) -> Iterator[Answer]:
+        """As `_guarded`; where answers have `begun` to come, a refusal is one as well."""
+        try:
+            yield from self._guarded(OPS["batch"], request, client, share)
+        except AppError as error:
+            if not begun:
+                raise
+            yield error.shape()
+
+    def _part(self, batch: Answer, one: Answer) -> _Asked:
+        """One request of a batch. AppError if it is none."""
+        return self._asked(OPS[one["op"]], {**one, **{name: batch.get(name) for name in SHARED}})
+
+    def _asked(self, op: Op, body: Answer) -> _Asked:
+        return _Asked(op, {"op": op.name, **self._fields(op, body)})
+
+    def _bounded(self, asked: _Asked) -> Answer:
+        """A request with the bounds of its answer."""
+        request = dict(asked.request)
+        if asked.op.runs:
+            request["deadline"] = float(self._config["RUN_SECONDS"])
+            request["longest"] = int(self._config["OUTPUT_LIMIT"])
+        if asked.op.name == "generate":
+            request["longest"] = int(self._config["INPUT_LIMIT"])
+        return request
+
+    def _end(self, asked: _Asked) -> None:
+        """Count an answer that has come, and keep it where it would be the same again."""
+        self._metrics.job(asked.op.name, asked.outcome, time.perf_counter() - asked.began)
+        if asked.outcome not in PASSING:
+            self._cache.keep(asked.key, asked.whole)
+
+    def _guarded(self, op: Op, request: Answer, client: Client, share: float) -> Iterator[Answer]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
         seconds = float(self._config["COMPILE_SECONDS"])
@@ -228,10 +337,7 @@ class Jobs:
             # A back end compiles first, and stops the program by itself at the deadline.
             own = 0.0 if request.get("backend") == "ref" else seconds
             seconds = float(self._config["RUN_SECONDS"]) + own
-            request = {**request, "longest": int(self._config["OUTPUT_LIMIT"])}
-        if op.name == "generate":
-            request = {**request, "longest": int(self._config["INPUT_LIMIT"])}
-        expected = op.share * CHARACTER_SECONDS * len(request.get("source", ""))
+        expected = share * CHARACTER_SECONDS * len(request.get("source", ""))
         try:
             for answer in pool.stream(request, seconds, client, expected):
                 yield self._trimmed(answer) if op.runs else answer
@@ -256,11 +362,11 @@ class Jobs:
     def _fields(self, op: Op, body: Answer) -> Answer:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
         found: Answer = {}
-        for field in all_fields(op):
-            name = field.rstrip("?")
+        for listed in all_fields(op):
+            name = listed.rstrip("?")
             value = body.get(name)
             if value is None:
-                if not field.endswith("?"):
+                if not listed.endswith("?"):
                     raise AppError("usage", f"`{op.name}` needs the field `{name}`.")
                 continue
             if not isinstance(value, TYPES[name]) or isinstance(value, bool):
@@ -308,7 +414,8 @@ class ClientJobs:
 
         Raises AppError for a wrong request, or if the client has too many jobs.
         """
-        return collect(self.stream(name, body))
+        answers = self.stream(name, body)
+        return _together(answers) if name == "batch" else collect(answers)
 
     def must(self, name: str, body: Answer) -> Answer:
         """As `call`, for answers that are kept. AppError as well if there was no worker for it."""
@@ -329,6 +436,18 @@ class ClientJobs:
     def manifest(self) -> list[Answer]:
         """As `Jobs.manifest`."""
         return self._jobs.manifest()
+
+
+def _together(answers: Iterator[Answer]) -> Answer:
+    """The answers of a batch in one, by their order; or why they did not come."""
+    found: dict[int, Answer] = {}
+    last: Answer = {}
+    for last in answers:
+        if "answer" in last:
+            number, part = last["request"], last["answer"]
+            stages = {**found.get(number, {}).get("stages", {}), **(part.get("stages") or {})}
+            found[number] = {**part, "stages": stages} if stages else part
+    return {"ok": True, "answers": [found[n] for n in sorted(found)]} if last.get("ok") else last
 
 
 def all_fields(op: Op) -> tuple[str, ...]:

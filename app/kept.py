@@ -6,15 +6,11 @@ compiler, and without JavaScript.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from app.jobs import ClientJobs
 
 Answer = dict[str, Any]
-SIZE = 100
-OTHER = 10
-"""Values of sizes that arguments have, and of all other names, as the page proposes them."""
 PICTURES = 24
 """At most so many pairs of accesses are drawn in one link."""
 CELLS = 600
@@ -69,24 +65,8 @@ def lifetimes(
         if info.get("kind") != "ir" or stage is None or " @ " not in stage["text"]:
             continue
         body = {"source": source, "options": options, "stage": info["id"]}
-        first = jobs.must("lifetimes", body)
-        if not first.get("ok"):
-            continue
-        values = _proposed(first["functions"])
-        valued = jobs.must("lifetimes", {**body, "values": values})
+        valued = jobs.must("lifetimes", {**body, "values": {}})
         if valued.get("ok"):
-            kept = {"stage": info["id"], "values": values, "functions": valued["functions"]}
-            found.append(kept)
+            kept = {key: valued[key] for key in ("values", "functions")}
+            found.append({"stage": info["id"], **kept})
     return found
-
-
-def _proposed(functions: list[Answer]) -> dict[str, int]:
-    """A value for each name that sizes of blocks are made of."""
-    given = " ".join(
-        str(block["bytes"])
-        for fun in functions
-        for block in fun["blocks"]
-        if block["kind"] == "parameter"
-    )
-    sizes = set(re.findall(r"[A-Za-z_][\w']*", given))
-    return {name: SIZE if name in sizes else OTHER for fun in functions for name in fun["symbols"]}

@@ -30,11 +30,15 @@ PURPOSES = {
     "prove": "ask",
     "cells": "ask",
     "tuning": "ask",
+    "batch": "ask",
     "generate": "run",
     "run": "run",
     "validity": "run",
 }
-"""The purpose of each operation; beside them there are `share` and `read`, of permalinks."""
+"""The purpose of each operation; beside them there are `share` and `read`, of permalinks.
+
+The requests of a batch count one by one, each for its own purpose.
+"""
 
 WORDS = {
     "check": "checks",

@@ -360,7 +360,35 @@ def _attempts(source: str, request: Json, _partial: Partial) -> Json:
     return api.attempts(source, _object(request, "options"))
 
 
+def _batch(source: str, request: Json, partial: Partial) -> Json:
+    """Several requests about one program; streamed, each answer comes as soon as it is there."""
+    requests = request.get("requests")
+    if not isinstance(requests, list) or not all(isinstance(one, dict) for one in requests):
+        raise UsageError("`requests` is a list of objects.")
+    stream = partial if request.get("stream") else None
+    answers: list[Json] = []
+    for number, one in enumerate(requests):
+        if one.get("op") in _ALONE:
+            raise UsageError(f"`{one['op']}` is asked for alone.")
+
+        def tell(part: Json, number: int = number) -> None:
+            if stream:
+                stream({"ok": True, "partial": True, "request": number, "answer": part})
+
+        shared = {"source": source, "options": request.get("options"), "stream": bool(stream)}
+        told = answer({**one, **shared}, tell)
+        if not stream:
+            answers.append(told)
+        elif told.get("ok") and one.get("op") == "show":
+            tell({**told, "stages": {}})  # they are all there already
+        else:
+            tell(told)
+    return {"ok": True} if stream else {"ok": True, "answers": answers}
+
+
 _WITHOUT_PROGRAM = ("manifest", "prove", "cells")
+_ALONE = ("manifest", "run", "validity", "batch")
+"""Operations that are no part of a batch."""
 
 _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "manifest": _manifest,
@@ -377,4 +405,5 @@ _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "interference": _interference,
     "attempts": _attempts,
     "certificate": _certificate,
+    "batch": _batch,
 }

@@ -394,7 +394,8 @@ _STAGES = "ast typed soa fused flat funmem shortcircuit expanded merged imp c cu
 def _request(rng: random.Random) -> Json:
     pick = rng.choice
     op = pick(("manifest", "check", "show", "run", "run", "generate", "memory", "tuning",
-               "validity", "lifetimes", "interference", "attempts", "nothing"))  # fmt: skip
+               "validity", "lifetimes", "interference", "attempts", "batch",
+               "nothing"))  # fmt: skip
     made: Json = {"id": pick((1, "x", None, 2**70)), "op": op}
     if pick((0, 0, 0, 1)):
         made["path"] = pick(("nowhere.fut", "/", "/dev/null", "a\0b", "", "x" * 5000, "\udc80"))
@@ -422,6 +423,7 @@ def _request(rng: random.Random) -> Json:
         "longest": pick((0, 1, 100, -5)), "stream": pick((True, False)),
         "array": pick(("", "xs", "x_1", "mem")), "kernel": pick(("", "k", "segmap_1")),
         "values": {"n": pick((0, 3, 100, 2**40, -2))},
+        "requests": [{"op": pick(("check", "show", "memory", "run", ""))}, {"op": "lifetimes"}],
     }  # fmt: skip
     for name in rng.sample(sorted(more), rng.randint(0, 8)):
         made[name] = more[name]

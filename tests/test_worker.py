@@ -249,3 +249,45 @@ def test_a_deadline_that_passes_at_once_is_a_timeout(seconds: float) -> None:
             within(seconds, broken)
         with pytest.raises(TimeoutError_):
             within(seconds, endless)
+
+
+# --- batches -----------------------------------------------------------------------------------
+
+PARTS: list[dict[str, Any]] = [
+    {"op": "check"},
+    {"op": "show", "stages": ["typed", "fused"]},
+    {"op": "show", "stages": ["nothing"]},
+    {"op": "lifetimes", "stage": "funmem", "values": {}},
+    {"op": "nothing"},
+    {"op": "memory", "stage": 7},
+]
+
+
+def timeless(data: Any) -> Any:
+    """An answer without its times."""
+    if isinstance(data, dict):
+        return {k: timeless(v) for k, v in data.items() if k not in ("ms", "show_ms")}
+    return [timeless(one) for one in data] if isinstance(data, list) else data
+
+
+@pytest.mark.parametrize("source", ["entry main [n] (xs: [n]i64) = map (+ 1) xs", "entry main = y"])
+def test_a_batch_answers_as_its_requests_alone_would(source: str) -> None:
+    batch = {"op": "batch", "source": source, "requests": PARTS}
+    alone = [worker.answer({**one, "source": source}) for one in PARTS]
+    together = worker.answer(batch)
+    assert timeless(together) == timeless({"ok": True, "answers": alone})
+    parts: list[dict[str, Any]] = []
+    assert worker.answer({**batch, "stream": True}, parts.append) == {"ok": True}
+    found: list[dict[str, Any]] = [{} for _ in PARTS]
+    for part in parts:
+        number, told = part["request"], part["answer"]
+        stages = {**found[number].get("stages", {}), **told.get("stages", {})}
+        found[number] = {**told, **({"stages": stages} if stages else {})}
+    assert timeless(found) == timeless(alone)
+
+
+@pytest.mark.parametrize(
+    "requests", [None, 3, [3], [{"op": "run"}], [{"op": "batch"}], [{"op": "manifest"}]]
+)
+def test_what_is_no_batch_is_refused(requests: Any) -> None:
+    refused({"op": "batch", "source": "entry main = 1", "requests": requests})

@@ -44,6 +44,8 @@ from compiler.ir.poly import Poly
 from compiler.ir.walk import all_stms, free
 
 Data = dict[str, Any]
+PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
+"""Values of sizes that arguments have, and of all other names, where none are given."""
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
 ONE = Poly.const(1)
 
@@ -54,10 +56,20 @@ def lifetimes(prog: Prog, values: Mapping[Name, int] | None = None) -> Data:
     A point: label, depth (of loops and branches), src. A block: name, prim, space, kind
     (`parameter` or `alloc`), bytes (text), at, until (points), per_point (allocated by every point
     of a kernel), src. An array: name, base, shape, lmad, blocks (its roots; several if it lies in
-    one of them), first, last, src. With `values` for all symbols also: size of each block in
-    bytes, `live` (bytes needed at each point) and `peak`: bytes and point.
+    one of them), first, last, src. With `values` also: size of each block in bytes, `live` (bytes
+    needed at each point) and `peak`: bytes and point; beside `functions` then stand the `values` of
+    all symbols, of which those that were not given are proposed.
     """
-    return {"functions": [_Walk(fun).data(values) for fun in prog.funs]}
+    walks = [_Walk(fun) for fun in prog.funs]
+    functions = [walk.data() for walk in walks]
+    if values is None:
+        return {"functions": functions}
+    used: dict[Name, int] = {}
+    for walk, data in zip(walks, functions, strict=True):
+        given = {name: values[name] for name in data["symbols"] if name in values}
+        used = walk.proposed() | used | given
+        data |= walk.totals(data["blocks"], used)
+    return {"functions": functions, "values": used}
 
 
 @dataclass(slots=True)
@@ -101,7 +113,7 @@ class _Walk:
 
     # --- walking ---
 
-    def data(self, values: Mapping[Name, int] | None) -> Data:
+    def data(self) -> Data:
         fun = self.fun
         for stm in all_stms(fun.body.stms):
             if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
@@ -112,7 +124,7 @@ class _Walk:
         end = self._point("results", 0, fun.prov)
         self._use(fun.body.results, end, ())
         self._finish()
-        return self._answer(values)
+        return self._answer()
 
     def _point(self, label: str, depth: int, prov: Prov) -> int:
         self.points.append({"label": label, "depth": depth, "src": user_spans(prov)})
@@ -259,24 +271,38 @@ class _Walk:
 
     # --- the answer ---
 
-    def _answer(self, values: Mapping[Name, int] | None) -> Data:
-        sizes = {b.name: b.count * BYTES[b.prim] for b in self.blocks.values()}
-        symbols = sorted(frozenset[Name]().union(*(size.names() for size in sizes.values())))
-        data: Data = {
+    def _answer(self) -> Data:
+        sizes = self._sizes()
+        return {
             "name": self.fun.name,
             "points": self.points,
             "blocks": [self._block(block, sizes[block.name]) for block in self.blocks.values()],
             "arrays": [_array(array) for array in self.arrays.values()],
-            "symbols": symbols,
+            "symbols": sorted(frozenset[Name]().union(*(size.names() for size in sizes.values()))),
         }
-        if values is not None and all(name in values for name in symbols):
-            count = {name: max(0, size.evaluate(values)) for name, size in sizes.items()}
-            for block in data["blocks"]:
-                block["size"] = count[block["name"]]
-            live = self._live(count)
-            most = max(live)
-            data |= {"live": live, "peak": {"bytes": most, "point": live.index(most)}}
-        return data
+
+    def _sizes(self) -> dict[Name, Poly]:
+        """The bytes of each block."""
+        return {b.name: b.count * BYTES[b.prim] for b in self.blocks.values()}
+
+    def proposed(self) -> dict[Name, int]:
+        """A value for each symbol."""
+        given = {
+            name for b in self.blocks.values() if b.kind == "parameter" for name in b.count.names()
+        }
+        symbols = frozenset[Name]().union(*(size.names() for size in self._sizes().values()))
+        return {
+            name: PROPOSED_SIZE if name in given else PROPOSED_OTHER for name in sorted(symbols)
+        }
+
+    def totals(self, blocks: Iterable[Data], values: Mapping[Name, int]) -> Data:
+        """What is needed at each point and at most; each block of an answer gets its size."""
+        count = {name: max(0, size.evaluate(values)) for name, size in self._sizes().items()}
+        for block in blocks:
+            block["size"] = count[block["name"]]
+        live = self._live(count)
+        most = max(live)
+        return {"live": live, "peak": {"bytes": most, "point": live.index(most)}}
 
     def _block(self, block: _Block, size: Poly) -> Data:
         held = [a for a in self.arrays.values() if block.name in a.roots]

@@ -1,4 +1,5 @@
 // The only file that calls the server.
+import { Questions, type BatchEvents, type Question } from "./questions";
 import type {
   Assumptions, Attempt, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction, MemoryAnswer,
   Options, Problem, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
@@ -123,10 +124,6 @@ export function frozen(id: string): Promise<Frozen> {
   return get<Frozen>(`/z/${id}.json`);
 }
 
-export function check(source: string, options: Options): Promise<Answer<Checked>> {
-  return post("check", { source, options });
-}
-
 /** The server stops a run whose request is aborted. */
 export function run(
   source: string, options: Options, request: RunRequest, signal: AbortSignal,
@@ -144,11 +141,11 @@ export function validity(
 export function generate(
   source: string, options: Options, entry: string, sizes: Record<string, number>, seed: number,
 ): Promise<Answer<{ ok: true; input: string; sizes?: Record<string, number> }>> {
-  return post("generate", { source, options, entry, sizes, seed });
+  return questions.ask({ op: "generate", entry, sizes, seed }, source, options);
 }
 
 export function memory(source: string, options: Options, stage: string): Promise<Answer<MemoryAnswer>> {
-  return post("memory", { source, options, stage });
+  return questions.ask({ op: "memory", stage }, source, options);
 }
 
 type Values = Record<string, number>;
@@ -156,29 +153,30 @@ type Values = Record<string, number>;
 export function cells(
   source: string, options: Options, stage: string, array: string, values: Values,
 ): Promise<Answer<CellsAnswer>> {
-  return post("memory", { source, options, stage, array, values });
+  return questions.ask({ op: "memory", stage, array, values: { ...values } }, source, options);
 }
 
 export function threads(
   source: string, options: Options, stage: string, kernel: string, values: Values,
 ): Promise<Answer<ThreadsAnswer>> {
-  return post("memory", { source, options, stage, kernel, values });
+  return questions.ask({ op: "memory", stage, kernel, values: { ...values } }, source, options);
 }
 
+/** For these values, and proposed ones for names that have none. */
 export function lifetimes(
-  source: string, options: Options, stage: string, values: Values | null,
-): Promise<Answer<{ ok: true; functions: LifeFunction[] }>> {
-  return post("lifetimes", { source, options, stage, ...(values ? { values } : {}) });
+  source: string, options: Options, stage: string, values: Values,
+): Promise<Answer<{ ok: true; functions: LifeFunction[]; values: Values }>> {
+  return questions.ask({ op: "lifetimes", stage, values: { ...values } }, source, options);
 }
 
 export function interference(
   source: string, options: Options, stage: string,
 ): Promise<Answer<{ ok: true; functions: { name: string; bodies: Interference[] }[] }>> {
-  return post("interference", { source, options, stage });
+  return questions.ask({ op: "interference", stage }, source, options);
 }
 
 export function attempts(source: string, options: Options): Promise<Answer<{ ok: true; attempts: Attempt[] }>> {
-  return post("attempts", { source, options });
+  return questions.ask({ op: "attempts" }, source, options);
 }
 
 export function prove(assumptions: Assumptions, a: string, b: string): Promise<Answer<Proved & { ok: true }>> {
@@ -186,13 +184,13 @@ export function prove(assumptions: Assumptions, a: string, b: string): Promise<A
 }
 
 export function cellSets(assumptions: Assumptions, lmads: string[], values: Values): Promise<Answer<CellSets>> {
-  return post("cells", { assumptions, lmads, values });
+  return questions.ask({ op: "cells", assumptions, lmads, values: { ...values } });
 }
 
 export function tuning(
   source: string, options: Options,
 ): Promise<Answer<{ ok: true; trees: Forest[] }>> {
-  return post("tuning", { source, options });
+  return questions.ask({ op: "tuning" }, source, options);
 }
 
 export function share(
@@ -201,39 +199,59 @@ export function share(
   return post("share", { source, options, run: runRequest, view });
 }
 
-export interface ShowEvents {
+export interface CompileEvents {
   queued(position: number): void;
+  checked(answer: Answer<Checked>): void;
   part(stages: Record<string, Stage>): void;
 }
 
-/** Compile. Stages are reported as they come; the answer has the remarks and what was left. */
-export function show(
-  source: string, options: Options, events: ShowEvents,
+/**
+ * Check and compile, in one request with what panes will ask. Stages are reported as they come; the answer,
+ * which may come before the panes' answers, has the remarks and what was left.
+ */
+export function compile(
+  source: string, options: Options, events: CompileEvents, signal: AbortSignal,
 ): Promise<Answer<Shown & { remarks: Remark[] }>> {
-  return inTurn(() => shown(source, options, events));
+  return new Promise((resolve) => {
+    const first = [
+      { question: { op: "check" }, resolve: (answer: Answer<object>) => events.checked(answer as Answer<Checked>) },
+      {
+        question: { op: "show" },
+        partial: (answer: object) => events.part((answer as Shown).stages),
+        resolve: (answer: Answer<object>) => resolve(answer as Answer<Shown & { remarks: Remark[] }>),
+      },
+    ];
+    void questions.begin(source, options, first, (position) => events.queued(position), signal);
+  });
 }
 
-async function shown(
-  source: string, options: Options, events: ShowEvents,
-): Promise<Answer<Shown & { remarks: Remark[] }>> {
-  let response: Response;
-  try {
-    response = await send("/api/show", { source, options }, "text/event-stream");
-  } catch {
-    return unreachable();
+let troubled: (problem: Problem) => void = () => undefined;
+
+/** Who is told that questions were not answered, for a reason that goes by. */
+export function onTrouble(listener: (problem: Problem) => void): void {
+  troubled = listener;
+}
+
+const questions = new Questions(
+  (source, options, requests, events, signal) => inTurn(() => batch(source, options, requests, events, signal), signal)
+    .catch(() => unreachable()),
+  (problem) => troubled(problem),
+);
+
+/** Null, or why a batch did not come to its end. */
+async function batch(
+  source: string, options: Options, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
+): Promise<Failure | null> {
+  const response = await send("/api/batch", { source, options, requests }, "text/event-stream", signal);
+  if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
+    const answer = await answerOf(response);
+    return "error" in answer ? answer : failure("The server's answer is not understood.", "internal");
   }
-  try {
-    if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
-      return await answerOf(response);
-    }
-    for await (const [event, data] of eventsOf(response.body)) {
-      const answer = JSON.parse(data) as { queued: number } & Shown;
-      if (event === "queued") events.queued(answer.queued);
-      else if (event === "part") events.part(answer.stages);
-      else return answer as unknown as Answer<Shown & { remarks: Remark[] }>;
-    }
-  } catch {
-    return unreachable();
+  for await (const [event, data] of eventsOf(response.body)) {
+    const told = JSON.parse(data) as { queued: number; request: number; answer: Answer<object> } & (Failure | { ok: true });
+    if (event === "queued") events.queued(told.queued);
+    else if (event === "part") events.answer(told.request, told.answer);
+    else return told.ok ? null : told;
   }
   return failure("The server's answer ended early.", "network", KEPT);
 }

@@ -1,8 +1,9 @@
-// Compiles as one types: check first, then all stages; one request in flight, late answers dropped.
+// Compiles as one types: one request for each text, late answers dropped.
 import * as client from "./client";
 import { announce, debounce } from "./dom";
 import { flat, type Model } from "./model";
 import { isTrouble } from "./trouble";
+import type { Checked } from "./types";
 import type { Problem } from "./types";
 
 const QUIET = 180; // ms without typing before a check
@@ -13,9 +14,11 @@ const isEmpty = (source: string): boolean => !source.replace(/--.*$/gm, "").trim
 export class Compiler {
   private wanted = 0;
   private done = 0;
+  private current = 0;
   private checked = 0;
   private waiting: (() => void)[] = [];
   private busy = false;
+  private stopping = new AbortController();
   private readonly soon: () => void;
 
   /** `holds`: whether the server has said that it takes nothing yet. */
@@ -50,12 +53,15 @@ export class Compiler {
   }
 
   private async work(): Promise<void> {
-    if (this.holds()) return; // it is asked again later
-    if (this.busy) return; // the one in flight starts the next when it ends
+    if (this.holds()) return this.hold();
+    if (this.current !== this.wanted) this.stopping.abort(); // what was asked about an earlier text
+    if (this.busy) return; // it ends, and the next one begins
     this.busy = true;
     try {
       while (this.done !== this.wanted) {
         const version = this.wanted;
+        this.current = version;
+        this.stopping = new AbortController();
         await this.once(() => this.wanted === version);
         this.done = Math.max(this.done, version);
         if (this.wanted === version) this.told(version);
@@ -65,34 +71,29 @@ export class Compiler {
     }
   }
 
+  /** The server takes nothing now: it is asked again later. */
+  private hold(): void {
+    if (this.model.status.phase === "stopped") return;
+    this.model.markStale();
+    this.model.setStatus({ phase: "stopped" });
+  }
+
   private async once(current: () => boolean): Promise<void> {
     const { model } = this;
     const { source, options } = model;
     if (isEmpty(source)) return model.clear();
     const began = performance.now();
-    model.setStatus({ phase: "checking" });
-    const checked = await client.check(source, options);
-    if (!current()) return;
-    if (!checked.ok) {
-      model.warnings = [];
-      this.fail(checked.error);
-      if (checked.error.kind !== "type" && checked.error.kind !== "limitation") return;
-    } else {
-      model.warnings = checked.warnings;
-      model.setEntries(checked.entries);
-      model.setProblems([]);
-      model.setStatus({ phase: "compiling" });
-      this.told(this.wanted);
-    }
     const fresh = new Set<string>();
-    const shown = await client.show(source, options, {
+    model.setStatus({ phase: "checking" });
+    const shown = await client.compile(source, options, {
       queued: (position) => current() && model.setStatus({ phase: "queued", position }),
+      checked: (answer) => current() && this.check(answer),
       part: (stages) => {
         if (!current()) return;
         for (const id of Object.keys(stages)) fresh.add(id);
         model.setStages(stages);
       },
-    });
+    }, this.stopping.signal);
     if (!current()) return;
     const stages = (shown as { stages?: Record<string, never> }).stages ?? {};
     for (const id of Object.keys(stages)) fresh.add(id);
@@ -108,6 +109,16 @@ export class Compiler {
     model.setTrouble(null);
     model.setStatus({ phase: "idle", ms: performance.now() - began });
     announce(`Compiled, ${model.present().length} stages.`);
+  }
+
+  private check(checked: client.Answer<Checked>): void {
+    const { model } = this;
+    model.warnings = checked.ok ? checked.warnings : [];
+    if (!checked.ok) return this.fail(checked.error);
+    model.setEntries(checked.entries);
+    model.setProblems([]);
+    model.setStatus({ phase: "compiling" });
+    this.told(this.wanted);
   }
 
   private fail(error: Problem, fresh: ReadonlySet<string> = new Set()): void {

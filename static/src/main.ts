@@ -95,6 +95,7 @@ class Page {
     root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
     this.keys();
     this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
+    client.onTrouble((problem) => this.model.setTrouble(problem));
     window.addEventListener("pagehide", () => this.saveNow());
   }
 

@@ -1,5 +1,6 @@
 """What all tests in a browser need: where chromium is, a server in a thread, parts of the page."""
 
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, Request
 from werkzeug.serving import make_server
 
 from app.paths import static_folder
@@ -59,3 +60,12 @@ def write(page: Page, text: str) -> None:
     source(page).click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
+
+
+def operations(request: Request) -> list[str]:
+    """What a request asks the compiler for; those of a batch one by one."""
+    if request.method != "POST" or "/api/" not in request.url:
+        return []
+    name = request.url.rpartition("/")[2]
+    body = json.loads(request.post_data or "{}")
+    return [one["op"] for one in body["requests"]] if name == "batch" else [name]

@@ -319,12 +319,13 @@ def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
     }
     for one in fun["arrays"]:
         one["blocks"] = [one["block"]]
-    n = (request.get("values") or {}).get("n")
-    if n is not None:
-        for one in fun["blocks"]:
-            one["size"] = 8 * n
-        fun |= {"live": [0, 8 * n, 16 * n, 8 * n], "peak": {"bytes": 16 * n, "point": 2}}
-    return {"ok": True, "functions": [fun]}
+    if "values" not in request:
+        return {"ok": True, "functions": [fun]}
+    n = request["values"].get("n", 10)
+    for one in fun["blocks"]:
+        one["size"] = 8 * n
+    fun |= {"live": [0, 8 * n, 16 * n, 8 * n], "peak": {"bytes": 16 * n, "point": 2}}
+    return {"ok": True, "functions": [fun], "values": {"n": n}}
 
 
 def interference() -> dict[str, Any]:
@@ -384,7 +385,26 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     if "CHILD" in source:
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
         return [{"ok": True, "pids": [os.getpid(), child.pid], "folder": tempfile.gettempdir()}]
+    return told(request)
+
+
+def batch(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The answers to its requests, one by one."""
+    source, found = request["source"], []
+    for number, one in enumerate(request["requests"]):
+        parts = told({**one, "source": source, "stream": True})
+        found += [
+            {"ok": True, "partial": True, "request": number, "answer": part} for part in parts
+        ]
+    return [*found, {"ok": True}]
+
+
+def told(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The answers to one request that comes to an end."""
+    source = request.get("source", "")
     match request["op"]:
+        case "batch":
+            return batch(request)
         case "show":
             return show(request)
         case "check":

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import AXE, MARKS, pane, serving, source, write
+from tests.app.browsing import AXE, MARKS, operations, pane, serving, source, write
 from tests.app.conftest import SOURCE
 
 pytestmark = MARKS
@@ -398,7 +398,7 @@ def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
     expect(page.locator(".memory svg").first).to_be_visible()
     answer = page.request.post(f"{site}/api/share", data={"source": SOURCE}).json()
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: asked.extend(operations(request)))
     page.goto(answer["url"])
     expect(pane(page)).to_contain_text("-- fused")
     expect(page.locator("svg.lanes")).to_be_visible()  # it is kept in the link
@@ -407,11 +407,7 @@ def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     page.get_by_role("tab", name="Versions").click()
     page.wait_for_timeout(500)
-    assert not [
-        url
-        for url in asked
-        if re.search(r"/api/(check|show|memory|tuning|attempts|lifetimes)", url)
-    ]
+    assert set(asked) == {"cells"}  # of two LMADs, for a picture
     page.get_by_role("button", name="Make it now").click()
     expect(page.locator(".tree").first).to_be_visible()
 
@@ -520,6 +516,6 @@ def test_the_page_has_no_more_jobs_at_a_time_than_the_server_takes(
         page.wait_for_timeout(700)
     while page.evaluate("window.flying"):
         page.wait_for_timeout(100)
-    assert page.evaluate("window.most") == 3
+    assert page.evaluate("window.most") <= 3
     assert 429 not in refused
     page.context.close()

@@ -73,7 +73,7 @@ def test_the_intervals_of_a_step_are_drawn_for_the_values(page: Page) -> None:
     open_proof(page)
     picture = page.locator(".intervals-axis")
     expect(picture).to_have_count(0)  # `m` has no value in the picture: nothing is made up.
-    page.route("**/api/attempts", _with_offset)
+    page.route("**/api/batch", _with_offset)
     write(page, "-- Another\nys[k] = row\n")
     expect(picture).to_have_attribute("aria-label", re.compile("The sum lies from 5 to 9: never"))
 

@@ -171,3 +171,103 @@ def test_metrics_count_jobs_by_outcome(client: FlaskClient) -> None:
 
 def test_metrics_can_be_switched_off(make_app: MakeApp) -> None:
     assert make_app(METRICS="nobody").test_client().get("/metrics").status_code == 404
+
+
+# --- batches -----------------------------------------------------------------------------------
+
+REQUESTS: list[dict[str, Any]] = [
+    {"op": "check"},
+    {"op": "show"},
+    {"op": "lifetimes", "stage": "funmem", "values": {"n": 3}},
+    {"op": "attempts"},
+]
+
+
+def batch(client: FlaskClient, requests: Any, source: str = SOURCE, stream: bool = False) -> Any:
+    headers = {"Accept": "text/event-stream"} if stream else {}
+    body = {"source": source, "requests": requests}
+    return client.post("/api/batch", json=body, headers=headers)
+
+
+def test_a_batch_answers_as_its_requests_alone_would(client: FlaskClient) -> None:
+    together = batch(client, REQUESTS).get_json()
+    alone = [client.post(f"/api/{one['op']}", json={"source": SOURCE, **one}) for one in REQUESTS]
+    assert together == {"ok": True, "answers": [answer.get_json() for answer in alone]}
+
+
+def test_a_batch_streams_each_answer_as_it_comes(client: FlaskClient) -> None:
+    found = events(batch(client, REQUESTS, stream=True).data)
+    assert [name for name, _ in found] == ["part"] * 5 + ["done"]
+    parts = [answer for name, answer in found if name == "part"]
+    assert [part["request"] for part in parts] == [0, 1, 1, 2, 3]
+    sent = [stage for part in parts for stage in part["answer"].get("stages", {})]
+    assert sent == [stage["id"] for stage in MANIFEST]
+    assert all(
+        stage["text"] is None
+        for part in parts
+        for stage in part["answer"].get("stages", {}).values()
+    )
+    again = events(batch(client, REQUESTS, stream=True).data)
+    assert [part["request"] for _, part in again[:-1]] == [0, 1, 2, 3]
+
+
+def test_what_is_known_of_a_batch_is_not_asked_again(make_app: MakeApp) -> None:
+    app = make_app()
+    client = app.test_client()
+    source = f"-- SLOW\n{SOURCE}"
+    client.post("/api/show", json={"source": source})
+    for _ in range(2):
+        answers = batch(client, [{"op": "show"}, {"op": "check"}], source).get_json()["answers"]
+        assert ["stages" in answer for answer in answers] == [True, False]
+    client.post("/api/check", json={"source": source})
+    for op in ("show", "check"):
+        assert (
+            f'stridescope_jobs_total{{op="{op}",outcome="ok"}} 1.0' in client.get("/metrics").text
+        )
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        None,
+        {},
+        [3],
+        [{}],
+        [{"op": []}],
+        [{"op": "run"}],
+        [{"op": "validity"}],
+        [{"op": "batch", "requests": []}],
+        [{"op": "lifetimes"}],
+        [{"op": "show", "stages": 7}],
+        [{"op": "check"}] * 25,
+    ],
+)
+def test_what_is_no_batch_is_refused(client: FlaskClient, requests: Any) -> None:
+    for stream in (False, True):
+        response = batch(client, requests, stream=stream)
+        assert response.status_code == 400
+        assert response.get_json()["error"]["kind"] == "usage"
+
+
+def test_a_batch_is_about_one_program_and_its_options(client: FlaskClient) -> None:
+    other = [{"op": "check", "source": "WRONG", "options": {"unsafe": True}}]
+    assert batch(client, other).get_json()["answers"][0]["ok"]
+    body = {"source": SOURCE, "options": {"unsafe": True}, "requests": [{"op": "check"}]}
+    assert client.post("/api/batch", json=body).status_code == 403
+
+
+def test_the_requests_of_a_batch_count_one_by_one(make_app: MakeApp) -> None:
+    client = make_app(LIMIT_CHECK="3 per minute", LOCAL_FACTOR=1).test_client()
+    assert batch(client, [{"op": "check"}] * 2).status_code == 200
+    refused = batch(client, [{"op": "check"}] * 2, stream=True)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+
+
+def test_what_came_of_a_batch_before_it_was_stopped_is_there(make_app: MakeApp) -> None:
+    client = make_app(COMPILE_SECONDS=1.0).test_client()
+    found = events(batch(client, REQUESTS, f"-- STUCK\n{SOURCE}", stream=True).data)
+    assert found[0][1]["request"] == 0
+    assert found[0][1]["answer"]["ok"]
+    assert found[-1][0] == "done"
+    assert found[-1][1]["error"]["kind"] == "timeout"

@@ -75,3 +75,16 @@ def test_arrays_lie_in_known_blocks_and_end_after_they_begin(name: str) -> None:
             for block in array["blocks"]:
                 assert blocks[block]["at"] <= array["first"]
                 assert array["last"] <= blocks[block]["until"]
+
+
+def test_names_without_a_value_get_one_that_is_proposed() -> None:
+    """A size of an argument is 100, and any other name 10; what is given stays."""
+    prog = with_memory(ALL["ROWS"])
+    (fun,) = lifetimes(prog)["functions"]
+    full = lifetimes(prog, {})
+    assert set(full["values"]) == set(fun["symbols"])
+    assert set(full["values"].values()) <= {100, 10}
+    assert full["values"]["n_1"] == 100
+    some = lifetimes(prog, {"n_1": 3, "nobody": 7})
+    assert some["values"] == {**full["values"], "n_1": 3}
+    assert some == lifetimes(prog, some["values"])

@@ -1,5 +1,4 @@
 // All blocks of a program over its statements, before and after arrays are built in place.
-import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import { bytes, debounce, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -11,8 +10,6 @@ import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
 
-const FIRST = 100; // for sizes of arguments
-const OTHER = 10; // for other names: as in app/kept.py
 const BESIDE = 696; // as in lanes.css
 
 interface Of {
@@ -24,12 +21,16 @@ export class Lanes {
   readonly element = h("div", { class: "lanes-view" });
   readonly fresh: Fresh;
   private readonly tools = h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" });
+  /** What the user chose, and with it what the server proposed for other names. */
   private readonly values: Record<string, number> = {};
+  private used: Record<string, number> = {};
   /** Of each function: where its size fields are, and where it is drawn. */
   private readonly parts = new Map<string, { section: HTMLElement; fields: HTMLElement; body: HTMLElement }>();
   private shown: Of[] = [];
   private table = false;
   private wanted = 0;
+  private again = (): void => undefined;
+  private readonly reload = debounce(120, () => this.again());
 
   constructor(private readonly model: Model, private readonly link: Link) {
     this.fresh = new Fresh(model, this.element);
@@ -46,29 +47,18 @@ export class Lanes {
   /** Draw these stages of a program, of which the first is what the others are compared with. */
   async show(stages: readonly StageInfo[], of: Text): Promise<void> {
     const mine = ++this.wanted;
+    this.again = () => void this.show(stages, of);
     const kept = this.model.frozen?.lifetimes;
     if (kept) return this.showKept(kept, of);
-    const ask = async (): Promise<Of[] | null> => {
-      const answers = await Promise.all(stages.map((info) => client.lifetimes(of.source, of.options, info.id, this.values)));
-      if (mine !== this.wanted) return null;
-      this.fresh.made(of);
-      const failed = answers.find((answer) => !answer.ok);
-      if (failed && !failed.ok) {
-        replace(this.element, messageElement(failed.error));
-        return null;
-      }
-      return answers.flatMap((answer, k) => answer.ok ? answer.functions.map((fun) => ({ info: stages[k]!, fun })) : []);
-    };
-    let found = await ask();
-    if (!found) return;
-    const missing = found.flatMap(({ fun }) => fun.symbols).filter((name) => this.values[name] === undefined);
-    const sizes = new Set(found.flatMap(({ fun }) => fun.blocks).filter((block) => block.kind === "parameter").flatMap((block) => namesIn(block.bytes)));
-    for (const name of missing) this.values[name] = sizes.has(name) ? FIRST : OTHER;
-    if (missing.length) found = await ask();
-    if (!found) return;
+    const answers = await Promise.all(stages.map((info) => client.lifetimes(of.source, of.options, info.id, this.values)));
+    if (mine !== this.wanted) return;
+    this.fresh.made(of);
+    const failed = answers.find((answer) => !answer.ok);
+    if (failed && !failed.ok) return replace(this.element, messageElement(failed.error));
+    this.used = Object.assign({}, ...answers.map((answer) => answer.ok ? answer.values : {})) as Record<string, number>;
+    const found = answers.flatMap((answer, k) => answer.ok ? answer.functions.map((fun) => ({ info: stages[k]!, fun })) : []);
     this.lay(found);
-    const reload = debounce(120, () => void this.show(stages, of));
-    for (const name of this.parts.keys()) this.inputs(name, reload);
+    for (const name of this.parts.keys()) this.inputs(name);
     this.draw();
   }
 
@@ -123,14 +113,16 @@ export class Lanes {
     return { names, plain: plainNames(names.join(" ")) };
   }
 
-  private inputs(name: string, reload: () => void): void {
+  private inputs(name: string): void {
     const { fields } = this.parts.get(name)!;
     const { names, plain } = this.symbols(name);
-    if (fields.dataset["for"] === names.join()) return;
-    fields.dataset["for"] = names.join();
-    replace(fields, ...names.map((symbol) => symbolField(symbol, this.values[symbol]!, (value) => {
+    const signature = () => JSON.stringify(names.map((symbol) => [symbol, this.values[symbol] ?? this.used[symbol]]));
+    if (fields.dataset["for"] === signature()) return;
+    fields.dataset["for"] = signature();
+    replace(fields, ...names.map((symbol) => symbolField(symbol, this.values[symbol] ?? this.used[symbol]!, (value) => {
       this.values[symbol] = value;
-      reload();
+      fields.dataset["for"] = signature();
+      this.reload();
     }, 0, plain.get(symbol))));
   }
 

@@ -1,0 +1,126 @@
+// Questions about a program. Those that are asked together go in one request, and those that panes asked
+// about the text before go along when the next one is compiled: they will be asked again.
+import type { Answer } from "./client";
+import type { Failure, Options, Problem } from "./types";
+
+export interface Question {
+  op: string;
+  [field: string]: unknown;
+}
+
+/** What comes of a batch while it goes on. */
+export interface BatchEvents {
+  queued(position: number): void;
+  /** The answer to the question of that number; there may be several, of which the last is not partial. */
+  answer(number: number, answer: Answer<object>): void;
+}
+
+/** Sends a batch; null, or why it did not come to its end. */
+export type Send = (
+  source: string, options: Options, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
+) => Promise<Failure | null>;
+
+interface Open {
+  question: Question;
+  resolve(answer: Answer<object>): void;
+  partial?(answer: object): void;
+}
+
+const UNANSWERED: Failure = {
+  ok: false, error: { kind: "internal", message: "The server left a question without an answer.", span: null },
+};
+const MOST = 16; // questions that are asked again
+const KEPT = 64; // answers about one text
+const SETTLED = 500; // ms after which panes have asked what they ask
+
+export class Questions {
+  private program = "";
+  private source = "";
+  private options: Options = {};
+  private readonly known = new Map<string, Promise<Answer<object>>>();
+  private asked = new Map<string, Question>();
+  private again: Question[] = [];
+  private settled = false;
+  private waiting: Open[] = [];
+
+  constructor(private readonly send: Send, private readonly trouble: (problem: Problem) => void) {}
+
+  /** Begin with a text: these questions, and those that were asked about the one before. */
+  begin(
+    source: string, options: Options, first: readonly (Omit<Open, "resolve"> & { resolve?(answer: Answer<object>): void })[],
+    queued: (position: number) => void, signal: AbortSignal,
+  ): Promise<Failure | null> {
+    if (this.settled || this.asked.size) this.again = [...this.asked.values()].slice(-MOST);
+    this.turnTo(source, options);
+    const repeated = this.again.filter(({ op }) => !first.some(({ question }) => question.op === op));
+    const open = first.map(({ question, resolve, partial }): Open => ({
+      question, resolve: resolve ?? (() => undefined), ...(partial ? { partial } : {}),
+    }));
+    for (const question of repeated) this.promise(question, (one) => open.push(one));
+    return this.batch(open, queued, signal);
+  }
+
+  /** One question, about this text or whichever is the last one. */
+  ask<T extends object>(question: Question, source = this.source, options = this.options): Promise<Answer<T>> {
+    if (programOf(source, options) !== this.program) this.turnTo(source, options);
+    this.asked.delete(slotOf(question));
+    this.asked.set(slotOf(question), question);
+    const found = this.known.get(JSON.stringify(question)) ?? this.promise(question, (one) => {
+      if (!this.waiting.length) setTimeout(() => void this.flush(), 0);
+      this.waiting.push(one);
+    });
+    return found as Promise<Answer<T>>;
+  }
+
+  private turnTo(source: string, options: Options): void {
+    void this.flush();
+    this.program = programOf(source, options);
+    this.source = source;
+    this.options = options;
+    this.known.clear();
+    this.asked = new Map();
+    this.settled = false;
+  }
+
+  private promise(question: Question, open: (one: Open) => void): Promise<Answer<object>> {
+    const key = JSON.stringify(question);
+    const made = new Promise<Answer<object>>((resolve) => open({ question, resolve }));
+    this.known.set(key, made);
+    const [oldest] = this.known.keys();
+    if (this.known.size > KEPT && oldest !== undefined) this.known.delete(oldest);
+    return made;
+  }
+
+  private flush(): Promise<unknown> {
+    const waiting = this.waiting.splice(0, this.waiting.length);
+    return waiting.length ? this.batch(waiting, () => undefined, null) : Promise.resolve();
+  }
+
+  private async batch(open: readonly Open[], queued: (position: number) => void, signal: AbortSignal | null): Promise<Failure | null> {
+    const { program, known } = this;
+    const left = new Map(open.map((one, number) => [number, one]));
+    const failed = await this.send(this.source, this.options, open.map(({ question }) => question), {
+      queued,
+      answer: (number, answer) => {
+        const one = left.get(number);
+        if ("partial" in answer && answer.partial) return one?.partial?.(answer);
+        left.delete(number);
+        one?.resolve(answer);
+      },
+    }, signal);
+    for (const { question, resolve } of left.values()) {
+      if (this.program === program) known.delete(JSON.stringify(question)); // so that it can be asked again
+      resolve(failed ?? UNANSWERED);
+    }
+    if (failed && !signal?.aborted && ["busy", "network"].includes(failed.error.kind)) this.trouble(failed.error);
+    setTimeout(() => (this.settled ||= this.program === program), SETTLED);
+    return failed;
+  }
+}
+
+const programOf = (source: string, options: Options): string => JSON.stringify([source, options]);
+
+/** What a question is about, whatever values it is asked with. */
+function slotOf({ values: _values, sizes: _sizes, seed: _seed, ...about }: Question): string {
+  return JSON.stringify(about);
+}

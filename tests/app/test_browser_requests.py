@@ -1,0 +1,90 @@
+"""What the page asks of the server: one request for each edit, whatever panes are seen."""
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.app.browsing import MARKS, operations, pane, write
+
+pytestmark = MARKS
+
+
+class Asked:
+    """The requests of a page to the API, with their operations."""
+
+    def __init__(self, page: Page) -> None:
+        self.ops: list[list[str]] = []
+        page.on("request", self._note)
+
+    def _note(self, request: Request) -> None:
+        if ops := operations(request):
+            self.ops.append(ops)
+
+
+@pytest.fixture
+def asked(page: Page) -> Asked:
+    expect(page.locator("svg.lanes")).to_be_visible()
+    page.wait_for_timeout(800)
+    return Asked(page)
+
+
+def edit(page: Page, asked: Asked, number: int) -> list[list[str]]:
+    """What one edit asks for."""
+    asked.ops.clear()
+    write(page, f"-- {number}\nentry main (xs: []i64) =\n  map (+{number}) xs\n")
+    expect(pane(page)).to_contain_text(f"map (+{number}) xs -- fused")
+    page.wait_for_timeout(900)  # in which panes ask
+    return [sorted(ops) for ops in asked.ops]
+
+
+LOOKS = {
+    "All blocks": ["lifetimes"],
+    "One array": ["memory", "memory"],
+    "Sharing": ["interference"],
+    "Proof": ["attempts", "cells"],
+    "Versions": ["tuning"],
+    "Remarks": [],
+}
+
+
+def test_an_edit_costs_one_request_whatever_is_seen(page: Page, asked: Asked) -> None:
+    for number, (look, ops) in enumerate(LOOKS.items()):
+        tab = page.get_by_role("tab", name=look)
+        (tab if tab.count() else page.get_by_role("button", name=look)).click()
+        page.wait_for_timeout(900)
+        assert len(edit(page, asked, 2 * number)) == 1, look
+        assert edit(page, asked, 2 * number + 1) == [sorted(["check", "show", *ops])], look
+
+
+def test_answers_that_came_with_an_edit_are_those_that_panes_show(page: Page, asked: Asked) -> None:
+    page.locator(".lanes-view").get_by_label("n", exact=True).fill("100")
+    drawing = page.locator("svg.lanes")
+    expect(drawing).to_have_attribute(
+        "aria-label", "2 blocks over 4 statements of main; at most 1.60 kB at once"
+    )
+    assert len(edit(page, asked, 1)) == 1
+    expect(drawing).to_have_attribute(
+        "aria-label", "2 blocks over 4 statements of main; at most 1.60 kB at once"
+    )
+    page.locator(".lanes-view").get_by_label("n", exact=True).fill("10")
+    expect(drawing).to_have_attribute(
+        "aria-label", "2 blocks over 4 statements of main; at most 160 B at once"
+    )
+    asked.ops.clear()
+    page.get_by_role("tab", name="Proof").click()
+    expect(page.locator(".outcome")).to_contain_text("Built in place")
+    page.get_by_role("tab", name="Memory").click()
+    page.get_by_role("tab", name="Proof").click()
+    page.wait_for_timeout(600)
+    assert asked.ops == [["attempts"], ["cells"]]  # and nothing twice
+
+
+def test_a_text_that_is_left_is_asked_about_no_more(page: Page, asked: Asked) -> None:
+    """The request about it is given up, and the next one does not wait for it."""
+    given_up: list[str] = []
+    page.on("requestfailed", lambda request: given_up.append(request.url))
+    write(page, "-- SLEEP\nentry main = 1\n")
+    page.wait_for_timeout(700)
+    write(page, "entry main = 2\n")
+    expect(pane(page)).to_contain_text("entry main = 2 -- fused", timeout=20_000)
+    assert len(given_up) == 1
+    expect(page.locator("#app > .trouble")).to_be_hidden()
