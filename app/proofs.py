@@ -17,8 +17,8 @@ _POINTS = {
     "in-place-map": "map in place",
     "guard": "check of a slice",
 }
+_PROVED = "They never share a cell: proved"
 _VERDICTS = {
-    "disjoint": "They never share a cell: proved, and accepted by an independent checker.",
     "overlap": "They share a cell.",
     "unknown": "It is not decided whether they share a cell.",
 }
@@ -110,12 +110,20 @@ def _pair(one: Data) -> PairView:
         write=one["write"],
         use=one["use"],
         why=one["why"],
-        verdict=_VERDICTS[one["verdict"]],
+        verdict=_verdict(one),
         more=more,
         values=_values(picture["values"]).strip(),
         rows=grid(picture["sets"], picture["strides"]),
         facts=list(facts.values()),
         steps=one["steps"],
+    )
+
+
+def _verdict(one: Data) -> str:
+    if one["verdict"] != "disjoint":
+        return _VERDICTS[one["verdict"]]
+    return (
+        f"{_PROVED}, and accepted by an independent checker." if one["checked"] else f"{_PROVED}."
     )
 
 

@@ -290,6 +290,7 @@ def short_circuit_part(data: dict[str, Any]) -> str:
 {rows(head, times)}
 
 {slower("short-circuiting", "without", _over(figures, "with_ms", "without_ms"))}
+{_same_twice(figures)}
 {slower("our C", "with Futhark", _over(figures, "with_ms", "futhark_ms"))}
 
 C on all cores, medians, taken in turns in one run; the results are the same. What the programs
@@ -300,6 +301,18 @@ count while they run, without and with:
 Copied: what copies of arrays move (updates, concatenations, copies and rows of kernels that are
 not built in place). Allocated: all blocks of one run. The peak holds the inputs as well.
 {problems}"""
+
+
+def _same_twice(figures: dict[str, Any]) -> str:
+    """In words, where the two programs do the same, so that their times differ by chance."""
+    same = [
+        f"`{name}` ({row['speedup']:g})"
+        for name, row in figures.items()
+        if not row["built_in_place"] and row["with"] == row["without"]
+    ]
+    return _wrapped(
+        f"Both ways copy and allocate the same, so that a difference is the machine's: {', '.join(same)}."
+    ) * bool(same)
 
 
 def _change(row: dict[str, Any], key: str) -> str:
