@@ -310,9 +310,8 @@ def _same_twice(figures: dict[str, Any]) -> str:
         for name, row in figures.items()
         if not row["built_in_place"] and row["with"] == row["without"]
     ]
-    return _wrapped(
-        f"Both ways copy and allocate the same, so that a difference is the machine's: {', '.join(same)}."
-    ) * bool(same)
+    both = "Both ways copy and allocate the same, so that a difference is the machine's"
+    return _wrapped(f"{both}: {', '.join(same)}.") if same else ""
 
 
 def _change(row: dict[str, Any], key: str) -> str:
