@@ -339,20 +339,12 @@ class Jobs:
             seconds = float(self._config["RUN_SECONDS"]) + own
         expected = share * CHARACTER_SECONDS * len(request.get("source", ""))
         try:
-            for answer in pool.stream(request, seconds, client, expected):
-                yield self._trimmed(answer) if op.runs else answer
+            yield from pool.stream(request, seconds, client, expected)
         except TooMany:
             self._metrics.job(op.name, "busy", 0.0)
             raise too_many(self._config) from None
         except STOPS as problem:
             yield why(problem, "run" if op.runs else "compile", self._config)
-
-    def _trimmed(self, answer: Answer) -> Answer:
-        """Cut an output that is too long for a page, and say so."""
-        output, limit = answer.get("output"), int(self._config["OUTPUT_LIMIT"])
-        if isinstance(output, str) and len(output) > limit:
-            return {**answer, "output": output[:limit], "cut": len(output) - limit}
-        return answer
 
     def _request(self, op: Op, body: Answer) -> Answer:
         """What is asked, in the same words wherever it means the same."""

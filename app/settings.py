@@ -78,7 +78,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("WORKER_JOBS", 2000, "A worker is replaced after so many jobs."),
     Setting("SOURCE_LIMIT", 400_000, "Longest program text, in characters."),
     Setting("INPUT_LIMIT", 4_000_000, "Longest typed input of a run, in characters."),
-    Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output that are sent; the rest is cut."),
+    Setting("OUTPUT_LIMIT", 64_000, "Characters of a run's output, about; the rest is counted."),
     Setting("ANSWER_MB", 64, "Longest answer; a worker that gives a longer one is stopped.", 1),
     Setting("CACHE_MB", 64, "Answers kept in memory, compressed."),
     Setting("WARM", True, "Start the workers with the server, not with the first request."),

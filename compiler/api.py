@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 
 from compiler import switches
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
@@ -52,7 +51,6 @@ LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
 LONGEST_PROOF = 20
 """Seconds for one question about LMADs."""
-CHARACTERS_PER_ELEMENT = 12
 LEAST_CHARACTERS_PER_ELEMENT = 5
 """As in `1i8, `."""
 REMEMBERED, REMEMBERED_CHARACTERS = 16, 100_000
@@ -224,25 +222,22 @@ def run(
     seconds: float = 60.0,
     longest: int | None = None,
 ) -> Json:
-    """Run an entry point; results as text, cut after about `longest` characters each if given."""
+    """Run an entry point; results as text, a line for each, of about `longest` characters if given.
+
+    The larger ones are then shown by their first elements, and say how many more there are.
+    """
     work = compilation(source, options)
     args = given.values(entry_function(work, entry))
     start = time.perf_counter()
     outcome = run_values(source, entry, args, backend, stage, options, seconds)
     results = outcome.pop("values")
     outcome["results"] = [values.type_text(value) for value in results]
-    outcome["output"] = "\n".join(_shown(value, longest) for value in results)
+    most = None if longest is None else longest // max(1, len(results))
+    outcome["output"] = "\n".join(
+        values.show(value) if most is None else values.beginning(value, most) for value in results
+    )
     outcome["total_ms"] = round((time.perf_counter() - start) * 1000, 3)
     return {"ok": True, **outcome}
-
-
-def _shown(value: values.Value, longest: int | None) -> str:
-    """A value as text; of a long array only the beginning, ended by `..`."""
-    few = None if longest is None else max(1, longest // CHARACTERS_PER_ELEMENT)
-    if few is None or value.size <= few:
-        return values.show(value)
-    beginning = np.asarray(value).reshape(-1)[:few]
-    return f"{values.show(beginning)[:-1]}, ..] (the first {few} of {value.size} elements)"
 
 
 def run_values(

@@ -51,15 +51,56 @@ def show(value: Value) -> str:
         return literal_text(value.item(), prim)
     if value.size == 0:
         return f"empty({type_text(value)})"
-    array = np.ascontiguousarray(value)
-    rows = _rows(array.reshape(-1, array.shape[-1]), prim)
-    for size in reversed(array.shape[:-1]):
-        rows = [f"[{', '.join(rows[at : at + size])}]" for at in range(0, len(rows), size)]
+    return _nested(np.asarray(value), value.shape)
+
+
+def beginning(value: Value, most: int) -> str:
+    """A value as text of at most about `most` characters: the first elements of each dimension.
+
+    What is left out is counted where it would stand: `[[1i32, … and 9 more], … and 4 more]`.
+    """
+    few = max(1, most // _LEAST_CHARACTERS)
+    while value.shape and value.size:
+        counts = _first(value.shape, few)
+        text = _nested(np.asarray(value)[tuple(map(slice, counts))], value.shape)
+        if len(text) <= most or few == 1:
+            return text
+        few = max(1, min(few - 1, math.prod(counts) * most // len(text)))
+    return show(value)
+
+
+_LEAST_CHARACTERS = 5
+"""Of an element and what divides it from the next one: `1i8, `."""
+
+
+def _first(shape: tuple[int, ...], few: int) -> list[int]:
+    """Sizes of a part with at most so many elements: all dimensions are cut at one size."""
+    low, high = 1, max(shape)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if math.prod(min(size, middle) for size in shape) <= few:
+            low = middle
+        else:
+            high = middle - 1
+    return [min(size, low) for size in shape]
+
+
+def _nested(part: npt.NDArray[Any], shape: tuple[int, ...]) -> str:
+    """An array of this shape, of which only the first elements of each dimension are there."""
+    prim = prim_of(part)
+    left = [
+        f", … and {size - here} more" if size > here else ""
+        for size, here in zip(shape, part.shape, strict=True)
+    ]
+    array = np.ascontiguousarray(part)
+    rows = _rows(array.reshape(-1, array.shape[-1]), prim, left[-1])
+    for size, more in zip(reversed(array.shape[:-1]), reversed(left[:-1]), strict=True):
+        rows = [f"[{', '.join(rows[at : at + size])}{more}]" for at in range(0, len(rows), size)]
     return rows[0]
 
 
-def _rows(array: npt.NDArray[Any], prim: Prim) -> list[str]:
-    """The rows of a matrix as text."""
+def _rows(array: npt.NDArray[Any], prim: Prim, more: str) -> list[str]:
+    """The rows of a matrix as text, each with `more` at its end."""
     flat = array.reshape(-1)
     if prim == "bool":
         cells = ["true" if x else "false" for x in flat.tolist()]
@@ -72,7 +113,7 @@ def _rows(array: npt.NDArray[Any], prim: Prim) -> list[str]:
     else:
         cells = [f"{x}{prim}" for x in flat.astype(str).tolist()]
     width = array.shape[1]
-    return [f"[{', '.join(cells[at : at + width])}]" for at in range(0, len(cells), width)]
+    return [f"[{', '.join(cells[at : at + width])}{more}]" for at in range(0, len(cells), width)]
 
 
 # --- the binary format -----------------------------------------------------------------------

@@ -73,9 +73,13 @@ export interface Shown {
 
 export interface RunAnswer {
   ok: true;
+  /** A line for each result. */
   output: string;
+  /** The types of the results, with sizes. */
+  results?: string[];
   ms: number;
   total_ms?: number;
+  /** Characters that were cut off, in older links. */
   cut?: number;
   peak_bytes?: number;
   cores?: number;

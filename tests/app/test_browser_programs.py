@@ -143,5 +143,28 @@ def test_the_map_of_memory_has_all_functions_and_follows_the_entry(page: Page) -
     page.get_by_role("button", name="All blocks").click()
 
 
+def test_large_results_keep_their_shape_and_each_has_its_type(page: Page) -> None:
+    choose(page, ALL["matrix_multiplication"])
+    page.get_by_label("random").check()
+    run = page.get_by_role("region", name="Run", exact=True)
+    run.get_by_role("button", name="Run").click()
+    result = page.get_by_role("region", name="Result")
+    expect(result).to_contain_text("[200][100]f32")
+    text = result.locator(".value").inner_text()
+    assert len(text) <= 64_000
+    assert re.match(r"\[\[[-\d.]+f32, ", text)
+    rows = re.findall(r"\[([^\[\]]*), … and (\d+) more\]", text)
+    for row, left in rows:
+        assert len(row.split(", ")) + int(left) == 100
+    end = re.search(r"\], … and (\d+) more\]$", text)
+    assert end
+    assert len(rows) + int(end[1]) == 200
+    page.get_by_label("typed").check()
+    choose(page, ALL["strided_update"])
+    run.get_by_role("button", name="Run").click()
+    expect(result.locator("code")).to_have_text(["[20]bool", "i64"])
+    expect(result.locator(".value").last).to_have_text("8i64")
+
+
 def squeezed(text: str) -> str:
     return text.replace(" ", "")

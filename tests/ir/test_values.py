@@ -187,3 +187,51 @@ def test_a_million_elements_take_no_minute() -> None:
     array = np.arange(300_000, dtype=np.int64).reshape(1000, 300) - 1000
     (found,) = values.parse(values.show(array))
     assert same(found, array)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(list(DTYPE.values())).flatmap(
+        lambda dtype: hnp.arrays(
+            dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=40)
+        )
+    ),
+    st.integers(0, 2000),
+)
+def test_the_beginning_of_a_value_keeps_its_shape(value: Any, most: int) -> None:
+    text = values.beginning(value, most)
+    whole = values.show(value)
+    if len(whole) <= most:
+        assert text == whole
+    assert len(text) <= max(most, 80 * value.ndim + 40)
+    if value.size:
+        assert stands_for(text, np.asarray(value)) == ""
+
+
+def stands_for(text: str, value: Any) -> str:
+    """Reads the text of a value, or of the beginning of one; answers what follows it."""
+    if not value.ndim:
+        literal = values.show(value[()])
+        assert text.startswith(literal), (text[:40], literal)
+        return text.removeprefix(literal)
+    assert text[0] == "["
+    rest, read = text[1:], 0
+    while read < len(value):
+        rest = stands_for(rest, value[read])
+        read += 1
+        if rest.startswith(", … and "):
+            number, rest = rest.removeprefix(", … and ").split(" more]", 1)
+            assert int(number) == len(value) - read > 0
+            return rest
+        rest = rest.removeprefix(", ") if read < len(value) else rest
+    assert rest[0] == "]"
+    return rest[1:]
+
+
+def test_a_part_is_cut_alike_in_all_dimensions() -> None:
+    value = np.arange(60_000, dtype=np.int32).reshape(200, 300)
+    text = values.beginning(value, 1000)
+    assert text.startswith("[[0i32, 1i32, 2i32, ")
+    assert text.split("]")[0].endswith(", … and 291 more")
+    assert text.endswith(", … and 291 more], … and 191 more]")
+    assert 700 < len(text) <= 1000

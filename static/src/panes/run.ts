@@ -8,6 +8,7 @@ import { placeName } from "../spans";
 import { isTrouble, Trouble } from "../trouble";
 import type { Entry, Failure, Problem, RunAnswer, RunRequest, Span } from "../types";
 import { NOTHING, RunInputs, type Given, type InputSettings } from "./run_inputs";
+import { resultOf } from "./result";
 import { verdicts } from "./verdicts";
 
 export interface RunSettings extends InputSettings {
@@ -169,8 +170,7 @@ export class RunPane {
     replace(this.result,
       h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       answer.note ? h("p", { class: "quiet" }, answer.note) : null,
-      h("pre", { class: "value", tabindex: 0, role: "region", "aria-label": "Result" }, answer.output || "(no values)"),
-      answer.cut ? h("p", { class: "quiet" }, `${answer.cut} more characters are not shown.`) : null);
+      resultOf(answer));
   }
 
   /** Say why there is no result: at the place in the source, if there is one. */
