@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
 from compiler import switches
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
