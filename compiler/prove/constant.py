@@ -46,9 +46,9 @@ def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> l
         high = min(counts[k], left // stride)
         step = 1
         if inner:
-            step = inner // gcd(stride, inner)
-            while low <= high and (left - stride * low) % inner:
-                low += 1
+            common = gcd(stride, inner)  # divides `left`, as `divisor[k]` does
+            step = inner // common
+            low += (left // common * pow(stride // common, -1, step) - low) % step
         for z in range(high - (high - low) % step, low - 1, -step) if low <= high else ():
             if search(k + 1, left - stride * z):
                 chosen[k] = z
@@ -64,6 +64,21 @@ def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> l
     for position, k in enumerate(order):
         found[k] = chosen[position]
     return found
+
+
+def solvable(offset: int, dims: Sequence[tuple[int, int, int]]) -> bool:
+    """Whether `offset + sum stride_k * z_k = 0` for some `low_k <= z_k <= high_k`.
+
+    `dims` are (stride, low, high). Raises TooHard.
+    """
+    counted = []
+    for stride, low, high in dims:
+        if low > high:
+            return False
+        offset += stride * (low if stride > 0 else high)
+        if stride:
+            counted.append((abs(stride), high - low))
+    return solve(-offset, counted) is not None
 
 
 def meet(

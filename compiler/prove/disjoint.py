@@ -22,6 +22,7 @@ from compiler.prove.certificate import (
     Dim,
     Flip,
     Join,
+    Numbers,
     Pivot,
     Proof,
     Relax,
@@ -138,8 +139,27 @@ class _Search:
     def solve(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         """A proof that the equation has no solution, or None."""
         self.nodes += 1
+        numbers = _numbers(problem)
+        if numbers is not None:
+            return self._counted(problem, numbers, prover, depth)
         if self.nodes > NODES or depth > DEPTH:
             return None
+        return self._search(problem, prover, depth)
+
+    def _counted(
+        self, problem: Problem, numbers: _Numbers, prover: Prover, depth: int
+    ) -> Proof | None:
+        """Numbers are decided. What a search has found of them is easier to read."""
+        try:
+            solvable = constant.solvable(*numbers)
+        except constant.TooHard:
+            solvable = True
+        if solvable and prover.facts.points:
+            return None
+        found = self._search(problem, prover, depth) if self.nodes < NODES // 2 else None
+        return found or (None if solvable else Numbers())
+
+    def _search(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         if not prover.facts.points:
             absurd = prover.nonnegative(Poly.const(-1)) or _absurd(prover)
             if absurd is not None:
@@ -357,6 +377,23 @@ class _Search:
             if no is not None:
                 return Split(term, yes, no)
         return None
+
+
+_Numbers = tuple[int, list[tuple[int, int, int]]]
+
+
+def _numbers(problem: Problem) -> _Numbers | None:
+    """Offset, strides and bounds, if all of them are numbers."""
+    offset = problem.offset.constant
+    if offset is None:
+        return None
+    dims: list[tuple[int, int, int]] = []
+    for dim in problem.dims:
+        stride, low, high = dim.stride.constant, dim.low.constant, dim.high.constant
+        if stride is None or low is None or high is None:
+            return None
+        dims.append((stride, low, high))
+    return offset, dims
 
 
 def extremes(dims: list[Dim] | tuple[Dim, ...], signs: Signs) -> tuple[Poly, Poly]:

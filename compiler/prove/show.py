@@ -19,6 +19,7 @@ from compiler.prove.certificate import (
     Dim,
     Flip,
     Join,
+    Numbers,
     Pivot,
     Proof,
     Relax,
@@ -180,6 +181,8 @@ def step_json(proof: Proof, problem: Problem) -> Json:
             says = f"The strides {far} and {near} make one dimension without gaps."
             after = joined(problem, outer, inner, factor)
             return _step("join", problem, says, [positive, covers], [step_json(rest, after)])
+        case Numbers():
+            return _step("numbers", problem, "None of these sums of numbers is 0.", [])
         case Pivot():
             return _pivot(proof, problem)
         case Split(term, yes, no):
