@@ -389,13 +389,14 @@ def _number(poly: Polynomial, at: str) -> int:
 
 def _solvable(total: int, dims: Sequence[Sequence[int]]) -> bool:
     """Whether `total + sum of stride*z = 0` for some `low <= z <= high`: all sums are looked at."""
-    steps: list[tuple[int, int]] = []
+    counts: dict[int, int] = {}
     for stride, low, high in dims:
         if low > high:
             return False
         total += stride * (low if stride > 0 else high)
-        steps += [(abs(stride), high - low)] if stride else []
-    steps.sort(reverse=True)
+        if stride:
+            counts[abs(stride)] = counts.get(abs(stride), 0) + high - low
+    steps = sorted(counts.items(), reverse=True)
     sums, looked = {total}, 0
     for k, (stride, count) in enumerate(steps, 1):
         reach, common = sum(s * c for s, c in steps[k:]), gcd(*(s for s, _ in steps[k:]))

@@ -22,10 +22,12 @@ def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> l
 
     Strides are positive, counts (the largest `z`) not negative. Raises TooHard after `nodes`.
     """
-    order = sorted(range(len(dims)), key=lambda k: -dims[k][0])
-    strides = [dims[k][0] for k in order]
-    counts = [dims[k][1] for k in order]
-    size = len(order)
+    total: dict[int, int] = {}
+    for stride, count in dims:
+        total[stride] = total.get(stride, 0) + count
+    strides = sorted(total, reverse=True)
+    counts = [total[stride] for stride in strides]
+    size = len(strides)
     reach = [0] * (size + 1)
     divisor = [0] * (size + 1)
     for k in range(size - 1, -1, -1):
@@ -60,9 +62,11 @@ def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> l
 
     if not search(0, target):
         return None
-    found = [0] * size
-    for position, k in enumerate(order):
-        found[k] = chosen[position]
+    left = dict(zip(strides, chosen, strict=True))
+    found = []
+    for stride, count in dims:
+        found.append(min(count, left[stride]))
+        left[stride] -= found[-1]
     return found
 
 
@@ -82,11 +86,14 @@ def solvable(offset: int, dims: Sequence[tuple[int, int, int]]) -> bool:
 
 
 def meet(
-    first: tuple[int, Sequence[tuple[int, int]]], second: tuple[int, Sequence[tuple[int, int]]]
+    first: tuple[int, Sequence[tuple[int, int]]],
+    second: tuple[int, Sequence[tuple[int, int]]],
+    nodes: int = NODES,
 ) -> tuple[int, list[int], list[int]] | None:
     """A cell that both LMADs `(offset, ((size, stride), ..))` hold, with the index in each.
 
     None if there is none, which is exact. A size that is not positive makes the set empty.
+    Raises TooHard after `nodes`.
     """
     target, dims, flipped = 0, [], []
     for sign, (offset, parts) in ((1, first), (-1, second)):
@@ -99,7 +106,7 @@ def meet(
             if step < 0:
                 target -= step * count
             dims.append((abs(step), count) if step else (1, 0))
-    found = solve(target, dims)
+    found = solve(target, dims, nodes)
     if found is None:
         return None
     index = [c - z if flip else z for z, (_, c), flip in zip(found, dims, flipped, strict=True)]

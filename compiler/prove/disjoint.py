@@ -41,7 +41,8 @@ NODES = 160
 DEPTH = 7
 WIDEST = 4
 """How many values a pivot's multiple may have."""
-SMALL_SEARCH = 2000
+QUICK = 2000
+"""States looked at for a shared cell at one point before a proof is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ SignOf = Callable[[Poly], "tuple[int, Sum] | None"]
 def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     """The verdict for two LMADs under assumptions."""
     problem, known = difference(first, second, facts)
-    found = _overlap(first, second, known)
+    found = _overlap(first, second, known, QUICK)
     if found is not None:
         return found
     search = _Search()
@@ -100,6 +101,9 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
         if not why:
             return Disjoint(problem, known, proof, first, second, facts)
         return Unknown(f"The checker does not accept the proof that was found: {why}", None, known)
+    found = _overlap(first, second, known, constant.NODES)
+    if found is not None:
+        return found
     missing = search.missing
     if missing is not None:
         return Unknown(f"Could not prove {missing} >= 0.", missing, known)
@@ -108,8 +112,8 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     return Unknown("No way to tell the two sets apart was found.", None, known)
 
 
-def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:
-    """A shared cell at one of the facts' points."""
+def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, nodes: int) -> Overlap | None:
+    """A shared cell at one of the facts' points; those where it takes too long are passed over."""
     for point in facts.points:
         full = facts.complete(point)
         if not (first.names() | second.names()) <= full.keys():
@@ -119,6 +123,7 @@ def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | N
             met = constant.meet(
                 (left.offset, [(d.size, d.stride) for d in left.dims]),
                 (right.offset, [(d.size, d.stride) for d in right.dims]),
+                nodes,
             )
         except constant.TooHard:
             continue

@@ -84,3 +84,16 @@ def test_a_question_of_numbers_beside_names_is_decided() -> None:
         {"offset": "n*i + 29", "dims": [[2, 15]]},
     )
     assert answer["verdict"] == "disjoint"
+
+
+def test_equal_strides_are_counted_once() -> None:
+    """At a point of huge sizes there are as few states as at one of small ones."""
+    far, many = 10**14, 10**14 - 3
+    above = (far, [(many, far), (many, 1)])
+    left = (3, [(many, far), (3, 1)])
+    found = constant.meet(above, left, nodes=20)
+    assert found is not None
+    cell, here, there = found
+    assert cell == far + here[0] * far + here[1] == 3 + there[0] * far + there[1]
+    beside = (10, [(5, 50), (10, 1), (2, -50)]), (20, [(7, 50), (10, 1), (3, 50), (2, 100)])
+    assert constant.meet(*beside, nodes=20) is None
