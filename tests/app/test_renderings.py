@@ -22,8 +22,8 @@ from app.renderings import Renderings, renderer_name
 from tests.app.conftest import SOURCE, MakeApp
 
 OLD = Path(__file__).parent / "links_0_1_0.sql"
-"""A database with one link, as version 0.1.0 made it."""
-OLD_NAME = "yc545toxpy"
+"""A database with two links, as version 0.1.0 made it: of the fake worker, and of the compiler."""
+OLD_NAME, OLD_REAL = "yc545toxpy", "yrbbtr3tdm"
 ZIPPED = {"Accept-Encoding": "gzip"}
 
 
@@ -88,6 +88,19 @@ def test_links_of_an_earlier_version_open_and_are_rendered_once(
     assert count == [SOURCE]
     assert rows(old_data) == [(OLD_NAME, "page"), (OLD_NAME, "state")]
     assert share(make_app()) != OLD_NAME, "the version is another"
+
+
+def test_a_link_that_an_earlier_compiler_made_reads_without_it(
+    make_app: MakeApp, old_data: Path
+) -> None:
+    client = make_app(WORKER_COMMAND=["/bin/false"]).test_client()
+    page = " ".join(client.get(f"/z/{OLD_REAL}").get_data(as_text=True).split())
+    assert "A map that needs no second array" in page
+    assert "1 of 1 arrays that go into a larger one" in page
+    assert "They never share a cell: proved, and accepted by an independent checker." in page
+    assert '<pre class="value" tabindex="0">[3i32, 4i32, 5i32]</pre>' in page
+    for stage in client.get(f"/z/{OLD_REAL}.json").get_json()["stages"]:
+        assert client.get(f"/z/{OLD_REAL}/{stage}.txt").status_code == 200
 
 
 def test_an_earlier_versions_database_that_cannot_be_written_is_read(

@@ -1,0 +1,44 @@
+"""Links that an earlier version made, opened by this version's page."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.app.browsing import MARKS, pane, source
+from tests.app.test_renderings import OLD, OLD_NAME, OLD_REAL
+
+pytestmark = MARKS
+
+
+@pytest.fixture
+def old_site(page: Page, site: str, tmp_path: Path) -> str:
+    """The server, with the links of an earlier version; the page's complaints fail the test."""
+    folder = tmp_path / "data"
+    folder.mkdir(exist_ok=True)
+    with sqlite3.connect(folder / "permalinks.sqlite") as database:
+        database.executescript(OLD.read_text())
+    database.close()
+    return site
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(OLD_NAME, "map (+1) xs -- fused"), (OLD_REAL, "map [n_")]
+)
+def test_an_earlier_link_opens_in_all_panes(
+    page: Page, old_site: str, name: str, text: str
+) -> None:
+    page.goto(f"{old_site}/z/{name}")
+    expect(page.locator(".status")).to_contain_text("version 0.1.0")
+    expect(source(page)).to_contain_text("entry")
+    expect(pane(page)).to_contain_text(text)
+    for tab in ("Memory", "Proof", "Selection", "Remarks", "Versions"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
+    page.get_by_role("tab", name="Proof").click()
+    expect(page.locator(".outcome").first).to_contain_text("uilt in place")
+    expect(page.locator(".run-result .value")).to_be_visible()
+    page.reload()  # from what the browser has
+    expect(pane(page)).to_contain_text(text)
