@@ -3,11 +3,11 @@
     base/      places, errors, remarks, names, fuel: what knows nothing about programs
     frontend/  text -> syntax tree -> typed program; the prelude, in Futhark
     ir/        the core language: nodes, text form, checks, reference interpreter
+    prove/     inequalities over sizes, and whether two LMADs meet, with certificates
     analysis/  what holds at a place of a program: integer facts, arithmetic that cannot wrap
     lower/     typed program -> core: one version per type, no functions as values, no tuples
     optimise/  simplify, fuse
     parallel/  nested parallelism -> kernels; code versions under thresholds
-    prove/     inequalities over sizes, and whether two LMADs meet, with certificates
     sandbox/   walls around processes that handle what strangers wrote
     storage/   every array gets a block and an index function; kernels allocate no device memory
     target/    IMP, C, CUDA, and the processes that run them

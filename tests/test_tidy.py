@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 COMPILER = ROOT / "compiler"
 FILES = sorted([*COMPILER.rglob("*.py"), *(ROOT / "app").rglob("*.py")])
-ORDER = "base frontend ir analysis lower optimise parallel prove sandbox storage target".split()
+ORDER = "base frontend ir prove analysis lower optimise parallel sandbox storage target".split()
 LONGEST = 700
 
 

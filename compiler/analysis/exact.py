@@ -255,14 +255,14 @@ class Exact:
 
     def _fits(self, poly: Poly) -> bool:
         """Whether a polynomial fits, if the array that it is about has elements."""
-        if self._facts.fits(poly):
+        if self._facts.is_value(poly):
             return True
         if all(size.constant is not None for size in self._filled):
             return False
         self._facts.enter()
         for size in self._filled:
             self._facts.runs(size)
-        found = self._facts.fits(poly)
+        found = self._facts.is_value(poly)
         self._facts.leave()
         return found
 

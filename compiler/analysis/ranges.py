@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.nodes import SE
 from compiler.ir.poly import Monomial, Poly
 from compiler.ir.sizes import HIGH, LOW
+from compiler.prove.argument import Source
 
 EVERYWHERE = 1_000
 """A depth that no scope has: all facts count."""
@@ -36,13 +37,27 @@ _UNSIGNED: Span = int_range("u64")
 class Bounds:
     """`low <= x <= high`, both inclusive; None: not known. Holds at `depth` and deeper.
 
-    `ends` is what that says in numbers.
+    `ends` is what that says in numbers, by what was known at depth `reach` when it was learned.
     """
 
     low: Poly | None
     high: Poly | None
     depth: int
     ends: Ends
+    source: Source
+    reach: int
+    since: int
+
+
+class Known(NamedTuple):
+    """The range of a sum or product, as far as it is known at `depth`, and where from."""
+
+    ends: Ends
+    depth: int
+    sources: tuple[Source, Source]
+    since: int
+    before: Known | None
+    """What was known before."""
 
 
 Undo = tuple[dict[Any, Any], Any, Any]
@@ -64,6 +79,7 @@ class Ranges:
         "_unsigned",
         "_wrapped",
         "bounds",
+        "choices",
         "order",
         "truths",
     )
@@ -72,7 +88,9 @@ class Ranges:
         """`equal`: i64 names whose definition is a polynomial of others; may grow later."""
         self._equal = equal
         self._cases: dict[Name, tuple[str, Poly, Poly, Ends]] = {}
-        self._spans: dict[Poly, tuple[Ends, int]] = {}
+        self.choices: dict[Name, Source] = {}
+        """Where the cases come from."""
+        self._spans: dict[Poly, Known] = {}
         self._summed: set[Monomial] = set()
         """Every monomial of the sums among them: others need not be looked up."""
         self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
@@ -168,6 +186,12 @@ class Ranges:
             most if high_end is None else min(most, high_end + constant),
         )
 
+    def range_of(self, mono: Monomial, limit: int = EVERYWHERE) -> Span:
+        """The range of a product of names."""
+        if len(mono) == 1 and mono[0][1] == 1:
+            return self._name_span(mono[0][0], limit)
+        return self._mono_span(mono, limit)
+
     def _mono_span(self, mono: Monomial, limit: int) -> Span:
         low, high = 1, 1
         for name, power in mono:
@@ -175,7 +199,7 @@ class Ranges:
             for _ in range(power):
                 ends = (low * least, low * most, high * least, high * most)
                 low, high = min(ends), max(ends)
-        if len(mono) == 2:
+        if len(mono) == 2 and mono[0][1] == mono[1][1] == 1:
             low, high = _narrowed(low, high, self._divided_span(mono, limit))
         if mono not in self._summed:
             return low, high
@@ -283,7 +307,7 @@ class Ranges:
         known = [name for name in poly.names() if name in self.order]
         known.sort(key=self.order.__getitem__, reverse=True)
         for name in known:
-            every, choices = self._eliminated(poly, name, limit, effort // 8)
+            every, choices = self._eliminated(poly, name, limit, max(1, effort // 8))
             if choices:
                 effort = (effort - 1) // len(choices)
                 proved = (self.non_negative(choice, limit, effort) for choice in choices)
@@ -294,7 +318,7 @@ class Ranges:
         self, poly: Poly, name: Name, limit: int, effort: int
     ) -> tuple[bool, list[Poly]]:
         """Polynomials without `name`: `poly >= 0` if all of them (True) or any of them is."""
-        factor, rest = _split(poly, name)
+        factor, rest = split_at(poly, name)
         slope = factor.constant
         least, most = self.span(factor, limit) if slope is None else (slope, slope)
         rises, falls = least >= 0, most <= 0
@@ -351,7 +375,7 @@ class Ranges:
             if rises:
                 return [factor * (one - other + 1) + other * rest]
             return [factor * one + other * rest] if falls else []
-        share = _share_of(factor, other)
+        share = share_of(factor, other)
         if share is None:
             return []
         if rises:
@@ -370,7 +394,7 @@ class Ranges:
         return self.span(poly, limit)[0] >= 0
 
 
-def _split(poly: Poly, name: Name) -> tuple[Poly, Poly]:
+def split_at(poly: Poly, name: Name) -> tuple[Poly, Poly]:
     """`factor` and `rest` with `poly = factor * name + rest`; no name in the rest."""
     factor: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
@@ -385,13 +409,13 @@ def _split(poly: Poly, name: Name) -> tuple[Poly, Poly]:
     return Poly(factor), Poly(rest)
 
 
-def _share_of(factor: Poly, by: Poly) -> Poly | None:
+def share_of(factor: Poly, by: Poly) -> Poly | None:
     """`factor / by` for a `by` that is a name; None if there is a rest."""
     name = by.as_name
-    if name is None or factor.degree(name) != 1:
+    if name is None:
         return None
-    share = factor.coefficient(name)
-    return share if share * by == factor else None
+    share, rest = split_at(factor, name)
+    return None if rest.terms else share
 
 
 def _narrowed(least: int, most: int, ends: Ends) -> Span:

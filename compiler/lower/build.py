@@ -349,7 +349,7 @@ class Builder:
                 if not self.facts.is_size(factor):
                     break
                 whole = product * factor
-                if not self.facts.fits(whole):
+                if not self.facts.is_value(whole):
                     halves = Fun("mul_hi", "i64", (se_of(product), se_of(factor)))
                     cond = both(cond, Bin("==", "i64", halves, ZERO))
                     cond = both(cond, Bin("<=", "i64", ZERO, se_of(whole)))

@@ -172,7 +172,7 @@ class Sizes:
                 self.known.define(stm.pat[0].name, stm.exp)
                 poly = poly_of(stm.exp)
                 value = None if poly is None else poly.subst(defined)
-                if value is not None and self._facts.fits(value):
+                if value is not None and self._facts.is_value(value):
                     defined[stm.pat[0].name] = value
 
     def equal(self, a: Poly, b: Poly) -> bool:
@@ -189,4 +189,4 @@ class Sizes:
 
     def fits(self, size: Poly) -> bool:
         """Whether a size can be computed without wrapping, wherever in the function."""
-        return self._facts.fits(size)
+        return self._facts.is_value(size)

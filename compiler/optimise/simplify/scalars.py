@@ -83,12 +83,8 @@ def division(s: State, se: Bin) -> SE | None:
     if number is None or by is None:
         return None
     number, by = number.subst(s.polys), by.subst(s.polys)
-    if not (s.facts.fits(number) and s.facts.fits(by)):
-        return None
     quotient, rest = split(number, by)
-    if quotient.terms and not s.facts.non_negative(quotient):
-        return None
-    if not (s.facts.non_negative(rest) and s.facts.non_negative(by - rest - 1)):
+    if not s.facts.remains(number, by, quotient, rest):
         return None
     return _shortest(quotient if se.op in ("/", "//") else rest)
 

@@ -1,0 +1,699 @@
+"""Arguments for what the search in `ranges.py` has found: lines that a checker can follow.
+
+The search answers yes or no, many times; only where yes changes the program it is told why, here.
+Ranges and eliminations are gone through once more, and this time each step leaves a line. What was
+learned rests on what was known before: it is argued for in the state of that time (`_Past`), so
+that no fact supports itself. Nothing here is believed either: a wrong answer of the search, or a
+wrong line, is one that the checker does not accept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from compiler.analysis.ranges import Bounds, Known, Ranges, share_of, split_at
+from compiler.base.names import Name
+from compiler.base.prim import Prim, int_range
+from compiler.ir.poly import Monomial, Poly
+from compiler.prove.argument import Line, Rule, Source
+from compiler.prove.certificate import Sum
+
+_EFFORT = 16
+Read = tuple[Poly, Prim | Literal[""], int]
+Terms = tuple[tuple[int, tuple[Poly, ...]], ...]
+
+
+class _Past(Ranges):
+    """What was known at some time: the same tables without what was learned since."""
+
+    __slots__ = ()
+
+    def __init__(self, now: Ranges, since: int) -> None:
+        for slot in Ranges.__slots__:
+            setattr(self, slot, getattr(now, slot))
+        self._ranges, self._tried = {}, {}
+        self.bounds = _Before(now.bounds, lambda _, bounds: _older(bounds, since))
+        self._spans = _Before(now._spans, lambda _, known: _older_span(known, since))
+        self._cases = _Before(
+            now._cases,
+            lambda name, case: case if now.choices[name].since < since else None,
+        )
+
+
+class _Before(dict[Any, Any]):
+    """A table of which only a part is seen."""
+
+    __slots__ = ("_seen", "_table")
+
+    def __init__(self, table: Mapping[Any, Any], seen: Any) -> None:
+        super().__init__()
+        self._table = table
+        self._seen = seen
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        found = self._table.get(key)
+        found = None if found is None else self._seen(key, found)
+        return default if found is None else found
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self._table)
+
+
+def _older(bounds: tuple[Bounds, ...], since: int) -> tuple[Bounds, ...] | None:
+    if bounds[-1].since < since:
+        return bounds
+    return tuple([b for b in bounds if b.since < since]) or None
+
+
+def _older_span(known: Known | None, since: int) -> Known | None:
+    while known is not None and known.since >= since:
+        known = known.before
+    return known
+
+
+class Arguer:
+    """Makes lines out of what is known now, and keeps them until the scope ends."""
+
+    __slots__ = ("_claims", "_kept", "_known", "_now", "_open")
+
+    def __init__(self, now: Ranges) -> None:
+        self._now = now
+        self._known: dict[Poly, Line] = {}
+        self._open: set[tuple[Poly, int]] = set()
+        """What is being argued for, and by what was known when: it cannot rest on itself."""
+        self._claims: dict[Read, tuple[Poly, ...]] = {}
+        self._kept: list[list[Poly]] = [[]]
+
+    def enter(self) -> None:
+        """Begin a scope."""
+        self._kept.append([])
+
+    def leave(self) -> None:
+        """End a scope: lines made in it may rest on what is forgotten."""
+        for claim in self._kept.pop():
+            self._known.pop(claim, None)
+
+    def show(self, claims: Iterable[Poly], limit: int) -> list[Line] | None:
+        """Lines for what is no plain number among claims; None if there is one without."""
+        lines = []
+        for claim in claims:
+            value = claim.constant
+            if value is None:
+                line = self._show(claim, limit, self._now)
+                if line is None:
+                    return None
+                lines.append(line)
+            elif value < 0:
+                return None
+        return lines
+
+    def fits(self, read: Sequence[Read], limit: int) -> list[Poly]:
+        """What is claimed of polynomials that have been read as values."""
+        found: list[Poly] = []
+        for key in read:
+            claims = self._claims.get(key)
+            if claims is None:
+                poly, prim, _ = key
+                low, high = int_range(prim) if prim else (0, 0)
+                claims = (poly - low, high - poly) if prim else (poly,)
+                self._claims[key] = claims
+            found += claims
+        return found
+
+    def _keep(self, line: Line | None) -> Line | None:
+        if line is not None and line.claim not in self._known:
+            self._known[line.claim] = line
+            self._kept[-1].append(line.claim)
+        return line
+
+    def _before(self, since: int) -> Ranges:
+        return _Past(self._now, since)
+
+    def _show(self, claim: Poly, limit: int, at: Ranges, effort: int = _EFFORT) -> Line | None:
+        known = self._known.get(claim)
+        if known is not None and known.depth <= limit:
+            return known
+        key = (claim, id(at))
+        if key in self._open:
+            return None
+        self._open.add(key)
+        found = self._by_ranges(claim, limit, at) or self._by_elimination(claim, limit, at, effort)
+        self._open.remove(key)
+        return self._keep(found)
+
+    def _shown(self, claims: Iterable[Poly], limit: int, at: Ranges) -> list[Line] | None:
+        """Lines for all that is no plain number; None if one is missing."""
+        found = []
+        for claim in claims:
+            value = claim.constant
+            if value is not None and value >= 0:
+                continue
+            line = self._show(claim, limit, at)
+            if line is None:
+                return None
+            found.append(line)
+        return found
+
+    # --- ranges ------------------------------------------------------------------------------
+
+    def _by_ranges(self, claim: Poly, limit: int, at: Ranges) -> Line | None:
+        total = 0
+        parts: list[tuple[Monomial, int, int]] = []
+        for mono, coeff in claim.terms.items():
+            if mono:
+                end = at.range_of(mono, limit)[0 if coeff > 0 else 1]
+                parts.append((mono, coeff, end))
+                total += coeff * end
+            else:
+                total += coeff
+        if total >= 0:
+            return self._added_up(claim, parts, total, limit, at)
+        return self._by_sums(claim, limit, at)
+
+    def _added_up(
+        self,
+        claim: Poly,
+        parts: Sequence[tuple[Monomial, int, int]],
+        total: int,
+        limit: int,
+        at: Ranges,
+    ) -> Line | None:
+        lines: list[tuple[int, Line]] = []
+        for mono, coeff, end in parts:
+            line = self._end(mono, coeff > 0, end, limit, at)
+            if line is None:
+                return None
+            lines.append((abs(coeff), line))
+        return _added(claim, lines, total)
+
+    def _by_sums(self, claim: Poly, limit: int, at: Ranges) -> Line | None:
+        """By the range of a whole sum, which is known."""
+        constant = claim.terms.get((), 0)
+        whole = claim - constant if constant else claim
+        for poly, side in ((whole, 0), (-whole, 1)):
+            known = at._spans.get(poly)
+            end = None if known is None or known.depth > limit else known.ends[side]
+            if end is None or (constant + end if side == 0 else constant - end) < 0:
+                continue
+            line = self._span_end(poly, side, end, known)
+            if line is not None:
+                return _added(claim, [(1, line)], constant + end if side == 0 else constant - end)
+        return None
+
+    def _span_end(self, poly: Poly, side: int, end: int, known: Known | None) -> Line | None:
+        if known is None:
+            return None
+        return self._from(known.sources[side], _beyond(poly, side, end), known.depth)
+
+    def _end(self, mono: Monomial, low: bool, end: int, limit: int, at: Ranges) -> Line | None:
+        """That a product of names is not below, or not above, a number."""
+        claim = _beyond(Poly({mono: 1}), 0 if low else 1, end)
+        known = self._known.get(claim)
+        if known is not None and known.depth <= limit:
+            return known
+        if len(mono) == 1 and mono[0][1] == 1:
+            found = self._name_end(mono[0][0], low, end, claim, limit, at)
+        else:
+            found = self._product_end(mono, low, end, claim, limit, at)
+        return self._keep(found)
+
+    def _name_end(
+        self, name: Name, low: bool, end: int, claim: Poly, limit: int, at: Ranges
+    ) -> Line | None:
+        side = 0 if low else 1
+        for bound in at.bounds.get(name, ()):
+            if bound.depth <= limit and bound.ends[side] == end:
+                found = self._bound_end(bound, name, side, end, claim)
+                if found is not None:
+                    return found
+        prim: Prim = "u64" if name in at._unsigned else "i64"
+        if int_range(prim)[side] == end:
+            return Line(claim, Source("type", (name, prim)), (), 0)
+        return self._choice_end(name, claim, limit, at)
+
+    def _bound_end(
+        self, bound: Bounds, name: Name, side: int, end: int, claim: Poly
+    ) -> Line | None:
+        """What a bound says in numbers: by the ranges of its names when it was learned."""
+        line = self._of(bound, name, side)
+        if line is None or line.claim == claim:
+            return line
+        rest = claim - line.claim
+        more = self._by_ranges(rest, bound.reach, self._before(bound.since))
+        if more is None:
+            return None
+        found = _added(claim, [(1, line), (1, more)], 0)
+        found.depth = bound.depth
+        return found
+
+    def _choice_end(self, name: Name, claim: Poly, limit: int, at: Ranges) -> Line | None:
+        case = at._cases.get(name)
+        if case is None:
+            return None
+        source = self._now.choices[name]
+        if name[0] != "?":
+            at, limit = self._before(source.since), source.reach
+        one, other = case[1], case[2]
+        ends = (*at.span(one, limit), *at.span(other, limit))
+        claims = (one - ends[0], ends[1] - one, other - ends[2], ends[3] - other)
+        lines = self._shown(claims, limit, at)
+        read = self._read(source)
+        if lines is None or read is None:
+            return None
+        return _stepped(claim, Rule("range", (source, *ends)), [*lines, *read])
+
+    def _product_end(
+        self, mono: Monomial, low: bool, end: int, claim: Poly, limit: int, at: Ranges
+    ) -> Line | None:
+        poly = Poly({mono: 1})
+        known = at._spans.get(poly)
+        side = 0 if low else 1
+        if known is not None and known.depth <= limit and known.ends[side] == end:
+            found = self._span_end(poly, side, end, known)
+            if found is not None:
+                return found
+        factors = [name for name, power in mono for _ in range(power)]
+        found = self._product(factors, low, limit, at)
+        if found is not None and found.claim == claim:
+            return found
+        return self._nearby(mono, claim, limit, at)
+
+    def _product(self, factors: Sequence[Name], low: bool, limit: int, at: Ranges) -> Line | None:
+        """An end of a product, by the corners of the ranges of its factors."""
+        first = ((factors[0], 1),)
+        done = Poly.var(factors[0])
+        ends = at.range_of(first, limit)
+        lines = [
+            self._end(first, side, ends[0 if side else 1], limit, at) for side in (True, False)
+        ]
+        for k, name in enumerate(factors[1:], 2):
+            mono = ((name, 1),)
+            more = at.range_of(mono, limit)
+            other = [
+                self._end(mono, side, more[0 if side else 1], limit, at) for side in (True, False)
+            ]
+            if None in lines or None in other:
+                return None
+            sides = (low,) if k == len(factors) else (True, False)
+            corners = [a * b for a in ends for b in more]
+            lines = [
+                _corners(done, ends, lines, Poly.var(name), more, other, side)  # type: ignore[arg-type]
+                for side in sides
+            ]
+            done, ends = done * Poly.var(name), (min(corners), max(corners))
+        return lines[0]
+
+    def _nearby(self, mono: Monomial, claim: Poly, limit: int, at: Ranges) -> Line | None:
+        """`a / b * b` is near `a`."""
+        if len(mono) != 2 or mono[0][1] != 1 or mono[1][1] != 1:
+            return None
+        for (quotient, _), (by, _) in (mono, mono[::-1]):
+            case = at._cases.get(quotient)
+            if case is None or case[0] not in ("/", "//") or case[2].as_name != by:
+                continue
+            source = self._now.choices[quotient]
+            low, high = at.range_of(((by, 1),), limit)
+            far = max(abs(low), abs(high))
+            read = self._read(source)
+            lines = self._shown((far - case[2], case[2] + far), limit, at)
+            if lines is None or read is None:
+                continue
+            left = case[1] - case[2] * Poly.var(quotient)
+            for near in (left + far, far - left):
+                rest = claim - near
+                if mono in rest.terms:
+                    continue
+                line = _stepped(near, Rule("nearby", (source, far)), [*lines, *read])
+                more = self._by_ranges(rest, limit, at)
+                if more is not None:
+                    return _added(claim, [(1, line), (1, more)], 0)
+        return None
+
+    # --- elimination -------------------------------------------------------------------------
+
+    def _by_elimination(self, poly: Poly, limit: int, at: Ranges, effort: int) -> Line | None:
+        """As `Ranges._search` finds it."""
+        if effort <= 0 or poly.constant is not None:
+            return None
+        known = [name for name in poly.names() if name in at.order]
+        known.sort(key=at.order.__getitem__, reverse=True)
+        for name in known:
+            every, choices = at._eliminated(poly, name, limit, max(1, effort // 8))
+            if not choices:
+                continue
+            effort = (effort - 1) // len(choices)
+            lines = []
+            for choice in choices:
+                value = choice.constant
+                if not every and not at.non_negative(choice, limit, effort):
+                    continue
+                if value is not None and value < 0:
+                    continue
+                line = None if value is not None else self._show(choice, limit, at, effort)
+                if value is None and line is None:
+                    if every:
+                        return None
+                    continue
+                lines.append(line)
+                if not every:
+                    return self._put_in(poly, name, choice, line, limit, at, effort)
+            return self._in_cases(poly, name, lines) if every else None
+        return None
+
+    def _in_cases(self, poly: Poly, name: Name, lines: Sequence[Line | None]) -> Line | None:
+        source = self._now.choices[name]
+        read = self._read(source)
+        if read is None or len(lines) != 2:
+            return None
+        given = [line for line in lines if line is not None]
+        return _stepped(poly, Rule("cases", (source,)), [*given, *read])
+
+    def _put_in(
+        self,
+        poly: Poly,
+        name: Name,
+        choice: Poly,
+        line: Line | None,
+        limit: int,
+        at: Ranges,
+        effort: int,
+    ) -> Line | None:
+        """`factor * name + rest`, from what is left with a bound in place of the name."""
+        factor, rest = split_at(poly, name)
+        rises = self._sign(factor, limit, at, effort)
+        if rises is None:
+            return None
+        up, sign = rises
+        growth = factor if up else -factor
+        for fact in self._facts_about(name, factor, rest, choice, up, limit, at):
+            scale, by = 1, growth
+            if fact.claim.degree(name) == 1:
+                slope = fact.claim.coefficient(name)
+                ratio = _ratio(growth, slope if up else -slope)
+                if ratio is None:
+                    continue
+                scale, by = ratio
+            premises = [fact, *([line] if line is not None else [])]
+            if by.constant is None:
+                share = sign if by == growth else self._show(by, limit, at, effort)
+                if share is None:
+                    continue
+                premises.append(share)
+                terms: Terms = ((1, (by, fact.claim)),)
+            else:
+                terms = ((by.constant, (fact.claim,)),)
+            if line is not None:
+                terms = (*terms, (1, (choice,)))
+            elif choice.constant:
+                terms = (*terms, (choice.constant, ()))
+            return _line(poly, Sum(poly, scale, terms), premises)
+        return None
+
+    def _sign(
+        self, factor: Poly, limit: int, at: Ranges, effort: int
+    ) -> tuple[bool, Line | None] | None:
+        """Whether a factor is not negative (True) or not positive, with the line for that."""
+        value = factor.constant
+        if value is not None:
+            return value >= 0, None
+        for up, claim in ((True, factor), (False, -factor)):
+            line = self._show(claim, limit, at, max(1, effort // 8))
+            if line is not None:
+                return up, line
+        return None
+
+    def _facts_about(
+        self,
+        name: Name,
+        factor: Poly,
+        rest: Poly,
+        choice: Poly,
+        up: bool,
+        limit: int,
+        at: Ranges,
+    ) -> Iterable[Line]:
+        """What bounds a name from below, or above, and turns the polynomial into `choice`."""
+        for bound in at.bounds.get(name, ()):
+            end = bound.low if up else bound.high
+            if end is not None and bound.depth <= limit and factor * end + rest == choice:
+                line = self._of(bound, name, 0 if up else 1)
+                if line is not None:
+                    yield line
+        case = at._cases.get(name)
+        if case is None:
+            return
+        source = self._now.choices[name]
+        read = self._read(source)
+        if read is None:
+            return
+        kind, one, other = case[:3]
+        itself = Poly.var(name)
+        if kind in ("min", "max"):
+            for end in (one, other):
+                if factor * end + rest == choice:
+                    yield _line(itself - end if up else end - itself, source, read)
+        elif kind in ("/", "//"):
+            needs = [other - 1, *([one] if kind == "//" else [])]
+            lines = self._shown(needs, limit, at)
+            if lines is not None:
+                left = one - other * itself
+                claim = other - 1 - left if up else left
+                yield _stepped(claim, Rule("quotient", (source,)), [*lines, *read])
+        elif kind in ("%", "%%") and not up:
+            lines = self._shown((other,), limit, at)
+            natural = self._shown((one,), limit, at)
+            if lines is not None and (natural is not None or kind == "%"):
+                for end in (other - 1, one):
+                    if factor * end + rest == choice:
+                        about = [*lines, *(natural or ()), *read]
+                        yield _stepped(end - itself, Rule("remainder", (source,)), about)
+
+    # --- what was learned --------------------------------------------------------------------
+
+    def _of(self, bound: Bounds, name: Name, side: int) -> Line | None:
+        """A bound as it was learned."""
+        end = bound.low if side == 0 else bound.high
+        assert end is not None
+        itself = Poly.var(name)
+        return self._from(bound.source, itself - end if side == 0 else end - itself, bound.depth)
+
+    def _from(self, source: Source, claim: Poly, depth: int) -> Line | None:
+        """What something known says."""
+        known = self._known.get(claim)
+        if known is not None and known.depth <= depth:
+            return known
+        if source.kind == "derived":
+            found = _DERIVED[source.about[0]](self, source, claim)
+        else:
+            read = self._read(source)
+            found = None if read is None else _line(claim, source, read)
+        if found is not None:
+            found.depth = depth
+        return self._keep(found)
+
+    def _read(self, source: Source) -> list[Line] | None:
+        """Lines for that what is read as integers in it is what the machine has."""
+        if not source.fits:
+            return []
+        at: Ranges | None = None
+        found: list[Line] = []
+        for key in source.fits:
+            limit = key[2]
+            for claim in self.fits((key,), limit):
+                line = self._known.get(claim)
+                if line is None or line.depth > limit:
+                    value = claim.constant
+                    if value is not None and value >= 0:
+                        continue
+                    at = at or self._before(source.since)
+                    line = self._show(claim, limit, at)
+                if line is None:
+                    return None
+                found.append(line)
+        return found
+
+    def _unlike(self, source: Source, claim: Poly) -> Line | None:
+        _, differs, base, base_claim, depth, reach = source.about
+        line = self._from(base, base_claim, depth)
+        read = self._read(differs)
+        if line is None or read is None:
+            return None
+        rest = claim + 1 - base_claim
+        if rest.terms:
+            more = self._shown((rest,), reach, self._before(source.since))
+            if more is None:
+                return None
+            line = _added(claim + 1, [(1, line), *((1, m) for m in more)], rest.constant or 0)
+        return _stepped(claim, Rule("unlike", (differs,)), [line, *read])
+
+    def _divides(self, source: Source, claim: Poly) -> Line | None:
+        _, name, depth = source.about
+        at = self._before(source.since)
+        choice = self._now.choices[name]
+        _, _, one, other = choice.about
+        positive = self._shown((Poly.var(name) - 1,), depth, at)
+        natural = self._shown((one,), depth, at) or self._shown((other - 1,), depth, at)
+        read = self._read(choice)
+        plain = any(p.constant is not None and p.constant >= 0 for p in (one, other - 1))
+        if positive is None or read is None or (natural is None and not plain):
+            return None
+        return _stepped(claim, Rule("divides", (choice,)), [*positive, *(natural or ()), *read])
+
+    def _chosen(self, source: Source, claim: Poly) -> Line | None:
+        _, name, side, depth = source.about
+        at = self._before(source.since)
+        choice = self._now.choices[name]
+        lines = self._shown((Poly.var(name) - 1, -side), depth, at)
+        read = self._read(choice)
+        if lines is None or read is None:
+            return None
+        return _stepped(claim, Rule("chosen", (choice,)), [*lines, *read])
+
+    def _share(self, source: Source, claim: Poly) -> Line | None:
+        _, poly, most, whole, coeff, mono, depth = source.about
+        at = self._before(source.since)
+        line = self._from(whole, most - poly, depth)
+        others = poly - Poly({mono: coeff})
+        least = at.span(others, depth)[0]
+        more = self._shown((others - least,), depth, at)
+        if line is None or more is None:
+            return None
+        both = most - least - Poly({mono: coeff})
+        found = _added(both, [(1, line), *((1, m) for m in more)], 0)
+        rest = (both - claim * coeff).constant
+        if rest is None:
+            return None
+        return found if coeff == 1 else _stepped(claim, Rule("round", (coeff, rest)), [found])
+
+    def _unwrap(self, source: Source, claim: Poly) -> Line | None:
+        _, name, whole, prim, ends, depth, base = source.about
+        least, most = ends
+        low, high = int_range(prim)
+        modulus = high - low + 1
+        at = self._before(source.since)
+        itself = Poly.var(name)
+        claims = (
+            itself - least,
+            most - itself,
+            whole - (most - modulus + 1),
+            least + modulus - 1 - whole,
+        )
+        lines = self._shown(claims, depth, at)
+        if lines is None:
+            return None
+        same = min(whole - itself, itself - whole, key=lambda same: len((claim - same).terms))
+        wanted = claim - same
+        more = self._show(wanted, depth, at) if base is None else self._from(base, wanted, depth)
+        if more is None:
+            return None
+        equal = _stepped(same, Rule("unwrap", (name, whole, prim, least, most)), lines)
+        return _added(claim, [(1, equal), (1, more)], 0)
+
+    def _cut(self, source: Source, claim: Poly) -> Line | None:
+        _, name, whole, prim, limit = source.about
+        lines = self._shown((whole,), limit, self._before(source.since))
+        return None if lines is None else _stepped(claim, Rule("cut", (name, whole, prim)), lines)
+
+
+_DERIVED = {
+    "unlike": Arguer._unlike,
+    "divides": Arguer._divides,
+    "chosen": Arguer._chosen,
+    "share": Arguer._share,
+    "unwrap": Arguer._unwrap,
+    "cut": Arguer._cut,
+}
+
+
+def _line(claim: Poly, because: Source | Sum | Rule, premises: Sequence[Line]) -> Line:
+    return Line(claim, because, tuple(premises), max((line.depth for line in premises), default=0))
+
+
+def _stepped(claim: Poly, rule: Rule, premises: Sequence[Line]) -> Line:
+    return _line(claim, rule, premises)
+
+
+def _added(claim: Poly, lines: Sequence[tuple[int, Line]], more: int) -> Line:
+    """The sum of multiples of lines, and a number."""
+    if len(lines) == 1 and lines[0][0] == 1 and not more:
+        return lines[0][1]
+    terms: Terms = tuple((coeff, (line.claim,)) for coeff, line in lines if line.claim.terms)
+    if more:
+        terms = (*terms, (more, ()))
+    return _line(claim, Sum(claim, 1, terms), [line for _, line in lines])
+
+
+def _beyond(poly: Poly, side: int, end: int) -> Poly:
+    return poly - end if side == 0 else end - poly
+
+
+def _corners(
+    left: Poly,
+    ends: tuple[int, int],
+    left_lines: Sequence[Line],
+    right: Poly,
+    more: tuple[int, int],
+    right_lines: Sequence[Line],
+    low: bool,
+) -> Line:
+    """An end of a product, as a sum over the corners of both ranges; lines are below and above."""
+    (a, b), (c, d) = ends, more
+    corners = [x * y for x in ends for y in more]
+    end = min(corners) if low else max(corners)
+    claim = _beyond(left * right, 0 if low else 1, end)
+    (up, down), (right_up, right_down) = (
+        (left_lines[0].claim, left_lines[1].claim),
+        (right_lines[0].claim, right_lines[1].claim),
+    )
+    if low and a >= 0 and c >= 0:
+        terms = [(1, (up, right_up)), (a, (right_up,)), (c, (up,))]
+        scale = 1
+    elif a >= 0 and c >= 0:
+        terms = [(1, (down, right_up)), (c, (down,)), (b, (right_down,))]
+        scale = 1
+    elif a == b or c == d:
+        # One of them is a number.
+        if a == b:
+            number, lines, other, own = a, (right_up, right_down), right_up, (up, down)
+            fixed = c
+        else:
+            number, lines, other, own = c, (up, down), up, (right_up, right_down)
+            fixed = a
+        grows = (number >= 0) == low
+        first = own[0] if low else own[1]
+        terms = [(1, (first, other))]
+        terms.append((abs(number), (lines[0] if grows else lines[1],)))
+        terms.append((abs(fixed), (own[0] if (fixed >= 0) == low else own[1],)))
+        scale = 1
+    else:
+        scale = (b - a) * (d - c)
+        distance = {(a, c): (down, right_down), (a, d): (down, right_up)}
+        distance |= {(b, c): (up, right_down), (b, d): (up, right_up)}
+        terms = [
+            ((x * y - end) * (1 if low else -1), factors) for (x, y), factors in distance.items()
+        ]
+    kept = tuple(
+        (coeff, factors)
+        for coeff, factors in terms
+        if coeff and all(factor.terms for factor in factors)
+    )
+    return _line(claim, Sum(claim, scale, kept), [*left_lines, *right_lines])
+
+
+def _ratio(growth: Poly, slope: Poly) -> tuple[int, Poly] | None:
+    """`scale` and `by` with `scale * growth = by * slope`, for a slope that is a number or name."""
+    number = slope.constant
+    if number is not None:
+        return (number, growth) if number > 0 else None
+    share = share_of(growth, slope)
+    return None if share is None else (1, share)

@@ -1,0 +1,201 @@
+"""Nothing is rewritten on a proof that the checker has not accepted."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler.analysis.facts import Facts
+from compiler.analysis.ranges import EVERYWHERE, Ranges
+from compiler.base.context import Options
+from compiler.ir.nodes import Assert, Bin, Lit, Prog, Select, Var
+from compiler.ir.poly import Poly
+from compiler.ir.walk import all_stms
+from compiler.pipeline import Compilation
+from compiler.prove.argument import Argument, Line, Source, all_lines
+from compiler.prove.argument_checker import accepts, follow
+from compiler.storage.short_circuit.assumptions import forget
+from tests.analysis.test_wrapping import NAMES, Values, condition, learned, number
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
+ZERO = Lit(0, "i64")
+
+
+@pytest.fixture
+def liar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that finds everything."""
+
+    def yes(*_: Any, **__: Any) -> bool:
+        return True
+
+    for name in ("non_negative", "_search", "fits", "_is_above", "_is_below", "_natural"):
+        monkeypatch.setattr(Ranges, name, yes)
+    monkeypatch.setattr(Ranges, "span", lambda *_: (0, 0))
+    monkeypatch.setattr(Ranges, "_mono_span", lambda *_: (0, 0))
+    monkeypatch.setattr(Ranges, "_name_span", lambda *_: (0, 0))
+
+
+def test_a_search_that_lies_decides_nothing(liar: None) -> None:
+    facts = Facts({})
+    n, i = Var("n", "i64"), Var("i", "i64")
+    facts.array([Poly.var("n")])
+    at = Bin("+", "i64", i, n)
+    for op in ("<", "<=", ">", ">=", "==", "!="):
+        assert facts.decide(op, at, n) is None, op
+        assert facts.decide(op, i, Lit(5, "i64")) is None, op
+    assert not facts.within(i, Poly.var("n"))
+    assert not facts.rising(Poly.var("i"), Poly.var("n") + 1, Poly.var("n"))
+    assert not facts.slice_within(i, Poly.var("m"), ZERO, Poly.var("n"))
+    assert not facts.is_size(Poly.var("i"))
+    assert not facts.is_positive(Poly.var("n"))
+    assert not facts.is_at_least(Poly.var("n"), Poly.var("i"))
+    assert not facts.is_value(Poly.var("n") * Poly.var("i"))
+    assert not facts.remains(Poly.var("i"), Poly.var("n"), Poly.const(0), Poly.var("i"))
+
+
+def test_what_is_learned_is_not_read_as_integers_on_a_lie(liar: None) -> None:
+    """`x + y < n` says nothing about x, whatever the search says about the sum."""
+    facts = Facts({})
+    x, y = Var("x", "i64"), Var("y", "i64")
+    for name in (x, y):
+        facts.learn(Bin(">=", "i64", name, ZERO), True)
+    facts.learn(Bin("<", "i64", Bin("+", "i64", x, y), Var("n", "i64")), True)
+    assert facts.decide("<", x, Var("n", "i64")) is None
+
+
+def _checks(source: str) -> Counter[str]:
+    """How many checks the program for C has left before memory is merged, by what they say."""
+    forget()
+    prog: Prog = (
+        Compilation(source, Options(disabled=frozenset(["shortcircuit"]))).result("flat").prog
+    )
+    return Counter(
+        "".join(part if isinstance(part, str) else "?" for part in stm.exp.message)
+        for fun in prog.funs
+        for stm in all_stms(fun.body.stms)
+        if isinstance(stm.exp, Assert)
+    )
+
+
+CHECKED = {
+    "an index": "entry main [n] (xs: [n]i32) (i: i64) = xs[i]",
+    "an index that may wrap": "entry main [n] (xs: [n]i32) (i: i64) (j: i64) = xs[i * j + 1]",
+    "a slice": "entry main [n] (xs: [n]i32) (i: i64) (j: i64) = xs[i : j]",
+    "an update": "entry main [n] (xs: *[n]i32) (i: i64): [n]i32 = xs with [i] = 1",
+    "in a loop": "entry main [n] (xs: [n]i32) (m: i64): i32 = loop s = 0 for i < m do s + xs[i]",
+    "a size": "entry main (n: i64): []i64 = iota n",
+    "a comparison": "entry main (n: i64) (m: i64): i64 = assert (n < m) n",
+    "a division": "entry main (n: i64) (m: i64): i64 = n / m",
+}
+
+
+@pytest.mark.parametrize("source", CHECKED.values(), ids=CHECKED.keys())
+def test_a_search_that_lies_drops_no_check(
+    source: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    before = _checks(source)
+    assert before
+    request.getfixturevalue("liar")
+    assert _checks(source) >= before
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_what_the_search_finds_in_examples_is_argued_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that could be proved is lost for want of an argument."""
+    lost: list[object] = []
+    accepted = Facts._accepted
+
+    def asked(self: Facts, says: Any, claims: Any, limit: int = EVERYWHERE) -> bool:
+        found = accepted(self, says, claims, limit)
+        if not found:
+            lost.append((says, claims))
+        return found
+
+    monkeypatch.setattr(Facts, "_accepted", asked)
+    forget()
+    work = Compilation(path.read_text("utf-8"), Options())
+    for target in ("c", "cuda"):
+        work.result("merged", target)
+    assert lost == []
+
+
+def _arguments(seed: int) -> Iterator[tuple[Argument, Values]]:
+    """Arguments about random facts, with values that meet them."""
+    rng = random.Random(seed)
+    for _ in range(25):
+        values = {name: number(rng) for name in NAMES}
+        facts = learned(rng, values)
+        for _ in range(8):
+            asked = condition(rng, 2)
+            facts.decide(asked.op, asked.lhs, asked.rhs)
+        for argument in facts.shown:
+            yield argument, values
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_line_is_true_of_values_that_meet_the_facts(seed: int) -> None:
+    for argument, values in _arguments(seed):
+        for line in all_lines(argument.lines):
+            if line.claim.names() <= values.keys():
+                assert line.claim.evaluate(values) >= 0, line.claim
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_line_that_claims_more_is_refused(seed: int) -> None:
+    """Each line again, one less: nothing says so, unless it was not sharp."""
+    refused = 0
+    for argument, values in _arguments(seed):
+        for line in all_lines(argument.lines):
+            more = Line(line.claim - 1, line.because, line.premises, line.depth)
+            refused += not follow([more])
+            if line.claim.names() <= values.keys():
+                assert not more.accepted or line.claim.evaluate(values) >= 1
+    assert refused
+
+
+def test_a_line_cannot_rest_on_itself() -> None:
+    claim = Poly.var("x") - 5
+    source = Source("condition", (">=", Poly.var("x"), Poly.const(5)))
+    line = Line(claim, source, (), 0)
+    line.premises = (line,)
+    assert not follow([line])
+
+
+def test_an_argument_is_for_its_claims() -> None:
+    line = Line(Poly.var("x"), Source("size", (Poly.var("x"),)), (), 0)
+    facts = Facts({})
+    facts.array([Poly.var("x")])
+    assert facts.within(ZERO, Poly.var("x") + 1)
+    (argument,) = facts.shown
+    assert accepts(Argument(argument.says, (line,)), [Poly.var("x")])
+    assert not accepts(Argument(argument.says, (line,)), [Poly.var("x") - 1])
+    assert not accepts(Argument(argument.says, (line,)), [Poly.const(-1)])
+
+
+def test_a_quotient_times_a_square_is_not_near_what_is_divided() -> None:
+    """`n / b * b` is less than b away from n, but `n / b * b * b` is not."""
+    facts = Facts({})
+    facts.given([Poly.var("n")])
+    facts.given([Poly.var("b")])
+    facts.learn(Bin("<=", "i64", Lit(1, "i64"), Var("b", "i64")), True)
+    facts.defined("q", Bin("/", "i64", Var("n", "i64"), Var("b", "i64")), 0)
+    q, b = Poly.var("q"), Poly.var("b")
+    assert facts.is_value(q * b)
+    assert not facts.fits(q * b * b * b)
+    assert facts.span(q * b * b)[1] > 1 << 60
+
+
+def test_a_choice_is_argued_for_by_cases() -> None:
+    facts = Facts({})
+    a, b = Var("a", "i64"), Var("b", "i64")
+    facts.learn(Bin("<=", "i64", a, b), True)
+    chosen = Select(Var("c", "bool"), a, b)
+    assert facts.decide("<=", chosen, b) is True
+    assert any(
+        getattr(line.because, "step", "") == "cases" for line in all_lines(facts.shown[0].lines)
+    )
