@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.highlight import html_lines
 from app.permalinks import State
-from app.proofs import AttemptView, MemoryView, attempt_view, memory_view, plain
+from app.proofs import AttemptView, FunctionView, attempt_view, memory_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ class FrozenView:
     stages: list[StageView]
     remarks: list[dict[str, Any]]
     attempts: list[AttemptView]
-    memory: list[MemoryView]
-    sizes: str
+    memory: list[FunctionView]
     run: dict[str, Any] | None
 
 
@@ -53,24 +52,13 @@ def frozen_view(state: State) -> FrozenView:
         remarks=[_remark(remark) for remark in state.get("remarks", [])],
         attempts=[attempt_view(attempt) for attempt in state.get("attempts") or ()],
         memory=_memory(state),
-        sizes=", ".join(f"{plain(name)} = {value}" for name, value in _sizes(state).items()),
         run=state.get("run"),
     )
 
 
-def _memory(state: State) -> list[MemoryView]:
-    """The stages at which the memory is another than before."""
+def _memory(state: State) -> list[FunctionView]:
     titles = {str(entry["id"]): str(entry.get("title", "")) for entry in state["manifest"]}
-    found: list[MemoryView] = []
-    for one in state.get("lifetimes") or ():
-        view = memory_view(one, titles)
-        if not found or found[-1].blocks != view.blocks or found[-1].peak != view.peak:
-            found.append(view)
-    return found
-
-
-def _sizes(state: State) -> dict[str, int]:
-    return {k: v for one in state.get("lifetimes") or () for k, v in one["values"].items()}
+    return memory_views(state.get("lifetimes") or (), titles)
 
 
 def _title(source: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,13 +61,22 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """One stage's blocks: allocated ones, their bytes, the peak, and each block with its arrays."""
+    """A function at a stage: allocated blocks, their bytes, the peak, each block with its arrays."""
 
     title: str
     made: int
     bytes: int
     peak: int
     blocks: list[tuple[str, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionView:
+    """The memory of one function: the values of its sizes in words, and its stages."""
+
+    name: str
+    sizes: str
+    stages: list[MemoryView]
 
 
 def attempt_view(attempt: Data) -> AttemptView:
@@ -151,24 +161,41 @@ def _mark(cell: int, first: set[int], second: set[int]) -> str:
     return "a" * (cell in first) + "b" * (cell in second)
 
 
-def memory_view(kept: Data, titles: dict[str, str]) -> MemoryView:
-    """Prepare the memory of one stage: that of its function with the most blocks."""
-    fun = max(kept["functions"], key=lambda one: len(one["blocks"]), default=None)
-    blocks = fun["blocks"] if fun else []
-    arrays = fun["arrays"] if fun else []
-    made = [block for block in blocks if block["kind"] == "alloc"]
+def memory_views(kept: Sequence[Data], titles: dict[str, str]) -> list[FunctionView]:
+    """The memory of each function that has blocks, at the stages where it is another than before.
+
+    `kept` has the functions of each stage, and the values of their sizes.
+    """
+    found = [(one, fun) for one in kept for fun in one["functions"]]
+    views: list[FunctionView] = []
+    for name in dict.fromkeys(fun["name"] for _, fun in found if fun["blocks"]):
+        own = [(one, fun) for one, fun in found if fun["name"] == name]
+        values = {symbol: one["values"][symbol] for one, fun in own for symbol in fun["symbols"]}
+        stages: list[MemoryView] = []
+        for one, fun in own:
+            view = _memory_view(fun, titles.get(str(one["stage"]), str(one["stage"])))
+            if not stages or stages[-1].blocks != view.blocks or stages[-1].peak != view.peak:
+                stages.append(view)
+        names = _plain_names(list(values))
+        sizes = (f"{at} = {value}" for at, value in zip(names, values.values(), strict=True))
+        views.append(FunctionView(name, ", ".join(sizes), stages))
+    return views
+
+
+def _memory_view(fun: Data, title: str) -> MemoryView:
+    made = [block for block in fun["blocks"] if block["kind"] == "alloc"]
     return MemoryView(
-        title=titles.get(str(kept["stage"]), str(kept["stage"])),
+        title=title,
         made=len(made),
         bytes=sum(block.get("size") or 0 for block in made),
-        peak=((fun or {}).get("peak") or {}).get("bytes", 0),
+        peak=(fun.get("peak") or {}).get("bytes", 0),
         blocks=[
             (
                 block["name"],
                 block.get("size") or 0,
-                ", ".join(a["name"] for a in arrays if block["name"] in a["blocks"]),
+                ", ".join(a["name"] for a in fun["arrays"] if block["name"] in a["blocks"]),
             )
-            for block in blocks
+            for block in fun["blocks"]
         ],
     )
 
@@ -178,15 +205,14 @@ def plain(name: str) -> str:
     return _TAGGED.sub(r"\1", name)
 
 
-def _plain_names(data: Data) -> Data:
+def _plain_names(data: Any) -> Any:
     """The data with names as their author wrote them, where no two names become one."""
     text = json.dumps(data)
     tagged = {match[0]: match[1] for match in _TAGGED.finditer(text)}
     bases = list(tagged.values())
-    found: Data = json.loads(
+    return json.loads(
         _TAGGED.sub(lambda m: m[0] if bases.count(tagged[m[0]]) > 1 else tagged[m[0]], text)
     )
-    return found
 
 
 def _line(spans: list[list[int]]) -> int:

@@ -68,9 +68,8 @@ def choose(page: Page, example: Example) -> None:
 
 def stages(page: Page, example: Example) -> dict[str, Any]:
     """What the API answers about it."""
-    answer = page.request.post(
-        f"{page.url.split('/examples')[0]}/api/show", data={"source": example.source, "options": {}}
-    )
+    data = {"source": example.source, "options": {}}
+    answer = page.request.post(f"{home(page)}/api/show", data=data)
     found: dict[str, Any] = answer.json()["stages"]
     return found
 
@@ -164,6 +163,33 @@ def test_large_results_keep_their_shape_and_each_has_its_type(page: Page) -> Non
     run.get_by_role("button", name="Run").click()
     expect(result.locator("code")).to_have_text(["[20]bool", "i64"])
     expect(result.locator(".value").last).to_have_text("8i64")
+
+
+def test_a_link_without_javascript_has_the_memory_of_each_function(
+    page: Page, browser: Browser
+) -> None:
+    """Of two functions whose sizes have the same names, each with its own."""
+    source = ALL["copies_that_stay"].source
+    made = page.request.post(f"{home(page)}/api/share", data={"source": source}).json()
+    plain = browser.new_context(java_script_enabled=False)
+    reading = plain.new_page()
+    reading.goto(made["url"])
+    sizes = {
+        part.get_attribute("aria-label"): part.locator("p").first.inner_text()
+        for part in reading.locator("#memory article").all()
+    }
+    assert sizes["Memory of threads_meet"] == "In bytes, for n = 100."
+    assert len(sizes) == source.count("\nentry ")
+    for text in sizes.values():
+        names = re.findall(r"(\w+) = ", text)
+        assert len(names) == len(set(names)), text
+    lines = reading.locator("#source .row .note").all_text_contents()
+    assert lines == [str(k + 1) for k in range(len(lines))]
+    plain.close()
+
+
+def home(page: Page) -> str:
+    return page.url.split("/examples")[0].rstrip("/")
 
 
 def squeezed(text: str) -> str:
