@@ -61,7 +61,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """A function at a stage: allocated blocks, their bytes, the peak, each block with its arrays."""
+    """A function at a stage: what it allocates, the peak, and each block with its arrays."""
 
     title: str
     made: int
