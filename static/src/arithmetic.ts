@@ -2,7 +2,7 @@
 
 /** The value, or null if a name is missing or something in it is not understood. */
 export function evaluate(text: string, values: Readonly<Record<string, number>>): number | null {
-  const tokens = text.match(/\d[\d_]*|[A-Za-z_][\w']*|\*\*|\/\/|[-+*/%(),]|\S/g) ?? [];
+  const tokens = text.match(/\d[\d_]*|[A-Za-z_][\w'₀-₉]*|\*\*|\/\/|[-+*/%(),]|\S/g) ?? [];
   let at = 0;
   const next = (): string => tokens[at] ?? "";
 
@@ -57,5 +57,5 @@ export function evaluate(text: string, values: Readonly<Record<string, number>>)
 
 /** The names in an expression. */
 export function namesIn(text: string): string[] {
-  return (text.match(/[A-Za-z_][\w']*/g) ?? []).filter((name) => name !== "min" && name !== "max");
+  return (text.match(/[A-Za-z_][\w'₀-₉]*/g) ?? []).filter((name) => name !== "min" && name !== "max");
 }

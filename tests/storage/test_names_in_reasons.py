@@ -8,6 +8,7 @@ import pytest
 
 from compiler import api
 from compiler.base.names import NameSource
+from compiler.storage.short_circuit.spelling import Spelling
 
 HOSTILE = [
     *("a", "r", "x", "t", "n", "i", "k", "s", "res", "res0", "mem", "out", "arg", "lit", "cat"),
@@ -77,3 +78,35 @@ def test_names_know_whose_they_are() -> None:
 def test_parts_of_a_tuple_are_told_by_its_name() -> None:
     (kept,) = [one for one in told(PAIRS) if one["condition"] == 3]
     assert kept["because"].startswith("`scan` is used again")
+
+
+INNER_SIZE = """
+def put [n] (xs: [n]i32): [n + 1]i32 =
+  let m = n + 1
+  let row = scan (+) 0 (map (\\i -> i32.i64 i) (iota m))
+  in map2 (+) (row :> [n + 1]i32) (xs ++ [1] :> [n + 1]i32)
+
+entry main [n] (xs: [n]i32): [][]i32 = [put xs, put (map (+ 1) xs)]
+"""
+
+TWO_OF_A_NAME = """
+def filled (n: i64) (v: i64): []i64 = scan (+) v (iota n)
+
+entry main (n: i64) (is: []i64): [][]i64 =
+  map (\\i -> let m = filled (i % 7) i in replicate 10 0 with [0:i % 7] = m) is
+"""
+
+
+@pytest.mark.parametrize("source", [INNER_SIZE, TWO_OF_A_NAME])
+def test_bytes_are_in_names_of_the_program_or_in_others(source: str) -> None:
+    """What is copied is what is allocated; an inner size is not called as an outer one is."""
+    for one in api.attempts(source, {})["attempts"]:
+        if one["done"] and one["copied"] and one["allocated"]:
+            assert one["copied"] == one["allocated"]
+
+
+def test_an_inner_size_has_a_name_of_its_own() -> None:
+    spell = Spelling({"n_1": "n", "n_7": "n", "x_2": "x'"}.get, ["n_1"])
+    assert spell("4*n_7 + n_1 - x_2") == "4*n₂ + n - x'"
+    assert spell("n_7") == "n₂"
+    assert spell("(n_9)/(n_1)") == "(n₃)/(n)"

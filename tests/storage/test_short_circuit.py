@@ -22,6 +22,7 @@ from compiler.pipeline import Compilation
 from compiler.prove.disjoint import Unknown
 from compiler.storage import heap
 from compiler.storage.short_circuit import attempts
+from compiler.storage.short_circuit.spelling import Spelling
 from compiler.storage.short_circuit.wording import not_apart
 from tests.generate import program
 from tests.storage.helpers import Always
@@ -296,7 +297,14 @@ def test_the_reason_is_a_plain_sentence(source: str) -> None:
 
 def test_what_could_not_be_proved_is_told() -> None:
     missing = Poly.var("n_3") - Poly.var("i_7") * 2
-    text = not_apart("`new`", "`xs`", "read", "after `new`", Unknown("", missing))
+    text = not_apart(
+        Spelling(lambda name: None, ()),
+        "`new`",
+        "`xs`",
+        "read",
+        "after `new`",
+        Unknown("", missing),
+    )
     assert text == (
         "It is not proved that `new` keeps away from `xs`, which is read after `new`: "
         "that needs -2*i + n >= 0."
@@ -375,7 +383,7 @@ def test_an_attempt_tells_what_it_did() -> None:
     source = (EXAMPLES / "anti_diagonal.fut").read_text("utf-8")
     (one,) = attempts(Compilation(source).result("funmem").prog)
     assert one["done"]
-    assert one["copied"] == one["allocated"] == "4*n B"
+    assert one["copied"] == one["allocated"] == "4*n₂ B"  # Of the row, not of the matrix.
     assert len(one["obligations"]) == 2
     for obligation in one["obligations"]:
         assert obligation["verdict"] == "disjoint"

@@ -8,10 +8,10 @@ Each such step is a pair of LMADs that must not meet, with a proof as for short-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name, base_of, untagged
+from compiler.base.names import Name
 from compiler.base.prim import FUNS
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.lmad import Dim, Lmad
@@ -24,6 +24,7 @@ from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Con
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.wording import called
 
 RULE = "shortcircuit/guard"
 
@@ -68,15 +69,20 @@ class Guards:
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
         name, array, place = self._guarded(dims, item)
         attempt = Attempt("guard", name, array, item.stm.prov, place, check=item.stm)
-        what = f"the slice of `{base_of(array)}`" if array else "the slice"
+        what = f"the slice of {called(self.tree, array)}" if array else "the slice"
+        because = ""
         if inside:
             claim = f"All of {what} lies inside"
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
-            because = untagged(f"{missing} >= 0 is not proved") if missing is not None else ""
+            because = (
+                self.tree.spell(f"{missing} >= 0 is not proved") if missing is not None else ""
+            )
         else:
             claim = f"No two elements of {what} are one cell"
             attempt.obligations = list(self._apart(dims, known))
-            because = next(filter(None, map(_unproved, attempt.obligations)), "")
+            because = next(
+                filter(None, (_unproved(o, self.tree.spell) for o in attempt.obligations)), ""
+            )
         if because:
             attempt.condition = 7
             attempt.because = f"{claim}: this is checked when the program runs, as {because}."
@@ -137,12 +143,12 @@ class Guards:
                 return
 
 
-def _unproved(obligation: Obligation) -> str:
+def _unproved(obligation: Obligation, spell: Callable[[str], str]) -> str:
     """Why a step is no proof, as the second half of a sentence; "" if it is one."""
     match obligation.verdict:
         case Overlap():
             return "it is not proved for all values"
         case Unknown(reason, missing):
             open_ = f"{missing} >= 0 is not proved" if missing is not None else reason.rstrip(".")
-            return untagged(open_)
+            return spell(open_)
     return ""

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
-from compiler.base.names import Name, untagged
+from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -50,7 +51,6 @@ from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.terms import ONE, ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import both, called, sentence
-from compiler.storage.state import size_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Shortcut:
                 continue
             attempt = Attempt("in-place-map", name, array, item.stm.prov, target)
             kind = self.tree.array(name)
-            attempt.allocated = size_text(kind.prim, Poly.product(kind.shape))
+            attempt.allocated = self._bytes(kind.prim, Poly.product(kind.shape))
             safety = Safety(
                 self.tree,
                 self.terms,
@@ -222,6 +222,12 @@ class Shortcut:
         attempt.projected = self.tree.place[name]
         attempt.moved = {name: attempt.projected}
         return True
+
+    def _bytes(self, prim: Prim, count: Poly) -> str:
+        """A number of elements in bytes, such as `4*n*m B`: in the function's sizes if it can."""
+        normal = self.terms.normal(count)
+        plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
+        return self.tree.spell(f"{plain * BYTES[prim]} B")
 
     def _off(self, rule: str) -> bool:
         return self.ctx.options.is_off(f"shortcircuit/{rule}")
@@ -318,7 +324,7 @@ class Shortcut:
     def _attempt(self, point: Point, target: MemBind | None) -> Attempt:
         kind = self.tree.array(point.source)
         attempt = Attempt(point.rule, point.source, point.destination, point.item.stm.prov, target)
-        attempt.copied = size_text(kind.prim, Poly.product(kind.shape))
+        attempt.copied = self._bytes(kind.prim, Poly.product(kind.shape))
         self.attempts.append(attempt)
         return attempt
 
@@ -385,7 +391,7 @@ class Shortcut:
 
     def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> bool:
         saved = [
-            size_text(item.stm.exp.prim, item.stm.exp.count)
+            self._bytes(item.stm.exp.prim, item.stm.exp.count)
             for item in plan.allocations
             if isinstance(item.stm.exp, Alloc)
         ]
@@ -467,7 +473,7 @@ class Shortcut:
             raise Failed(
                 4,
                 f"It is not known yet where {called(self.tree, point.source)} is created that"
-                f" {untagged(str(missing))} >= 0.",
+                f" {self.tree.spell(str(missing))} >= 0.",
             )
 
     def _negative(
@@ -503,7 +509,7 @@ class Shortcut:
         missing = self.assumptions.unproved(claims, known, where)
         if missing is not None:
             inside = f"inside of {called(self.tree, point.destination)}"
-            needs = f"that needs {untagged(str(missing))} >= 0"
+            needs = f"that needs {self.tree.spell(str(missing))} >= 0"
             raise Failed(4, f"It is not proved that the place is {inside}: {needs}.")
 
     def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:

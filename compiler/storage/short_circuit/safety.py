@@ -562,7 +562,7 @@ class Safety:
                 if not isinstance(verdict, Disjoint):
                     first, second = both(self.tree, write.array, use.array)
                     does = "written" if use.writes else "read"
-                    raise Failed(5, not_apart(first, second, does, where, verdict))
+                    raise Failed(5, not_apart(self.tree.spell, first, second, does, where, verdict))
 
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         self.pairs += 1

@@ -42,6 +42,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.walk import NESTED, children, free
+from compiler.storage.short_circuit.spelling import Spelling
 
 Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
@@ -86,6 +87,7 @@ class Tree:
         """`said`: what the author of the program calls something; None if it has no name there."""
         self.fun = fun
         self.said = said
+        self.spell = Spelling(said, (param.name for param in fun.params))
         self.types: dict[Name, Type] = {}
         self.place: dict[Name, MemBind] = {}
         """Where every array lives."""

@@ -235,7 +235,7 @@ class Trials:
         if attempt.condition == GUARD:
             stop = self.stop(number)
             if stop is not None:
-                attempt.shown, attempt.because = stop, stopping(attempt.because, stop)
+                attempt.shown, attempt.because = stop, stopping(self.tree, attempt.because, stop)
             return True
         clash = self.clash(number)
         if clash is not None:

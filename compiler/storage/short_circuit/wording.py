@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from compiler.base.names import Name, base_of, untagged
+from compiler.base.names import Name, base_of
 from compiler.base.spans import user_spans
 from compiler.ir.nodes import (
     ArrayLit,
@@ -111,10 +111,12 @@ def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
     return one, other
 
 
-def not_apart(write: str, use: str, does: str, where: str, verdict: Verdict) -> str:
+def not_apart(
+    spell: Callable[[str], str], write: str, use: str, does: str, where: str, verdict: Verdict
+) -> str:
     """Why something is not written early: what is not proved. What goes wrong, only a run says."""
     missing = verdict.missing if isinstance(verdict, Unknown) else None
-    needs = f": that needs {untagged(str(missing))} >= 0" if missing is not None else ""
+    needs = f": that needs {spell(str(missing))} >= 0" if missing is not None else ""
     return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
 
 
@@ -126,14 +128,14 @@ def clashing(tree: Tree, clash: Clash) -> str:
     return f"{sentence(place)} {_where(tree, clash)}."
 
 
-def stopping(because: str, stop: Stop) -> str:
+def stopping(tree: Tree, because: str, stop: Stop) -> str:
     """Why something is checked when the program runs, and that a run has come to where it fails."""
-    return f"{because.removesuffix('.')}; it fails{_values(stop.inputs)}."
+    return f"{because.removesuffix('.')}; it fails{_values(tree, stop.inputs)}."
 
 
 def _where(tree: Tree, clash: Clash) -> str:
     """Where the cell is needed, as seen from the statement that writes it, and in which run."""
-    values = _values(clash.inputs)
+    values = _values(tree, clash.inputs)
     for mine, theirs in zip(clash.write.around, clash.use.around, strict=False):
         if mine is not theirs:
             return f"by {_doing(tree, theirs)}{values}"
@@ -159,9 +161,10 @@ def _doing(tree: Tree, stm: Stm) -> str:
     return "a check" if item is None else doing(tree, item)
 
 
-def _values(inputs: Mapping[Name, int]) -> str:
+def _values(tree: Tree, inputs: Mapping[Name, int]) -> str:
     """The sizes and numbers of a run, as the end of a sentence."""
-    shown = [f"{base_of(name)} = {value}" for name, value in inputs.items()]
+    named = [(name, value) for name, value in inputs.items() if tree.said(name) is not None]
+    shown = [f"{tree.spell(name)} = {value}" for name, value in named]
     return f" with {', '.join(shown)}" if shown else ""
 
 
