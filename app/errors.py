@@ -2,8 +2,9 @@
 
     {"ok": false, "error": {"kind": "...", "message": "...", "hint": "...", "span": [..] | null}}
 
-Kinds are those of the worker protocol, `busy` for a full queue or too many requests, and
-`unavailable` for what the server needs and has not got. A program that is wrong is an ordinary
+Kinds are those of the worker protocol, and `busy` for a full queue or too many requests, `usage`
+for what is wrong with a request, `unavailable` for what the server needs and has not got, `gone`
+where nobody waits any more. A program that is wrong is an ordinary
 answer (status 200); what is wrong with a request or with us has a status of its own.
 """
 

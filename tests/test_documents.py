@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,7 +14,7 @@ from app import intake, kept, pool, server, turns
 from app.jobs import OPS, all_fields
 from compiler import api
 from compiler.__main__ import _parser
-from compiler.base.errors import CompileError, Limitation
+from compiler.base.errors import CompileError, ErrorKind, Limitation
 from compiler.pipeline import STAGES
 from compiler.target import libraries
 
@@ -208,6 +208,15 @@ def test_the_routes_are_listed_with_their_fields() -> None:
         fields = {field.rstrip("?") for field in all_fields(op)}
         assert said == fields - {"source", "options"}, name
         assert ("no `source`" in rows[name]) == ("source" not in fields)
+
+
+def test_the_kinds_of_errors_that_are_the_servers_own_are_listed() -> None:
+    text = "".join(path.read_text("utf-8") for path in (ROOT / "app").glob("*.py"))
+    used = set(re.findall(r"(?:AppError|failure)\(\s*\"(\w+)\"", text))
+    used |= set(re.findall(r"failure\(\"(\w+)\" if", text))
+    said = set(re.findall(r"`(\w+)` \(", flat("docs/server.md").partition("the kinds ")[2][:300]))
+    protocol = set(get_args(ErrorKind)) - {"usage"}
+    assert used - protocol == said
 
 
 PHRASES = {
