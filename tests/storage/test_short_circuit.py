@@ -383,7 +383,7 @@ def test_an_attempt_tells_what_it_did() -> None:
     source = (EXAMPLES / "anti_diagonal.fut").read_text("utf-8")
     (one,) = attempts(Compilation(source).result("funmem").prog)
     assert one["done"]
-    assert one["copied"] == one["allocated"] == "4*n₂ B"  # Of the row, not of the matrix.
+    assert one["copied"] == one["allocated"] == "4*n B"
     assert len(one["obligations"]) == 2
     for obligation in one["obligations"]:
         assert obligation["verdict"] == "disjoint"

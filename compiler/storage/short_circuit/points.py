@@ -27,6 +27,8 @@ from compiler.ir.nodes import (
     Loop,
     MemBind,
     Param,
+    Rearrange,
+    Reshape,
     SegHist,
     SegMap,
     SegRed,
@@ -322,11 +324,19 @@ class Shortcut:
     # --- one attempt ---
 
     def _attempt(self, point: Point, target: MemBind | None) -> Attempt:
-        kind = self.tree.array(point.source)
+        kind = self.tree.array(self._reshaped(point.source))
         attempt = Attempt(point.rule, point.source, point.destination, point.item.stm.prov, target)
         attempt.copied = self._bytes(kind.prim, Poly.product(kind.shape))
         self.attempts.append(attempt)
         return attempt
+
+    def _reshaped(self, name: Name) -> Name:
+        """The array that it is another shape of: behind a check, sizes may have other names."""
+        item = self.tree.binder.get(name)
+        while item is not None and isinstance(item.stm.exp, Rearrange | Reshape):
+            name = item.stm.exp.array
+            item = self.tree.binder.get(name)
+        return name
 
     def _try(self, point: Point, target: MemBind) -> bool:
         """Whether the array is now built there."""
