@@ -16,6 +16,7 @@ from compiler import api
 from compiler.__main__ import _parser
 from compiler.base.errors import CompileError, ErrorKind, Limitation
 from compiler.pipeline import STAGES
+from compiler.storage import lifetimes
 from compiler.target import libraries
 
 ROOT = Path(__file__).parent.parent
@@ -230,7 +231,10 @@ PHRASES = {
         f"for {'two seconds' * (server.GRACE == 2.0)}, and stops the rest",
         f"up to {libraries.MOST_BYTES >> 20} MB, those used last",
         f"the cells of the first {kept.PICTURES} pairs",
-        f"for sizes of {kept.SIZE}",
+        f"for sizes of {lifetimes.PROPOSED_SIZE}",
+    ],
+    "docs/protocol.md": [
+        f"get {lifetimes.PROPOSED_SIZE} as sizes of arguments, else {lifetimes.PROPOSED_OTHER}",
     ],
 }
 
