@@ -22,6 +22,7 @@ from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.names import untagged
 from compiler.ir import values
 from compiler.prove import checker
+from compiler.prove.export import FORMATS, exported
 
 Json = dict[str, Any]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "prove": _prove,
         "verify": _verify,
+        "export": _export,
         "attempts": _attempts,
         "check": _check,
         "show": _show,
@@ -195,6 +197,16 @@ def _verify(args: argparse.Namespace) -> int:
         raise InputError(str(why)) from None
     number = f"{len(claims)} claim{'s' * (len(claims) != 1)}"
     print(json.dumps({"ok": True, "claims": claims}) if args.json else f"{number} shown.")
+    return OK
+
+
+def _export(args: argparse.Namespace) -> int:
+    data = sys.stdin.buffer.read() if args.file == "-" else _input(args.file)
+    try:
+        certificate: Any = checker.read(data)
+        print(exported(certificate, args.to))
+    except checker.Refused as why:
+        raise InputError(str(why)) from None
     return OK
 
 
@@ -364,6 +376,13 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="check a certificate, by the checker alone")
     verify.add_argument("file", help="a certificate, or - for standard input")
     verify.add_argument("--json", action="store_true", help="the claims as JSON")
+
+    export = commands.add_parser(
+        "export", help="print the inequalities of a certificate for another prover"
+    )
+    export.add_argument("file", help="a certificate, or - for standard input")
+    export.add_argument("--to", required=True, choices=FORMATS)
+    export.set_defaults(json=False)
 
     serving = commands.add_parser(
         "worker", help="answer JSON requests on standard input, line by line"

@@ -96,11 +96,16 @@ def digest(claims: object) -> str:
 
 
 class Theorem:
-    """A claim and its proof; `leaves` are the inequalities that it has come down to so far."""
+    """A claim and its proof.
+
+    `leaves` are the inequalities and `equations` (offset; stride, low, high) those of numbers that
+    it has come down to so far.
+    """
 
     def __init__(self, data: object) -> None:
         """Reads the claim. `data` must stay as it is until it is shown. Raises Refused."""
         self.leaves: list[Leaf] = []
+        self.equations: list[tuple[str, int, list[list[int]]]] = []
         self._work = WORK
         self._data = data  # keeps the identities alive by which polynomials are remembered
         self._polynomials: dict[int, Polynomial] = {}
@@ -198,6 +203,7 @@ class Theorem:
                 parts = [[_number(part, at) for part in dim] for dim in dims]
                 if _solvable(_number(offset, at), parts):
                     raise Refused(f"{at}: the equation has a solution.")
+                self.equations.append((at, _number(offset, at), parts))
 
     def _shown(self, data: object, claim: Polynomial | None, facts: Facts, at: str) -> Polynomial:
         """The claim `>= 0` of a leaf: `scale` times it is a sum of products of facts."""
