@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
+from app import api as api_routes
 from app import intake, kept, pool, server, turns
 from app.jobs import OPS, all_fields
 from compiler import api
@@ -208,6 +209,8 @@ def test_the_routes_are_listed_with_their_fields() -> None:
         said = set(re.findall(r"`(\w+)`", rows[name].partition(";")[0]))
         fields = {field.rstrip("?") for field in all_fields(op)}
         assert said == fields - {"source", "options"}, name
+        streams = f"`{name}`" in flat("docs/server.md").partition("event-stream`, ")[2][:30]
+        assert streams == (name in api_routes.STREAMED)
         assert ("no `source`" in rows[name]) == ("source" not in fields)
 
 
