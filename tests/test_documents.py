@@ -18,7 +18,7 @@ from compiler.__main__ import _parser
 from compiler.base.errors import CompileError, ErrorKind, Limitation
 from compiler.pipeline import STAGES
 from compiler.storage import lifetimes
-from compiler.target import libraries
+from compiler.target import libraries, runner
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
@@ -185,6 +185,28 @@ def test_the_modules_of_numbers_have_the_names_of_futhark(kind: str) -> None:
             value = f"{prim}.{name}" if name[0].isalpha() else f"({prim}.{name})"
             lines.append(f"def name_{number} = {value}")
         api.check("\n".join([*lines, "entry main = 1i32"]), {})
+
+
+@pytest.mark.parametrize("backend", ["ref", "c"])
+def test_floats_become_whole_numbers_as_is_said(backend: str) -> None:
+    if backend == "c" and not runner.compiler_available():
+        pytest.skip("there is no C compiler")
+    cases = {
+        "u8.f32 (-1 * x)": "255u8",
+        "i8.f32 (200 * x)": "-56i8",
+        "i32.f64 (-1.9 * y)": "-1i32",
+        "i32.f32 (x * 1e20)": "-2147483648i32",
+        "i64.f32 (x * 1e30)": "-9223372036854775808i64",
+        "i64.f64 (-y * 1e300)": "-9223372036854775808i64",
+        "i32.f32 (x / 0)": "0i32",
+        "i32.f32 (x * f32.nan)": "0i32",
+        "i64.f64 (-y / 0)": "0i64",
+        "u32.f32 (3e9 * x)": "3000000000u32",
+        "u64.f64 (1.2e19 * y)": "12000000000000000000u64",
+    }
+    source = f"entry main (x: f32) (y: f64) = ({', '.join(cases)})"
+    answer = api.run(source, "main", api.Inputs("1f32 1f64"), backend, "", {}, 60)
+    assert answer["output"].split() == list(cases.values())
 
 
 # --- docs/server.md --------------------------------------------------------------------------

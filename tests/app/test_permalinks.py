@@ -45,6 +45,16 @@ def test_sharing_gives_one_link_whoever_compiles_and_runs(make_app: MakeApp) -> 
     assert share(make_app().test_client(), run={**run, "input": "[2i64]"}) not in names
 
 
+def test_a_link_does_not_change_when_it_is_shared_again(make_app: MakeApp) -> None:
+    body = {"source": SOURCE, "run": {"input": "[1i64]", "backend": "c"}}
+    first = make_app().test_client()
+    name = share(first, **body)
+    page, state = first.get(f"/z/{name}").data, first.get(f"/z/{name}.json").data
+    again = make_app().test_client()
+    again.post("/api/share", json=body)
+    assert (again.get(f"/z/{name}").data, again.get(f"/z/{name}.json").data) == (page, state)
+
+
 def test_options_that_say_something_make_another_link(client: FlaskClient) -> None:
     given: list[dict[str, object]] = [{}, {"fuel": 0}, {"target": "cuda"}, {"verify": True}]
     given += [{"disable": ["fuse"]}, {"disable": ["fuse", "cse"]}]
