@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "verify": _verify,
         "export": _export,
         "attempts": _attempts,
+        "bounds": _bounds,
         "check": _check,
         "show": _show,
         "run": _run,
@@ -160,6 +161,23 @@ def _attempts(args: argparse.Namespace) -> int:
             print(untagged(f"    {pair['why']}: {pair['verdict']}{reason}"))
             for line in pair["text"] if args.proofs else ():
                 print(untagged(f"      {line}"))
+    return OK
+
+
+def _bounds(args: argparse.Namespace) -> int:
+    answer = api.bounds(_source(args.file), _options(args))
+    if args.json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return OK
+    for access in answer["accesses"]:
+        place = ":".join(map(str, access["src"][:2]))
+        print(f"{place}: {access['kind']} {access['state']}: {access['because']}")
+        for claim in access["claims"]:
+            print(f"  {claim['says']}" + (", since" if claim["facts"] else ""))
+            for fact in claim["facts"]:
+                print(f"    {fact}")
+        for part in access["missing"]:
+            print(f"  {part} is not proved")
     return OK
 
 
@@ -345,6 +363,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     attempts.add_argument("--entry", default="", help="compile only this entry point")
     attempts.add_argument("--proofs", action="store_true", help="print the proofs as well")
+
+    bounds = commands.add_parser(
+        "bounds",
+        help="print which checks of indices are proved, made once, or made each time, and why",
+        **{**details, "parents": [common]},
+    )
+    bounds.add_argument("--entry", default="", help="compile only this entry point")
 
     run = commands.add_parser("run", help="run an entry point", **compiling)
     run.add_argument("--entry", default="", help="default: main")

@@ -19,6 +19,7 @@ from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
+from compiler.bounds import report as accesses_of
 from compiler.deadline import within
 from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
@@ -397,6 +398,14 @@ def attempts(source: str, options: Mapping[str, Any]) -> Json:
     work = compilation(source, options)
     prog = work.result("funmem").prog
     return {"ok": True, "attempts": attempts_of(prog, work.options, work.names())}
+
+
+def bounds(source: str, options: Mapping[str, Any]) -> Json:
+    """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
+    work = compilation(source, options)
+    typed: TypedProg = work.result("typed").prog
+    last = work.result("merged").prog
+    return {"ok": True, "accesses": accesses_of(typed, last, work.fates())}
 
 
 def certificate(source: str, options: Mapping[str, Any]) -> Json:

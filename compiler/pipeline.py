@@ -17,7 +17,7 @@ from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, CompilerBug, UsageError
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
-from compiler.base.remarks import Remark
+from compiler.base.remarks import Fate, Remark
 from compiler.base.text import Text
 from compiler.frontend import show_ast, show_typed
 from compiler.frontend.check import check
@@ -263,6 +263,11 @@ class Compilation:
         """All remarks of the stages that were made for the shown target."""
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [remark for ctx in shown for remark in ctx.remarks]
+
+    def fates(self) -> list[Fate]:
+        """What became of the checks of accesses, in the stages made for the shown target."""
+        shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
+        return [fate for ctx in shown for fate in ctx.fates]
 
     def _make(self, stage: Stage, target: str) -> Result | CompileError:
         try:

@@ -356,6 +356,10 @@ def _interference(source: str, request: Json, _partial: Partial) -> Json:
     return api.interference(source, stage, _object(request, "options"))
 
 
+def _bounds(source: str, request: Json, _partial: Partial) -> Json:
+    return api.bounds(source, _object(request, "options"))
+
+
 def _attempts(source: str, request: Json, _partial: Partial) -> Json:
     return api.attempts(source, _object(request, "options"))
 
@@ -404,6 +408,7 @@ _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "lifetimes": _lifetimes,
     "interference": _interference,
     "attempts": _attempts,
+    "bounds": _bounds,
     "certificate": _certificate,
     "batch": _batch,
 }

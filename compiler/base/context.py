@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
-from compiler.base.remarks import Applied, Missed, Outcome, Remark
+from compiler.base.remarks import Applied, Fate, Missed, Outcome, Remark
 from compiler.base.spans import Prov, Span
 
 T = TypeVar("T")
@@ -51,6 +51,8 @@ class Ctx:
     names: NameSource = field(default_factory=NameSource)
     fuel: Fuel = field(default_factory=Fuel)
     remarks: list[Remark] = field(default_factory=list)
+    fates: list[Fate] = field(default_factory=list)
+    """What became of the checks of accesses, in order of the stages."""
     stage: str = ""
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
     """What the author asked for with `#[..]`, by the place of the expression: single words."""

@@ -7,7 +7,7 @@ named precondition failed) or `Applied(new, because)`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from compiler.base.spans import Prov
 
@@ -25,6 +25,21 @@ class Remark:
     hint: str = ""
     numbers: tuple[tuple[str, str], ...] = ()
     stage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What a stage has decided about the check of an access to an array.
+
+    `made`: as it stands, or the part of it that is needed; `dropped`: it holds, by the arguments
+    `why`; `repeated`: the same was checked before; `outside`: it is made once, before a loop or
+    parallel operation; `unsafe`: its author asked for none; `joined`: it is a part of the access
+    around it.
+    """
+
+    at: Prov
+    how: Literal["made", "dropped", "repeated", "outside", "unsafe", "joined"]
+    why: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

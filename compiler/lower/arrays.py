@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
-from compiler.base.remarks import Applied
+from compiler.base.remarks import Applied, Fate
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, row_of
 from compiler.ir import nodes as ir
@@ -31,6 +32,7 @@ from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
 from compiler.lower.loops import Loops
 from compiler.lower.measure import key_of
+from compiler.prove.argument import Argument
 
 LARGEST = 2**63 - 1
 MINUS_ONE = Lit(-1, "i64")
@@ -50,6 +52,12 @@ class Place:
     full: SE
     needed: SE
     text: Message
+    why: tuple[Argument, ...]
+    """On which arguments no more is needed."""
+
+
+OUT_OF_BOUNDS = "Index ["
+"""How the message begins of a check that an access is inside its array."""
 
 
 def add(lhs: SE, rhs: SE) -> SE:
@@ -230,7 +238,8 @@ class Arrays(Loops):
         found: list[ir.DimIndex] = []
         full: SE = TRUE
         needed: SE = TRUE
-        text: list[str | SE] = ["Index ["]
+        text: list[str | SE] = [OUT_OF_BOUNDS]
+        shown = len(self.facts.shown)
         for k, dim in enumerate(dims):
             if k:
                 text.append(", ")
@@ -244,7 +253,8 @@ class Arrays(Loops):
                 text.extend(words)
             full, needed = both(full, whole), both(needed, part)
         text += ["] out of bounds for array of shape ", *show_shape(shape), "."]
-        return Place(tuple(found), full, needed, tuple(text))
+        why = tuple(self.facts.shown[shown:])
+        return Place(tuple(found), full, needed, tuple(text), why)
 
     def position(self, at: SE) -> SE:
         """An index as i64, simple enough to be mentioned several times."""
@@ -358,6 +368,15 @@ class Arrays(Loops):
                 said = "only a part of the check is needed"
             outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
             cond = self.ctx.settle("soa/bounds", self.prov, outcome) or cond
+        how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
+        if cond == TRUE:
+            how = "dropped"
+        elif self.unsafe:
+            how = "unsafe"
+        elif self.facts.is_true(cond):
+            how = "repeated"
+        why = place.why if cond != place.full else ()
+        self.ctx.fates.append(Fate(self.prov, how, why))
         self.check(cond, place.text)
         self.facts.learn(place.full, True)
 
@@ -454,6 +473,8 @@ class Arrays(Loops):
             fixed = all(isinstance(d, ty.IndexFix) for d in dims)
             if not (fixed and same and key_of(source.array) == key_of(e.array)):
                 break
+            self.ctx.fates.append(Fate((value.span,), "joined"))
+            self.ctx.fates.append(Fate((source.span,), "joined"))
             dims, value = (*dims, *value.dims), value.value
         return dims, value
 

@@ -8,7 +8,7 @@ be shown to lie in the range of the expression's type, unless it is a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from compiler.base.names import Name
 from compiler.base.prim import int_range
@@ -61,7 +61,7 @@ def _accept(line: Line) -> bool:
     claims = frozenset([premise.claim for premise in line.premises])
     match line.because:
         case Sum() as because:
-            line.accepted = because.claim == line.claim and _adds_up(because, claims)
+            line.accepted = adds_up(because, line.claim, claims)
         case Source() as source:
             line.accepted = line.claim in _stated(source) and _is_read(source, claims)
         case Rule(step, about):
@@ -69,8 +69,10 @@ def _accept(line: Line) -> bool:
     return line.accepted
 
 
-def _adds_up(certificate: Sum, claims: Claims) -> bool:
-    """Whether a sum is one of positive numbers and claims, and comes to what it should."""
+def adds_up(certificate: Sum, claim: Poly, claims: Set[Poly]) -> bool:
+    """Whether a sum is one of positive numbers and `claims`, and comes to `claim`."""
+    if certificate.claim != claim:
+        return False
     if type(certificate.scale) is not int or certificate.scale <= 0:
         return False
     left = {mono: coeff * certificate.scale for mono, coeff in certificate.claim.terms.items()}

@@ -15,9 +15,12 @@ from compiler.ir.nodes import Assert, Bin, Lit, Prog, Select, Var
 from compiler.ir.poly import Poly
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
+from compiler.prove import facts as known
 from compiler.prove.argument import Argument, Line, Source, all_lines
 from compiler.prove.argument_checker import accepts, follow
-from compiler.storage.short_circuit.assumptions import forget
+from compiler.prove.certificate import Sum
+from compiler.prove.inequality import Prover
+from compiler.storage.short_circuit.assumptions import forget, shown
 from tests.analysis.test_wrapping import NAMES, Values, condition, learned, number
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
@@ -156,6 +159,19 @@ def test_a_line_that_claims_more_is_refused(seed: int) -> None:
             if line.claim.names() <= values.keys():
                 assert not more.accepted or line.claim.evaluate(values) >= 1
     assert refused
+
+
+def test_a_sum_for_a_guard_is_multiplied_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Poly.var("x")
+    prover = Prover(known.Facts.of((x - 3,)))
+    assert shown(prover, x - 1)
+
+    def lies(_: Prover, claim: Poly) -> Sum:
+        return Sum(claim, 1, ((1, (claim,)),))
+
+    monkeypatch.setattr(Prover, "nonnegative", lies)
+    assert shown(prover, x - 3)
+    assert not shown(prover, x - 4)
 
 
 def test_a_line_cannot_rest_on_itself() -> None:

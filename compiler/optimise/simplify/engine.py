@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compiler.base.names import base_of
-from compiler.base.remarks import Outcome
+from compiler.base.remarks import Fate, Outcome
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -204,8 +204,11 @@ def _safety(s: State, exp: Exp) -> Callable[[int], bool] | None:
 def _assert(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, Assert)
+    shown = len(s.facts.shown)
     cond = s.se(exp.cond)
     if cond == arith.TRUE and s.apply("simplify/assert", stm.prov, _holds(exp)):
+        why = tuple(s.facts.shown[shown:])
+        s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
         s.pulled.clear()
         return
     message = tuple(part if isinstance(part, str) else s.se(part) for part in exp.message)

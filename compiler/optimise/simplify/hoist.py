@@ -8,7 +8,7 @@ stand directly in that body, under no condition.
 
 from __future__ import annotations
 
-from compiler.base.remarks import Applied
+from compiler.base.remarks import Applied, Fate
 from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, Assert, Bin, Lit
 from compiler.ir.poly import Poly
@@ -39,6 +39,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     if not s.ctx.settle("simplify/hoist", prov, Applied(True, said)):
         return False
     s.rewrites += 1
+    s.ctx.fates.append(Fate(prov, "outside"))
     s.mask = mask
     s.scopes[depth].clean = False
     s.append(depth, (), Assert(cond, _message(s, check, depth)), s.prov(prov))

@@ -26,6 +26,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.prove.argument_checker import adds_up
 from compiler.prove.disjoint import Verdict, disjoint
 from compiler.prove.facts import Facts
 from compiler.prove.inequality import Prover
@@ -184,7 +185,7 @@ class Assumptions:
     def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
         """The first claim that may be negative as far as is known, if some cells are not empty."""
         prover = self.prover(claims, known, where)
-        return next((claim for claim in claims if prover.nonnegative(claim) is None), None)
+        return next((claim for claim in claims if not shown(prover, claim)), None)
 
     def prover(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Prover:
         """A prover for claims about the cells of `where`, of which there are some."""
@@ -242,11 +243,19 @@ class Assumptions:
             facts = Facts.of((*chosen, *sizes), equalities, names)
             for name, a, b in quotients:
                 prover = Prover(facts.with_bounds(*found))
-                if prover.nonnegative(b - 1) is not None:
+                if shown(prover, b - 1):
                     found += divided(name, a, b)
-                    if prover.nonnegative(a) is not None:
+                    if shown(prover, a):
                         found.append(Poly.var(name))
         chosen.update(dict.fromkeys(found))
+
+
+def shown(prover: Prover, claim: Poly) -> bool:
+    """Whether a prover has found that `claim >= 0`, and the checker accepts what it has found."""
+    found = prover.nonnegative(claim)
+    return found is not None and adds_up(
+        found, prover.facts.normal(claim), frozenset(prover.facts.bounds)
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)

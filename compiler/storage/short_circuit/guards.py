@@ -20,7 +20,7 @@ from compiler.ir.poly import Poly
 from compiler.ir.slices import as_lmad
 from compiler.prove.disjoint import Disjoint, Overlap, Unknown
 from compiler.storage.short_circuit.access import Obligation
-from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
+from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context, shown
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
@@ -121,15 +121,15 @@ class Guards:
         lows, highs = [lmad.offset], [lmad.offset]
         for dim in lmad.dims:
             extent = (dim.size - 1) * dim.stride
-            if prover.nonnegative(dim.stride) is not None:
+            if shown(prover, dim.stride):
                 highs = [cell + extent for cell in highs]
-            elif prover.nonnegative(-dim.stride) is not None:
+            elif shown(prover, -dim.stride):
                 lows = [cell + extent for cell in lows]
             else:
                 lows += [cell + extent for cell in lows]
                 highs += [cell + extent for cell in highs]
         claims = [*lows, *(length - 1 - cell for cell in highs)]
-        return next((claim for claim in claims if prover.nonnegative(claim) is None), None)
+        return next((claim for claim in claims if not shown(prover, claim)), None)
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
         """For each dimension: elements that differ there first are different cells."""
