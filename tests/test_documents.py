@@ -82,7 +82,7 @@ def test_commands_are_taken(name: str) -> None:
     for line in code_lines(name):
         for command in re.findall(r"(?:^|\| )stridescope (.*)$", line):
             if not command.startswith("serve"):  # the server's own parser has that
-                _parser().parse_args(shlex.split(command))
+                _parser().parse_args(shlex.split(re.split(r" [<>|] ", command)[0]))
     for module in re.findall(r"python -m ([\w.]+)", TEXTS[name]):
         assert importlib.util.find_spec(module), module
 
