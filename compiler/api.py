@@ -72,6 +72,12 @@ def switchable() -> list[Json]:
     return switches.listing()
 
 
+def backends() -> list[Json]:
+    """The back ends of `run`: `id`, and `missing`, why it cannot run here ("" if it can)."""
+    missing = {"cuda": runner.why_no_cuda()}
+    return [{"id": name, "missing": missing.get(name, "")} for name in BACKENDS]
+
+
 def options_from(given: Mapping[str, Any]) -> Options:
     """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
     for name in given:

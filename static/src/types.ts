@@ -88,6 +88,13 @@ export interface RunAnswer {
   [more: string]: unknown;
 }
 
+/** What runs programs on the server's machine. */
+export interface Backend {
+  id: string;
+  /** Why it cannot run there; "" if it can. */
+  missing: string;
+}
+
 export interface RunRequest {
   entry?: string;
   input?: string;

@@ -405,6 +405,10 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
     match request["op"]:
         case "batch":
             return batch(request)
+        case "backends":
+            ids = {"ref": "", "c": "", "cuda": "This machine has no GPU that CUDA can use."}
+            found = [{"id": name, "missing": missing} for name, missing in ids.items()]
+            return [{"ok": True, "backends": found}]
         case "show":
             return show(request)
         case "check":
