@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler import switches
+from compiler.advice import advise
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
@@ -403,7 +404,9 @@ def attempts(source: str, options: Mapping[str, Any]) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
     work = compilation(source, options)
     prog = work.result("funmem").prog
-    return {"ok": True, "attempts": attempts_of(prog, work.options, work.names())}
+    found = attempts_of(prog, work.options, work.names())
+    advise(source, work.options, found)
+    return {"ok": True, "attempts": found}
 
 
 def bounds(source: str, options: Mapping[str, Any]) -> Json:
