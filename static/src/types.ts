@@ -170,6 +170,9 @@ export interface Access {
   cell: string;
   points: { point: number[]; cells: number[] }[];
   complete: boolean;
+  /** Whether all of these are touched in every run. */
+  certain: boolean;
+  /** Why there are no points, or why not all may be touched. */
   because: string;
 }
 

@@ -135,7 +135,9 @@ def memory(request: dict[str, Any]) -> dict[str, Any]:
     """One array of n rows and m columns, stored by columns, each written by a thread of its own."""
     if request.get("kernel"):
         points = [{"point": [cell], "cells": [cell]} for cell in range(24)]
-        return {"ok": True, "accesses": [{"array": "ys_1", "writes": True, "points": points}]}
+        access = {"array": "ys_1", "block": "ys_mem_2", "writes": True, "points": points}
+        whole = {"complete": True, "certain": True, "because": "", "cell": ""}
+        return {"ok": True, "accesses": [{**access, **whole}]}
     src = [[2, 1, 2, 5]]
     lmad = "0 + {(n : 1), (m : n)}"
     array = {"name": "ys_1", "base": "ys", "prim": "i64", "shape": ["n", "m"], "block": "ys_mem_2"}
