@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler import switches
-from compiler.advice import advise
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.bounds import report as accesses_of
+from compiler.bounds import theorems as dropped_checks
 from compiler.deadline import within
 from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
@@ -71,12 +71,6 @@ def manifest() -> list[Json]:
 def switchable() -> list[Json]:
     """The passes and rules that the option `disable` takes."""
     return switches.listing()
-
-
-def backends() -> list[Json]:
-    """The back ends of `run`: `id`, and `missing`, why it cannot run here ("" if it can)."""
-    missing = {"cuda": runner.why_no_cuda()}
-    return [{"id": name, "missing": missing.get(name, "")} for name in BACKENDS]
 
 
 def options_from(given: Mapping[str, Any]) -> Options:
@@ -404,9 +398,7 @@ def attempts(source: str, options: Mapping[str, Any]) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
     work = compilation(source, options)
     prog = work.result("funmem").prog
-    found = attempts_of(prog, work.options, work.names())
-    advise(source, work.options, found)
-    return {"ok": True, "attempts": found}
+    return {"ok": True, "attempts": attempts_of(prog, work.options, work.names())}
 
 
 def bounds(source: str, options: Mapping[str, Any]) -> Json:
@@ -418,10 +410,11 @@ def bounds(source: str, options: Mapping[str, Any]) -> Json:
 
 
 def certificate(source: str, options: Mapping[str, Any]) -> Json:
-    """A certificate (`docs/certificates.md`) of all that is built in its place in the program."""
+    """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
     work = compilation(source, options)
     found = theorems_of(work.result("funmem").prog, work.options)
-    return {"ok": True, "certificate": document(found)}
+    work.result("merged")
+    return {"ok": True, "certificate": document([*found, *dropped_checks(work.fates())])}
 
 
 def tuning_tree(source: str, options: Mapping[str, Any]) -> Json:

@@ -20,6 +20,7 @@ from compiler.ir.show_scalar import show_se
 from compiler.ir.walk import children, stms_of
 from compiler.lower.arrays import OUT_OF_BOUNDS
 from compiler.prove.argument import Argument, Rule, Source, all_lines
+from compiler.prove.encode import inequality
 
 Json = dict[str, Any]
 State = Literal["dropped", "hoisted", "kept", "unused"]
@@ -53,6 +54,18 @@ def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Json]
         _record(access, said.get(access.span, ()), left.get(access.span, ()))
         for access in _accesses(typed)
     ]
+
+
+def theorems(fates: Iterable[Fate]) -> list[Json]:
+    """What checks were dropped for, as claims of a certificate, each once."""
+    found: dict[str, Json] = {}
+    for fate in fates:
+        at = ":".join(map(str, fate.at[0][:2])) if fate.at else "-"
+        for argument in fate.why:
+            said = _claim(argument)
+            about = f"{at} check: {'; '.join((said['says'], *said['facts']))}"
+            found.setdefault(about, inequality(argument, about))
+    return list(found.values())
 
 
 def _accesses(typed: ty.TypedProg) -> list[ty.Index | ty.Update]:

@@ -36,6 +36,7 @@ Leaf = tuple[str, Polynomial, int, list[tuple[int, list[Polynomial]]]]
 ZERO: Polynomial = {}
 ONE: Polynomial = {(): 1}
 
+_CLAIMS = {"disjoint": ("a", "b"), "nonnegative": ("polynomials",)}
 _STEPS = {
     "absurd": ("because",),
     "apart": ("side", "signs", "because"),
@@ -109,9 +110,11 @@ class Theorem:
         self._work = WORK
         self._data = data  # keeps the identities alive by which polynomials are remembered
         self._polynomials: dict[int, Polynomial] = {}
-        given = _fields(data, "It", "claim", "about", "nonnegative", "equal", "a", "b", "proof")
-        if _string(given["claim"]) != "disjoint":
+        kind = _string(_object(data, "It").get("claim"))
+        if kind not in _CLAIMS:
             raise Refused("It is of no known kind.")
+        common = "claim", "about", "nonnegative", "equal", "proof"
+        given = _fields(data, "It", *common, *_CLAIMS[kind])
         self.about = _string(given["about"])
         if not self.about.isprintable():
             raise Refused("What it is about is not printable.")
@@ -119,7 +122,8 @@ class Theorem:
         self.equal = [
             (_name(name), self._poly(value)) for name, value in _pairs(given["equal"], "`equal`")
         ]
-        self.lmads = [self._lmad(given[side]) for side in ("a", "b")]
+        self.lmads = [self._lmad(given[side]) for side in _CLAIMS["disjoint"] if side in given]
+        self.wanted = [self._poly(p) for p in _items(given.get("polynomials", []), "`polynomials`")]
         self.proof = given["proof"]
 
     def _lmad(self, data: object) -> tuple[Polynomial, list[tuple[Polynomial, Polynomial]]]:
@@ -137,6 +141,9 @@ class Theorem:
             solved = {other: self._put({name: value}, old) for other, old in solved.items()}
             solved[name] = value
         facts = {_key(self._put(solved, bound)) for bound in self.bounds}
+        if not self.lmads:
+            self._inequalities([self._put(solved, poly) for poly in self.wanted], facts)
+            return
         total, dims = ZERO, list[Dim]()
         for sign, (offset, parts) in zip((1, -1), self.lmads, strict=True):
             total = _plus(total, self._put(solved, offset), sign)
@@ -153,8 +160,18 @@ class Theorem:
                  for o, dims in self.lmads)  # fmt: skip
         known = [f"{_text(bound)} >= 0" for bound in self.bounds]
         known += [f"{_quoted(name)} = {_text(value)}" for name, value in self.equal]
-        said = f"{self.about}{': ' * bool(self.about)}{' and '.join(sides)} share no cell"
+        shown = [f"{_text(poly)} >= 0" for poly in self.wanted]
+        claim = f"{' and '.join(sides)} share no cell" if self.lmads else ", ".join(shown)
+        said = f"{self.about}{': ' * bool(self.about)}{claim}"
         return said + (f" if {', '.join(known)}" if known else "")
+
+    def _inequalities(self, wanted: list[Polynomial], facts: set[Key]) -> None:
+        """Sums in order, each of which is a fact for those after it."""
+        for k, step in enumerate(_items(self.proof, "proof")):
+            facts.add(_key(self._shown(step, None, frozenset(facts), f"proof.{k}")))
+        for poly in wanted:
+            if _key(poly) not in facts and (poly.keys() - {()} or poly.get((), 0) < 0):
+                raise Refused(f"proof: {_text(poly)} >= 0 is not shown.")
 
     # --- steps: each shows that `offset + sum of dims = 0` has no solution under the facts ---
 

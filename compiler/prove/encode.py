@@ -14,6 +14,7 @@ from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.poly import Poly
 from compiler.prove import checker
+from compiler.prove.argument import Argument, all_lines
 from compiler.prove.certificate import (
     Absurd,
     Apart,
@@ -76,6 +77,24 @@ def theorem(
         "a": writer.lmad(first),
         "b": writer.lmad(second),
         "proof": written,
+    }
+
+
+def inequality(argument: Argument, about: str = "") -> Json:
+    """The claim of an argument: what its sums show, if the lines that are no sums hold.
+
+    Those are what the program says, and steps that are no sums (`argument.py`).
+    """
+    writer = _Writer()
+    lines = all_lines(argument.lines)
+    given = [line.claim for line in lines if not isinstance(line.because, Sum)]
+    return {
+        "claim": "nonnegative",
+        "about": about,
+        "nonnegative": [writer.poly(claim) for claim in dict.fromkeys(given)],
+        "equal": [],
+        "polynomials": [writer.poly(c) for c in dict.fromkeys(one.claim for one in argument.lines)],
+        "proof": [writer.proof(line.because) for line in lines if isinstance(line.because, Sum)],
     }
 
 

@@ -138,6 +138,17 @@ def genuine() -> dict[str, Json]:
             lmad("0", ("3", "4")), lmad("2", ("2", "10"), ("3", "-24")), {"step": "numbers"}
         ),
         "equal": claim(lmad("n"), lmad("q*b"), apart(1, leaf("0")), "", "n = q*c + 1; c = b"),
+        "sums": {
+            "claim": "nonnegative",
+            "about": "",
+            "nonnegative": [p("n"), p("k - n - 1")],
+            "equal": [["m", p("k + 1")]],
+            "polynomials": [p("m - n - 2"), p("k*k"), p("n"), p("3")],
+            "proof": [
+                leaf("k", (1, "k - n - 1"), (1, "n"), (1,)),
+                leaf("k*k", (1, "k", "k")),
+            ],
+        },
     }
 
 

@@ -261,6 +261,20 @@ DATA: dict[str, Callable[[], Json]] = {
         "",
         ";".join(f"x{k} = (x{k + 1} + y{k})**2" for k in range(9)),
     ),
+    # sums in order
+    "a sum that uses a later one": lambda: put(
+        "sums", "proof", genuine()["sums"]["proof"][::-1]
+    ),
+    "a sum that uses itself": lambda: put("sums", "proof", [leaf("k", (1, "k"))]),
+    "a sum that is missing": lambda: put("sums", "proof.1", leaf("n", (1, "n"))),
+    "a polynomial that no sum shows": lambda: put("sums", "polynomials", [p("n - 1")]),
+    "a number below 0": lambda: put("sums", "polynomials", [p("-1")]),
+    "a name that may be below 0": lambda: put("sums", "polynomials", [p("z")]),
+    "a polynomial of other equalities": lambda: put("sums", "equal", [["m", p("k")]]),
+    "steps where sums belong": lambda: put("sums", "proof", genuine()["tidy"]["proof"]),
+    "sums where steps belong": lambda: put("tidy", "proof", []),
+    "cells where there are none": lambda: put("sums", "a", genuine()["tidy"]["a"]),
+    "another kind of claim": lambda: put("sums", "claim", "disjoint"),
     # steps
     "no step": lambda: put("tidy", "proof", {}),
     "a step that nobody knows": lambda: put("tidy", "proof.step", "trust"),
