@@ -40,6 +40,7 @@ def index() -> Response:
         operations=operations,
         also={
             "GET /api/manifest": "The pipeline's stages: id, title, explain, kind.",
+            "GET /api/backends": "What runs programs here: id, and what is missing if it cannot.",
             "GET /api/examples": "The example programs.",
             "POST /api/share": "Freeze source, options, run and view; answers id and url.",
             "GET /z/<id>": "A frozen state as a page; .json has all of it, /<stage>.txt a stage.",
@@ -57,6 +58,12 @@ def fields(op: str) -> list[str]:
 def manifest() -> Response:
     """The pipeline's stages."""
     return jsonify(version=compiler_version(), stages=parts().jobs.manifest())
+
+
+@blueprint.get("/backends")
+def backends() -> Response:
+    """What runs programs on this machine."""
+    return jsonify(backends=parts().jobs.backends())
 
 
 @blueprint.get("/examples")

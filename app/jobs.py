@@ -195,6 +195,8 @@ class Jobs:
         self._metrics = metrics
         self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
         self._manifest: list[dict[str, Any]] | None = None
+        self._backends: list[Answer] | None = None
+        self._asking = threading.Lock()
         self.compile_pool = self._pool("compile")
         self.run_pool = self._pool("run")
         metrics.watch(self.compile_pool, self.run_pool)
@@ -209,6 +211,21 @@ class Jobs:
             given = self._config.get("MANIFEST")
             self._manifest = list(given) if given is not None else self._ask_manifest()
         return self._manifest
+
+    def backends(self) -> list[Answer]:
+        """The back ends: `id`, and `missing`, why it cannot run here. Asked for once.
+
+        AppError if there is no worker for it.
+        """
+        with self._asking:
+            if self._backends is None:
+                request = {"op": "backends"}
+                answer = collect(self._guarded(OPS["run"], request, Client("the server"), 0.0))
+                if not answer.get("ok"):
+                    error = answer.get("error", {})
+                    raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
+                self._backends = list(answer["backends"])
+            return self._backends
 
     def _ask_manifest(self) -> list[Answer]:
         asked = self._guarded(OPS["check"], {"op": "manifest"}, Client("the server"), 0.0)

@@ -155,6 +155,8 @@ def _attempts(args: argparse.Namespace) -> int:
         outcome = "done" if attempt["done"] else f"fails at condition {attempt['condition']}"
         hint = f" {attempt['hint']}" if attempt["hint"] else ""
         print(f"{place}: {attempt['rule']} {outcome}: {attempt['because']}{hint}")
+        if attempt["way_out"]:
+            print(f"  {attempt['way_out']['says']} {attempt['way_out']['text'].strip()}")
         for pair in attempt["obligations"]:
             print(untagged(f"  {pair['write']}  and  {pair['use']}"))
             reason = f": {pair['reason']}" if pair["reason"] else ""

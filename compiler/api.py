@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler import switches
+from compiler.advice import advise
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
@@ -71,6 +72,12 @@ def manifest() -> list[Json]:
 def switchable() -> list[Json]:
     """The passes and rules that the option `disable` takes."""
     return switches.listing()
+
+
+def backends() -> list[Json]:
+    """The back ends of `run`: `id`, and `missing`, why it cannot run here ("" if it can)."""
+    missing = {"cuda": runner.why_no_cuda()}
+    return [{"id": name, "missing": missing.get(name, "")} for name in BACKENDS]
 
 
 def options_from(given: Mapping[str, Any]) -> Options:
@@ -398,7 +405,9 @@ def attempts(source: str, options: Mapping[str, Any]) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
     work = compilation(source, options)
     prog = work.result("funmem").prog
-    return {"ok": True, "attempts": attempts_of(prog, work.options, work.names())}
+    found = attempts_of(prog, work.options, work.names())
+    advise(source, work.options, found)
+    return {"ok": True, "attempts": found}
 
 
 def bounds(source: str, options: Mapping[str, Any]) -> Json:

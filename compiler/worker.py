@@ -279,6 +279,10 @@ def _manifest(_source: str, _request: Json, _partial: Partial) -> Json:
     return {"ok": True, "stages": api.manifest(), "switches": api.switchable()}
 
 
+def _backends(_source: str, _request: Json, _partial: Partial) -> Json:
+    return {"ok": True, "backends": api.backends()}
+
+
 def _check(source: str, request: Json, _partial: Partial) -> Json:
     return api.check(source, _object(request, "options"))
 
@@ -390,12 +394,13 @@ def _batch(source: str, request: Json, partial: Partial) -> Json:
     return {"ok": True} if stream else {"ok": True, "answers": answers}
 
 
-_WITHOUT_PROGRAM = ("manifest", "prove", "cells")
-_ALONE = ("manifest", "run", "validity", "batch")
+_WITHOUT_PROGRAM = ("manifest", "backends", "prove", "cells")
+_ALONE = ("manifest", "backends", "run", "validity", "batch")
 """Operations that are no part of a batch."""
 
 _OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
     "manifest": _manifest,
+    "backends": _backends,
     "check": _check,
     "show": _show,
     "run": _run,

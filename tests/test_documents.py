@@ -26,11 +26,12 @@ DOCUMENTS = sorted(
 )
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in DOCUMENTS}
 EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
-FOLDERS = (
-    *("", "app", "compiler", "compiler/prove", "docs", "tests"),
-    *("static", "static/src", "static/src/proof"),
-)
-"""What paths in the documents may be relative to."""
+FILES = [
+    f"/{path.relative_to(ROOT).as_posix()}"
+    for folder in ("app", "bench", "compiler", "docs", "static", "templates", "tests")
+    for path in (ROOT / folder).rglob("*.*")
+    if "__pycache__" not in path.parts
+] + [f"/{path.name}" for path in ROOT.iterdir()]
 
 each = pytest.mark.parametrize("name", TEXTS)
 
@@ -70,7 +71,7 @@ def test_files_that_are_named_exist(name: str) -> None:
     for path in re.findall(r"`([\w./-]+\.(?:py|md|ts|css|fut|lark|cases|json|html))`", TEXTS[name]):
         if path in MADE_UP:
             continue
-        assert any((ROOT / folder / path).exists() for folder in FOLDERS), path
+        assert any(file.endswith(f"/{path}") for file in FILES), path
 
 
 MADE_UP = {"app/examples/name.fut", "page.css"}
@@ -82,7 +83,7 @@ def test_commands_are_taken(name: str) -> None:
     for line in code_lines(name):
         for command in re.findall(r"(?:^|\| )stridescope (.*)$", line):
             if not command.startswith("serve"):  # the server's own parser has that
-                _parser().parse_args(shlex.split(command))
+                _parser().parse_args(shlex.split(re.split(r" [<>|] ", command)[0]))
     for module in re.findall(r"python -m ([\w.]+)", TEXTS[name]):
         assert importlib.util.find_spec(module), module
 

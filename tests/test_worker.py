@@ -291,3 +291,13 @@ def test_a_batch_answers_as_its_requests_alone_would(source: str) -> None:
 )
 def test_what_is_no_batch_is_refused(requests: Any) -> None:
     refused({"op": "batch", "source": "entry main = 1", "requests": requests})
+
+
+def test_a_back_end_is_missing_where_a_run_on_it_would_say_so() -> None:
+    """Each tells in the same words as a run."""
+    found = {one["id"]: one["missing"] for one in worker.answer({"op": "backends"})["backends"]}
+    assert list(found) == list(api.BACKENDS)
+    for name, missing in found.items():
+        asked = {"op": "run", "source": "entry main = 1i64", "backend": name}
+        told = worker.answer(asked)
+        assert told.get("error", {}).get("message", "") == missing, name

@@ -132,6 +132,26 @@ def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, nodes: int) ->
     return None
 
 
+def missing_for(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> list[Poly]:
+    """Inequalities of which each might be all that a proof lacks, even where the two do meet.
+
+    That the sum is always positive, that it is always negative, and what the search came down to.
+    """
+    problem, known = difference(first, second, facts)
+    prover = Prover(known)
+    found: list[Poly] = []
+    signs = [_sign(dim.stride, prover) for dim in problem.dims]
+    if all(sign is not None for sign in signs):
+        shown = Signs(tuple(sign for sign in signs if sign is not None))
+        low, high = extremes(problem.dims, shown)
+        found = [problem.offset + low - 1, -(problem.offset + high) - 1]
+    search = _Search()
+    search.solve(problem, Prover(Facts(known.bounds, known.equalities)), 0)
+    if search.missing is not None and search.missing not in found:
+        found.append(search.missing)
+    return found
+
+
 class _Search:
     """The search for a proof of one pair."""
 

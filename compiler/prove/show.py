@@ -71,7 +71,7 @@ def verdict_json(verdict: Verdict) -> Json:
             if unknown.facts is not None:
                 answer["facts"] = [f"{bound} >= 0" for bound in unknown.facts.bounds]
                 if unknown.missing is not None:
-                    found = _enough(unknown.missing, unknown.facts.bounds)
+                    found = enough(unknown.missing, unknown.facts.bounds)
                     answer["enough"] = [f"{claim} >= 0" for claim in found]
     return answer
 
@@ -122,7 +122,7 @@ def _ending(text: str, at: int) -> int:
     return len(text)
 
 
-def _enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
+def enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:
     """Claims that imply what is missing, without a name or two: bounds stand in for them."""
     found: dict[Poly, None] = {}
     level = [missing]

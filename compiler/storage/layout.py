@@ -6,7 +6,7 @@ at a limit, and say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -22,7 +22,6 @@ from compiler.ir.nodes import (
     Alloc,
     Array,
     Function,
-    Index,
     Loop,
     Mem,
     Param,
@@ -33,12 +32,11 @@ from compiler.ir.nodes import (
     SegRed,
     SegScan,
     Stm,
-    Write,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms
 from compiler.storage.points import points
+from compiler.storage.touched import touches
 
 Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
@@ -190,23 +188,13 @@ def _concrete(lmad: Lmad[Poly], values: Mapping[Name, int]) -> Lmad[int]:
 def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Data:
     """Which cells each point of a kernel reads and writes, by the index functions in the program.
 
-    `kernel` is the name of its first result. Answers space, and accesses: array, block, writes,
-    cell (the formula), points (pairs of point and cells) or why there are none, complete.
+    `kernel` is the name of its first result. Answers space, and accesses, see `touched.touches`.
     """
     fun, stm, exp = _find_kernel(prog, kernel)
-    known = _definitions(fun)
-    places = {p.name: p.type.mem for p, _, _ in _params(fun) if isinstance(p.type, Array)}
-    found: list[Data] = []
-    for name, writes, lmad in _accesses(stm, exp, places):
-        block = places[name]
-        assert block is not None
-        entry: Data = {"array": name, "block": block.block, "writes": writes}
-        if lmad is None:
-            entry |= {"cell": "", "points": [], "complete": False, "because": "computed from data"}
-        else:
-            entry |= _touched(exp, known.normal_lmad(lmad), known, values, limit)
-        found.append(entry)
+    kinds = ((param.name, param.type) for param, _, _ in _params(fun))
+    places = {name: kind.mem for name, kind in kinds if isinstance(kind, Array) and kind.mem}
     space = [{"index": index, "bound": str(bound)} for index, bound in exp.space.dims]
+    found = touches(stm, exp, places, _definitions(fun), values, limit)
     return {"kernel": kernel, "space": space, "accesses": found}
 
 
@@ -219,49 +207,3 @@ def _find_kernel(prog: Prog, kernel: Name) -> tuple[Function, Stm, SegOp]:
                     return fun, stm, stm.exp
                 names.append(stm.pat[0].name)
     raise UsageError(f"There is no kernel `{kernel}`.", hint=f"There are {', '.join(names)}.")
-
-
-def _accesses(
-    stm: Stm, exp: SegOp, places: Mapping[Name, Any]
-) -> Iterable[tuple[Name, bool, Lmad[Poly] | None]]:
-    """Each array that a point touches, and the part of it; None if that depends on data."""
-    for inner in exp.body.stms:
-        if isinstance(inner.exp, Index):
-            at = [poly_of(index) for index in inner.exp.at]
-            lmad = places[inner.exp.array].lmad
-            full = [index for index in at if index is not None]
-            yield inner.exp.array, False, lmad.fix(*full) if len(full) == len(at) else None
-    point = [Poly.var(index) for index, _ in exp.space.dims]
-    for param, result in zip(stm.pat, exp.body.results, strict=False):
-        kind = param.type
-        if isinstance(kind, Array) and kind.mem is not None:
-            computed = isinstance(result, Write) or isinstance(exp, SegHist)
-            yield param.name, True, None if computed else kind.mem.lmad.fix(*point[: kind.rank])
-
-
-def _touched(
-    exp: SegOp, lmad: Lmad[Poly], known: Known, values: Mapping[Name, int], limit: int
-) -> Data:
-    """The points with their cells, for given values of the symbols."""
-    bounds = [known.normal(bound) for _, bound in exp.space.dims]
-    indices = [index for index, _ in exp.space.dims]
-    wanted = lmad.names().union(*(bound.names() for bound in bounds)) - set(indices)
-    missing = sorted(wanted - values.keys())
-    text = str(lmad.offset) if not lmad.dims else str(lmad)
-    if missing:
-        because = f"values are needed for {', '.join(missing)}"
-        return {"cell": text, "points": [], "complete": False, "because": because}
-    pairs: list[Data] = []
-    left = limit
-    for point in points([bound.evaluate(values) for bound in bounds]):
-        if left <= 0:
-            break
-        here = lmad.evaluate({**values, **dict(zip(indices, point, strict=True))})
-        touched = list(islice(_cells(here), left))
-        left -= max(len(touched), 1)
-        pairs.append({"point": list(point), "cells": touched})
-    return {"cell": text, "points": pairs, "complete": left > 0, "because": ""}
-
-
-def _cells(lmad: Lmad[int]) -> Iterator[int]:
-    return (lmad.index(*at) for at in points(lmad.shape))

@@ -7,6 +7,7 @@ memory; requests and answers are JSON on standard input, a socket. CuPy takes a 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import json
 import mmap
@@ -32,6 +33,7 @@ from compiler.target import cuda_device, runner
 from compiler.target import runner_child as child
 from compiler.target.signature import Plain, choose_entry
 
+PROBE_SECONDS = 30.0
 _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": UsageError}
 
 
@@ -66,6 +68,18 @@ def run_cuda(
         return _result(answer, chosen, results)
 
 
+@functools.cache
+def why_not() -> str:
+    """Why no CUDA program can run here; "" if one can. Asked of a process like that of a run."""
+    try:
+        if importlib.util.find_spec("cupy") is None:
+            cuda_device.cupy()
+        answer = _ask({"probe": True}, PROBE_SECONDS)
+    except CompileError as error:
+        return error.message
+    return _error(answer["error"]).message if "error" in answer else ""
+
+
 def _ask(request: Plain, deadline_s: float) -> Plain:
     """What a fresh process answers to a request; it has ended afterwards."""
     until = time.monotonic() + deadline_s
@@ -80,7 +94,7 @@ def _ask(request: Plain, deadline_s: float) -> Plain:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=made.environment,
-            pass_fds=(request["inputs"], request["results"]),
+            pass_fds=[request[name] for name in ("inputs", "results") if name in request],
             start_new_session=True,
         )
         other.close()
@@ -173,6 +187,10 @@ def main() -> None:
     """The process: answer one request and end."""
     request = json.loads(child.read_message(0, None) or b"{}")
     try:
+        if "probe" in request:
+            cuda_device.cupy()
+            child.write_message(0, b"{}")
+            return
         values = read(request["inputs"], request["values"])
         done = cuda_device.run_cuda(request["code"], request["entry"], values, request["runs"])
         answer: Plain = {

@@ -155,6 +155,13 @@ def run_cuda(
     return device_process.run_cuda(code, entry, values, deadline_s, runs)
 
 
+def why_no_cuda() -> str:
+    """Why no CUDA program can run here; "" if one can. Found out once, in about a second."""
+    from compiler.target import device_process
+
+    return device_process.why_not()
+
+
 def compiler_available() -> bool:
     """Whether there is a C compiler."""
     try:

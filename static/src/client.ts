@@ -1,7 +1,7 @@
 // The only file that calls the server.
 import { Questions, type BatchEvents, type Question } from "./questions";
 import type {
-  Assumptions, Attempt, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction, MemoryAnswer,
+  Assumptions, Attempt, Backend, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction, MemoryAnswer,
   Options, Problem, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
 } from "./types";
 
@@ -114,6 +114,10 @@ async function post<T extends object>(op: string, body: unknown, signal: AbortSi
 
 export async function manifest(): Promise<StageInfo[]> {
   return (await get<{ stages: StageInfo[] }>("/api/manifest")).stages;
+}
+
+export async function backends(): Promise<Backend[]> {
+  return (await get<{ backends: Backend[] }>("/api/backends")).backends;
 }
 
 export async function examples(): Promise<Example[]> {

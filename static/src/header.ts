@@ -31,7 +31,7 @@ export class Header {
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h("header", { class: "top" },
       h("h1", { class: "brand" }, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
-      this.examples, this.target, h("span", { class: "gap" }), this.status,
+      this.examples, this.target, this.status,
       this.run,
       h("span", { class: "share-box" }, this.share, this.link), this.themes(), help(),
       h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }));

@@ -27,8 +27,6 @@ const field = StateField.define<DecorationSet>({
   provide: (self) => EditorView.decorations.from(self),
 });
 
-export const litLines: Extension = field;
-
 /** Show these marks; with none, clear them. */
 export function light(view: EditorView, marks: Marks): void {
   const doc = view.state.doc;
@@ -74,6 +72,29 @@ export function reveal(view: EditorView, line: number): void {
   if (line < 0 || line >= view.state.doc.lines) return;
   const at = view.state.doc.line(line + 1).from;
   const yMargin = Math.min(AROUND, view.scrollDOM.clientHeight / 4);
+  if (BELOW_EACH_OTHER.matches) return revealWithin(view, at, yMargin);
   // The view decides whether it is in sight when it has measured a new text.
   view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "nearest", yMargin }) });
 }
+
+const BELOW_EACH_OTHER = window.matchMedia("(max-width: 860px)"); // as in layout.css
+
+/** Where panes lie below each other: scroll the pane, and not the page. */
+function revealWithin(view: EditorView, at: number, margin: number): void {
+  view.requestMeasure({
+    read: () => {
+      const scroller = [view.scrollDOM, view.dom.parentElement].find((one) => one && one.scrollHeight > one.clientHeight);
+      if (!scroller) return null;
+      const { top, bottom } = view.lineBlockAt(Math.min(at, view.state.doc.length));
+      const box = scroller.getBoundingClientRect();
+      const above = box.top + margin - (view.documentTop + top);
+      const below = view.documentTop + bottom - (box.bottom - margin);
+      return { scroller, by: above > 0 ? -above : Math.max(0, below) };
+    },
+    write: (found) => {
+      if (found) found.scroller.scrollTop += found.by;
+    },
+  });
+}
+
+export const litLines: Extension = field;

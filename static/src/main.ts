@@ -125,6 +125,8 @@ class Page {
       return this.unanswered(error);
     }
     work.inert = false;
+    // Until it is known, what needs a device is not offered.
+    client.backends().then((found) => this.runPane.offer(found), () => undefined);
     if (this.model.trouble && !this.model.source) this.model.setTrouble(null);
     this.started = true;
     this.travel.keep();

@@ -88,6 +88,13 @@ export interface RunAnswer {
   [more: string]: unknown;
 }
 
+/** What runs programs on the server's machine. */
+export interface Backend {
+  id: string;
+  /** Why it cannot run there; "" if it can. */
+  missing: string;
+}
+
 export interface RunRequest {
   entry?: string;
   input?: string;
@@ -163,6 +170,9 @@ export interface Access {
   cell: string;
   points: { point: number[]; cells: number[] }[];
   complete: boolean;
+  /** Whether all of these are touched in every run. */
+  certain: boolean;
+  /** Why there are no points, or why not all may be touched. */
   because: string;
 }
 

@@ -135,7 +135,9 @@ def memory(request: dict[str, Any]) -> dict[str, Any]:
     """One array of n rows and m columns, stored by columns, each written by a thread of its own."""
     if request.get("kernel"):
         points = [{"point": [cell], "cells": [cell]} for cell in range(24)]
-        return {"ok": True, "accesses": [{"array": "ys_1", "writes": True, "points": points}]}
+        access = {"array": "ys_1", "block": "ys_mem_2", "writes": True, "points": points}
+        whole = {"complete": True, "certain": True, "because": "", "cell": ""}
+        return {"ok": True, "accesses": [{**access, **whole}]}
     src = [[2, 1, 2, 5]]
     lmad = "0 + {(n : 1), (m : n)}"
     array = {"name": "ys_1", "base": "ys", "prim": "i64", "shape": ["n", "m"], "block": "ys_mem_2"}
@@ -405,6 +407,10 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
     match request["op"]:
         case "batch":
             return batch(request)
+        case "backends":
+            ids = {"ref": "", "c": "", "cuda": "This machine has no GPU that CUDA can use."}
+            found = [{"id": name, "missing": missing} for name, missing in ids.items()]
+            return [{"ok": True, "backends": found}]
         case "show":
             return show(request)
         case "check":

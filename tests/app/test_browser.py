@@ -274,13 +274,14 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     drawing = page.locator(".memory svg.cells").first
     expect(drawing.locator(".cell")).to_have_count(24)
     drawn = drawing.locator(".cell text").all_text_contents()
+    page.get_by_role("button", name="By thread").click()
+    expect(page.locator(".memory svg.cells").nth(1)).to_contain_text("t1")
     page.get_by_role("button", name="Table").click()
     rows = page.locator(".cells-table:visible tbody tr")
     expect(rows).to_have_count(24)
     assert rows.locator("td:nth-child(2)").all_text_contents() == drawn
-    expect(rows.nth(1)).to_have_text("[0][1]40")
+    expect(rows.nth(1)).to_have_text("[0][1]4t4 (4)")
     page.get_by_role("button", name="By thread").click()
-    expect(page.locator(".memory svg.cells").nth(1)).to_contain_text("t1")
     page.get_by_label("n", exact=True).first.fill("2")
     expect(drawing.locator(".cell")).to_have_count(12)
 

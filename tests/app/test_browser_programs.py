@@ -192,5 +192,35 @@ def home(page: Page) -> str:
     return page.url.split("/examples")[0].rstrip("/")
 
 
+def test_the_picture_of_threads_has_all_readers_of_a_cell(page: Page) -> None:
+    """Of `b`, m by k, cell (l, j) is read by the threads (i, j) for all i, and by no others."""
+    choose(page, ALL["matrix_multiplication"])
+    page.get_by_role("button", name="is read down its columns").click()
+    memory = page.locator(".memory")
+    expect(memory.get_by_label("Array", exact=True)).to_have_value(re.compile("^b_"))
+    memory.get_by_role("button", name="By thread").click()
+    for name, size in {"n": 2, "m": 3, "k": 4}.items():
+        field = memory.get_by_label(name, exact=True)
+        field.and_(memory.locator("input[type=number]:visible")).fill(str(size))
+    chosen = memory.get_by_label("Access")
+    reads = chosen.locator("option", has_text=re.compile("segmap .* reads it"))
+    chosen.select_option(reads.first.get_attribute("value"))
+    memory.get_by_role("button", name="Table").click()
+    rows = memory.locator(".cells-table:visible tbody tr")
+    expect(rows).to_have_count(12)
+    expect(rows.first.locator("td").last).to_have_text("t0 (0, 0), t4 (1, 0)")
+    texts = [row.locator("td").all_text_contents() for row in rows.all()]
+    readers = {int(text[1]): [int(t) for t in re.findall(r"t(\d+) ", text[2])] for text in texts}
+    assert readers == {cell: [cell % 4, 4 + cell % 4] for cell in range(12)}
+    memory.get_by_role("button", name="By thread").click()
+    block = memory.locator("svg.cells").nth(1)
+    expect(block.locator(".cell.shared")).to_have_count(12)
+    expect(block.locator(".cell").first).to_contain_text("×2")
+    memory.get_by_label("Thread", exact=True).fill("1")
+    marked = block.locator(".cell.of-thread")
+    expect(marked).to_have_count(3)
+    assert [one.get_attribute("data-cell") for one in marked.all()] == ["1", "5", "9"]
+
+
 def squeezed(text: str) -> str:
     return text.replace(" ", "")

@@ -263,3 +263,9 @@ def test_what_came_of_a_batch_before_it_was_stopped_is_there(make_app: MakeApp) 
     assert found[0][1]["answer"]["ok"]
     assert found[-1][0] == "done"
     assert found[-1][1]["error"]["kind"] == "timeout"
+
+
+def test_what_runs_programs_here_is_asked_once(client: FlaskClient) -> None:
+    for _ in range(2):
+        found = client.get("/api/backends").get_json()["backends"]
+        assert [one["id"] for one in found if not one["missing"]] == ["ref", "c"]

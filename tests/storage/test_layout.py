@@ -69,7 +69,7 @@ def test_what_depends_on_data_or_is_missing_says_so() -> None:
     prog = with_memory(ALL["SCATTER"])
     data = layout.threads(prog, "e_8", {"n_1": 2, "m_2": 3})
     scattered = next(a for a in data["accesses"] if a["array"] == "e_8")
-    assert scattered["because"] == "computed from data"
+    assert scattered["because"] == "computed at run time"
     data = layout.threads(prog, "e_8", {})
     assert data["accesses"][0]["because"] == "values are needed for n_1"
 

@@ -15,6 +15,8 @@ origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
 trial.py        refused attempts, made all the same and run
 clash.py        what such a run has shown
+ways_out.py     what the author could state so that an attempt is made
+spelling.py     names in formulas
 wording.py      what arrays are called in remarks
 """
 
@@ -25,9 +27,11 @@ from typing import Any
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog
+from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.trial import FREE, Trials
+from compiler.storage.short_circuit.ways_out import holder, stated
 
 _TRIED = 32
 """Refused attempts of a program of which runs show what would go wrong."""
@@ -62,9 +66,17 @@ def attempts(
         for number in range(len(shortcut.attempts)):
             if left and trials.look(number):
                 left -= 1
+                attempt = shortcut.attempts[number]
+                attempt.stated, attempt.holder = tuple(stated(trials, number)), holder(trials)
         origins = Origins(trials.assumptions, shortcut.terms)
-        found += [attempt.json(origins) for attempt in shortcut.attempts]
+        found += [{**one.json(origins), "entry": trials.fun.name} for one in shortcut.attempts]
     return found
+
+
+def outcomes(prog: Prog, options: Options, names: NameSource) -> list[Attempt]:
+    """The attempts as `short_circuit` makes them, without trials."""
+    shortcuts = _run(prog, Ctx(options, names.fork(FREE), stage="shortcircuit"))[1]
+    return [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
 
 
 def theorems(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
+from compiler.ir.poly import Poly
 from compiler.ir.values import show
 from compiler.prove.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.prove.show import unambiguous, verdict_json
@@ -43,6 +44,12 @@ class Attempt:
     allocated: str = ""
     check: Stm | None = None
     """The check that a guard makes."""
+    missing: tuple[Poly, ...] = ()
+    """What is not proved, beside the obligations: polynomials that would not be negative."""
+    stated: tuple[str, ...] = ()
+    """Conditions with which the attempt is proved, in the author's names."""
+    holder: str = ""
+    """A parameter of the entry point that they can be attached to."""
     shown: Clash | Stop | None = None
     """What a run on small inputs has shown about a refusal."""
 
@@ -74,6 +81,8 @@ class Attempt:
             "moved": [{"array": name, **_place(mem)} for name, mem in self.moved.items()],
             "lifted": self.lifted,
             "witness": self._witness(),
+            "stated": list(self.stated),
+            "holder": self.holder,
             "obligations": [unambiguous(self._obligation(o, origins)) for o in self.obligations],
             "copied": unambiguous(self.copied),
             "allocated": unambiguous(self.allocated),

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+from compiler.ir.poly import Poly
+
 TITLES = {
     1: "The source has memory of its own, made in the same body.",
     2: "The source is created by one statement, and views of it can be undone.",
@@ -29,8 +31,12 @@ CELLS, GUARD = 5, 7
 class Failed(Exception):
     """A condition does not hold: its number, and why in a sentence."""
 
-    def __init__(self, condition: int, because: str, hint: str = "") -> None:
+    def __init__(
+        self, condition: int, because: str, hint: str = "", missing: tuple[Poly, ...] = ()
+    ) -> None:
+        """`missing`: polynomials that are not proved not to be negative."""
         super().__init__(because)
+        self.missing = missing
         self.condition = condition
         self.because = because[:1].upper() + because[1:]
         self.hint = hint

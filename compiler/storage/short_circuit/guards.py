@@ -74,9 +74,9 @@ class Guards:
         if inside:
             claim = f"All of {what} lies inside"
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
-            because = (
-                self.tree.spell(f"{missing} >= 0 is not proved") if missing is not None else ""
-            )
+            if missing is not None:
+                attempt.missing = (missing,)
+                because = self.tree.spell(f"{missing} >= 0 is not proved")
         else:
             claim = f"No two elements of {what} are one cell"
             attempt.obligations = list(self._apart(dims, known))

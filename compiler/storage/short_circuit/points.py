@@ -384,6 +384,7 @@ class Shortcut:
         return self._commit(point, plan, creation, attempt)
 
     def _settle(self, attempt: Attempt, failed: Failed) -> None:
+        attempt.missing = failed.missing
         attempt.condition, attempt.because = failed.condition, failed.because
         attempt.hint = failed.hint
         because = f"{self._words(attempt, False)}. {failed.because}"
@@ -484,6 +485,7 @@ class Shortcut:
                 4,
                 f"It is not known yet where {called(self.tree, point.source)} is created that"
                 f" {self.tree.spell(str(missing))} >= 0.",
+                missing=(missing,),
             )
 
     def _negative(
@@ -520,7 +522,8 @@ class Shortcut:
         if missing is not None:
             inside = f"inside of {called(self.tree, point.destination)}"
             needs = f"that needs {self.tree.spell(str(missing))} >= 0"
-            raise Failed(4, f"It is not proved that the place is {inside}: {needs}.")
+            because = f"It is not proved that the place is {inside}: {needs}."
+            raise Failed(4, because, missing=(missing,))
 
     def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:
         """Whether a name can be used where an array is bound."""

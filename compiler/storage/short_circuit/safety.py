@@ -554,8 +554,9 @@ class Safety:
                 if use.lmad == self.whole:
                     raise Failed(
                         5,
-                        f"All of the destination is {'written' if use.writes else 'read'} {where}, "
-                        f"as {called(self.tree, use.array)}.",
+                        f"Any element of the destination may be "
+                        f"{'written' if use.writes else 'read'} {where}, through "
+                        f"{called(self.tree, use.array)}.",
                     )
                 verdict = self._verdict(write.lmad, use.lmad, known)
                 self._record(write.lmad, use.lmad, where, verdict)

@@ -206,16 +206,17 @@ class Trials:
         self.at = at
         self.options = options
         self.shortcut = shortcut
-        before = self._shortcut()
+        before = self.again()
         self.tree, self.assumptions = before.tree, before.assumptions
 
-    def _shortcut(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
+    def again(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
+        """Another run of all attempts: with more facts, or one of them made in any case."""
         ctx = Ctx(self.options, self.shortcut.ctx.names.fork(FREE), stage="shortcircuit")
         return Shortcut(self.fun, ctx, given, forced)
 
     def forced(self, number: int) -> tuple[Prog, Attempt] | None:
         """The program with an attempt made all the same; None if more than safety is in its way."""
-        shortcut = self._shortcut(forced=number)
+        shortcut = self.again(forced=number)
         try:
             shortcut.run()
         except Forced:
@@ -267,6 +268,13 @@ class Trials:
                 return Stop(_visible(fun, inputs), args)
         return None
 
+    def happens(self, attempt: Attempt, claim: Poly) -> bool:
+        """Whether there is a run in which a claim about sizes and numbers holds."""
+        return any(
+            claim.evaluate(inputs) >= 0 and self._end(Watch(self.prog), fun, args) is None
+            for fun, inputs, args in self.inputs(attempt, claim)
+        )
+
     @staticmethod
     def _end(watch: Watch, fun: Function, args: Sequence[Value]) -> CompileError | None:
         """Run an entry point; the error that it ends in, if any."""
@@ -278,9 +286,9 @@ class Trials:
 
     # --- inputs ---
 
-    def inputs(self, attempt: Attempt) -> Iterator[Trial]:
-        """Small inputs, those first for which the cells in question meet."""
-        mine = self._points(attempt) if self.fun.entry else iter(())
+    def inputs(self, attempt: Attempt, *claims: Poly) -> Iterator[Trial]:
+        """Small inputs, those first for which the cells in question meet and claims hold."""
+        mine = self._points(attempt, claims) if self.fun.entry else iter(())
         callers = [self.fun] if self.fun.entry else [f for f in self.prog.funs if f.entry]
         usual = ((fun, dict.fromkeys(_free(fun), size)) for size in _USUAL for fun in callers)
         seen: list[Point] = []
@@ -297,24 +305,24 @@ class Trials:
             if found == RUNS:
                 return
 
-    def _points(self, attempt: Attempt) -> Iterator[Point]:
+    def _points(self, attempt: Attempt, claims: Sequence[Poly]) -> Iterator[Point]:
         """Values that meet what is checked, where the two sets of cells share one, then others."""
         pair = next((o for o in attempt.obligations if not isinstance(o.verdict, Disjoint)), None)
         lmads = (pair.write, pair.use) if pair is not None else ()
         cells = [dim.size - 1 for lmad in lmads for dim in lmad.dims]
         names = {name for lmad in lmads for name in lmad.names()} | _free(self.fun)
-        known = self._known(attempt)
+        known = self.known(attempt)
         points: list[Point] = []
         for side in (1, 0):
             bounds, equal = _chosen(known, side)
             more = self.assumptions.terms.facts(sorted(names))
-            facts = Facts.of((*bounds, *more, *cells), dict(equal), names)
+            facts = Facts.of((*bounds, *more, *cells, *claims), dict(equal), names)
             points += sorted(map(facts.complete, facts.points), key=_size)
         meeting = [point for point in points if lmads and _meet(*lmads, point)]
         yield from meeting
         yield from (point for point in points if point not in meeting)
 
-    def _known(self, attempt: Attempt) -> Context:
+    def known(self, attempt: Attempt) -> Context:
         """What is checked around an attempt and in it, before and afterwards."""
         item = self.tree.binder.get(attempt.destination) or self.tree.binder.get(attempt.source)
         scope = item.scope if item is not None else self.tree.root

@@ -1,11 +1,7 @@
 // Drawings of an array's cells: the array by index, and its block by cell. Data in, SVG out.
 import { h, s } from "../dom";
-import type { Cell as IndexedCell } from "../types";
-
-/** An element's cell, and the point of the kernel that computes it. */
-export interface Cell extends IndexedCell {
-  thread: number[] | null;
-}
+import type { Cell } from "../types";
+import { threadList, type Touches } from "./threads";
 
 export type Colouring = "index" | "thread";
 
@@ -16,26 +12,19 @@ export interface Grid {
   size: number;
   columns: number;
   colouring: Colouring;
+  /** Which threads touch the cells, where they are coloured by thread. */
+  touches: Touches | null;
 }
 
 const SIDE = 26;
 const GAP = 2;
 const LABELS = 30;
 
-/** The group that a cell's colour tells: its outermost index, or its thread. */
-export function groupOf(cell: Cell, grid: Grid, threads: ReadonlyMap<string, number>): number | null {
-  if (grid.colouring === "thread") return cell.thread ? (threads.get(cell.thread.join()) ?? 0) : null;
-  return grid.shape.length > 1 ? (cell.index[0] ?? 0) : Math.floor(((cell.index[0] ?? 0) * 8) / Math.max(1, grid.shape[0] ?? 1));
-}
+const LISTED = 12;
 
-/** Threads in the order of their first cell. */
-export function threadNumbers(cells: readonly Cell[]): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (const cell of cells) {
-    const key = cell.thread?.join();
-    if (key !== undefined && !numbers.has(key)) numbers.set(key, numbers.size);
-  }
-  return numbers;
+/** The group that an element's colour tells: its outermost index. */
+function groupOf(cell: Cell, grid: Grid): number {
+  return grid.shape.length > 1 ? (cell.index[0] ?? 0) : Math.floor(((cell.index[0] ?? 0) * 8) / Math.max(1, grid.shape[0] ?? 1));
 }
 
 /** Cells per row: the largest stride of the array if that makes a readable picture. */
@@ -59,7 +48,10 @@ interface Place {
   y: number;
   label: string;
   group: number | null;
+  /** Several threads touch it. */
+  shared: boolean;
   key: string;
+  cell: number;
   title: string;
 }
 
@@ -79,15 +71,27 @@ function drawing(places: readonly Place[], columns: number, rows: number, label:
     const x = LABELS + place.x * (SIDE + GAP);
     const y = 16 + place.y * (SIDE + GAP);
     const hue = place.group === null ? "none" : `hue hue-${place.group % 8}`;
-    return s("g", { class: `cell ${hue}`, "data-key": place.key },
+    return s("g", { class: `cell ${hue}${place.shared ? " shared" : ""}`, "data-key": place.key, "data-cell": place.cell },
       s("title", {}, place.title),
       s("rect", { x, y, width: SIDE, height: SIDE, rx: 3 }),
       s("text", { x: x + SIDE / 2, y: y + SIDE / 2 + 4, "text-anchor": "middle" }, place.label));
   }));
 }
 
+/** How a cell is coloured, and what threads do with it in words. */
+function told(cell: number, element: Cell | undefined, { touches, ...grid }: Grid): Pick<Place, "group" | "shared"> & { words: string; label: string | null } {
+  if (!touches) return { group: element ? groupOf(element, { ...grid, touches }) : null, shared: false, words: "", label: null };
+  const threads = touches.by.get(cell) ?? [];
+  const done = touches.verb === "reads" ? "read" : "written";
+  const words = threads.length ? `, ${done} by ${threads.length === 1 ? "" : `${threads.length} threads: `}${threadList(touches, threads, LISTED)}` : `, not ${done}`;
+  return {
+    group: threads.length === 1 ? threads[0]! : null, shared: threads.length > 1, words,
+    label: threads.length > 1 ? `×${short(threads.length)}` : threads.length ? `t${short(threads[0]!)}` : "",
+  };
+}
+
 /** The array as its author indexes it; labels are cells. `at` fixes all but the last two indices. */
-export function byIndex(grid: Grid, name: string, at: readonly number[], threads: ReadonlyMap<string, number>): SVGElement {
+export function byIndex(grid: Grid, name: string, at: readonly number[]): SVGElement {
   const { shape } = grid;
   const flat = shape.length < 2;
   const columns = flat ? Math.min(grid.columns, Math.max(1, shape[0] ?? 1)) : shape[shape.length - 1]!;
@@ -96,9 +100,10 @@ export function byIndex(grid: Grid, name: string, at: readonly number[], threads
     .map((cell): Place => {
       const last = cell.index[cell.index.length - 1] ?? 0;
       const row = flat ? Math.floor(last / columns) : cell.index[cell.index.length - 2]!;
+      const { group, shared, words } = told(cell.cell, cell, grid);
       return {
-        x: flat ? last % columns : last, y: row, label: short(cell.cell), group: groupOf(cell, grid, threads),
-        key: cell.index.join(), title: `${name}[${cell.index.join("][")}] is cell ${cell.cell}${threadWords(cell)}`,
+        x: flat ? last % columns : last, y: row, label: short(cell.cell), group, shared, cell: cell.cell,
+        key: cell.index.join(), title: `${name}[${cell.index.join("][")}] is cell ${cell.cell}${words}`,
       };
     });
   const rows = flat ? Math.ceil(Math.max(1, shape[0] ?? 1) / columns) : shape[shape.length - 2]!;
@@ -106,28 +111,23 @@ export function byIndex(grid: Grid, name: string, at: readonly number[], threads
     (row) => String(flat ? row * columns : row), (column) => String(column));
 }
 
-/** The block as it lies in memory; labels are indices (or threads). */
-export function byCell(grid: Grid, block: string, threads: ReadonlyMap<string, number>): SVGElement {
+/** The block as it lies in memory; labels are indices, or the thread, or how many threads. */
+export function byCell(grid: Grid, block: string): SVGElement {
   const owners = new Map<number, Cell>();
   for (const cell of grid.cells) if (!owners.has(cell.cell)) owners.set(cell.cell, cell);
   const { columns } = grid;
   const places = Array.from({ length: grid.size }, (_, number): Place => {
     const cell = owners.get(number);
-    const label = !cell ? "" : grid.colouring === "thread" && cell.thread
-      ? `t${short(threads.get(cell.thread.join()) ?? 0)}` : cell.index.length > 3 ? "•" : cell.index.join(",");
+    const { group, shared, words, label } = told(number, cell, grid);
+    const index = !cell ? "" : cell.index.length > 3 ? "•" : cell.index.join(",");
     return {
-      x: number % columns, y: Math.floor(number / columns), label,
-      group: cell ? groupOf(cell, grid, threads) : null, key: cell ? cell.index.join() : "",
-      title: cell ? `cell ${number} holds [${cell.index.join("][")}]${threadWords(cell)}` : `cell ${number} is not used by this array`,
+      x: number % columns, y: Math.floor(number / columns), label: label ?? index, group, shared, cell: number, key: cell ? cell.index.join() : "",
+      title: `cell ${number} ${cell ? `holds [${cell.index.join("][")}]` : "is not used by this array"}${words}`,
     };
   });
   const rows = Math.max(1, Math.ceil(grid.size / columns));
   return drawing(places, columns, rows, `Block ${block}: ${grid.size} cells, ${grid.cells.length} of them used`,
     (row) => String(row * columns), (column) => `+${column}`);
-}
-
-function threadWords(cell: Cell): string {
-  return cell.thread ? `, thread ${cell.thread.join(", ")}` : "";
 }
 
 /** At most four characters. */
@@ -136,13 +136,12 @@ function short(value: number): string {
 }
 
 /** The same numbers as a table. */
-export function asTable(cells: readonly Cell[], name: string, most = 1000): HTMLElement {
-  const threads = cells.some((cell) => cell.thread);
+export function asTable(cells: readonly Cell[], name: string, touches: Touches | null, most = 1000): HTMLElement {
   return h("table", { class: "cells-table" },
     h("caption", {}, `Cells of ${name}${cells.length > most ? `, the first ${most} of ${cells.length}` : ""}`),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Index"), h("th", { scope: "col" }, "Cell"),
-      threads ? h("th", { scope: "col" }, "Thread") : null)),
+      touches ? h("th", { scope: "col" }, touches.verb === "reads" ? "Read by" : "Written by") : null)),
     h("tbody", {}, ...cells.slice(0, most).map((cell) => h("tr", {},
       h("td", {}, `[${cell.index.join("][")}]`), h("td", {}, cell.cell),
-      threads ? h("td", {}, cell.thread?.join(", ") ?? "–") : null))));
+      touches ? h("td", {}, threadList(touches, touches.by.get(cell.cell) ?? [], 40) || "–") : null))));
 }

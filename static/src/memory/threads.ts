@@ -1,54 +1,78 @@
-// Which point of a kernel writes (or reads) each cell of an array.
+// Which points of a kernel touch each cell of a block: all of them, writers apart from readers.
+import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import type { Text } from "../model";
 import { contains } from "../spans";
-import type { ArrayInfo, Cell, KernelInfo, MemoryFunction } from "../types";
-import type { Cell as Owned } from "./draw";
+import type { Access, ArrayInfo, KernelInfo, MemoryFunction } from "../types";
 
-export interface Threads {
-  cells: Owned[];
+export interface Touches {
   /** In words: which kernel, and whether it reads or writes. */
-  by: string;
+  label: string;
+  verb: "reads" | "writes";
+  /** The points of the kernel's space, in order: the place in this list is a thread's number. */
+  points: readonly number[][];
+  /** The numbers of those that touch a cell, in order. */
+  by: ReadonlyMap<number, readonly number[]>;
+  /** What its number of points depends on. */
+  symbols: readonly string[];
+  /** What is not drawn, and what may not happen in each run. */
+  notes: string[];
 }
 
 const MOST_KERNELS = 6;
 
-/** The cells with the points of the first kernel that writes the array, or else reads it. */
-export async function withThreads(
-  of: Text, stage: string, fun: MemoryFunction, array: ArrayInfo, cells: readonly Cell[], values: Record<string, number>,
-): Promise<Threads> {
-  const maker = fun.kernels.find((kernel) => kernel.name === array.name);
-  if (maker) return { cells: byMaker(cells, maker), by: `${maker.kind} ${maker.name} writes it` };
-  let reads: Threads | null = null;
+/** What each kernel does with the block of an array; what is written comes first. */
+export async function touchesOf(
+  of: Text, stage: string, fun: MemoryFunction, array: ArrayInfo, values: Record<string, number>,
+): Promise<Touches[]> {
+  const found: Touches[] = [];
   for (const kernel of candidates(fun, array)) {
     const answer = await client.threads(of.source, of.options, stage, kernel.name, values);
-    if (!answer.ok) break;
-    for (const access of answer.accesses ?? []) {
-      if (access.array !== array.name || !access.points.length) continue;
-      const found = { cells: owned(cells, access.points), by: `${kernel.kind} ${kernel.name} ${access.writes ? "writes" : "reads"} it` };
-      if (access.writes) return found;
-      reads ??= found;
+    if (!answer.ok) continue;
+    const here = answer.accesses.filter((access) => access.block === array.block);
+    for (const writes of [true, false]) {
+      const same = here.filter((access) => access.writes === writes);
+      if (same.length) found.push(together(kernel, writes, same));
     }
   }
-  return reads ?? { cells: cells.map((cell) => ({ ...cell, thread: null })), by: "" };
+  return found.sort((a, b) => Number(b.verb === "writes") - Number(a.verb === "writes"));
 }
 
-/** The element of a kernel's result at an index is computed by the point of that index. */
-function byMaker(cells: readonly Cell[], kernel: KernelInfo): Owned[] {
-  return cells.map((cell) => ({ ...cell, thread: cell.index.slice(0, kernel.space.length) }));
-}
-
-/** Kernels from the same place in the source first. */
+/** Kernels from the same place in the source first; inner ones are steps of the threads of others. */
 function candidates(fun: MemoryFunction, array: ArrayInfo): KernelInfo[] {
   const place = array.src[0];
-  const near = (kernel: KernelInfo) => place && kernel.src[0] && contains(kernel.src[0], place) ? 0 : 1;
-  return [...fun.kernels].sort((a, b) => near(a) - near(b)).slice(0, MOST_KERNELS);
+  const near = (kernel: KernelInfo) => kernel.name === array.name ? -1 : place && kernel.src[0] && contains(kernel.src[0], place) ? 0 : 1;
+  return fun.kernels.filter(({ level }) => level === "grid").sort((a, b) => near(a) - near(b)).slice(0, MOST_KERNELS);
 }
 
-function owned(cells: readonly Cell[], points: readonly { point: number[]; cells: number[] }[]): Owned[] {
-  const owner = new Map<number, number[]>();
-  for (const { point, cells: touched } of points) {
-    for (const cell of touched) if (!owner.has(cell)) owner.set(cell, point);
+/** All accesses of a kernel to a block, of one kind. */
+function together(kernel: KernelInfo, writes: boolean, accesses: readonly Access[]): Touches {
+  const verb = writes ? "writes" : "reads";
+  const points = accesses.map((access) => access.points).reduce((a, b) => (b.length > a.length ? b : a)).map(({ point }) => point);
+  const numbers = new Map(points.map((point, k) => [point.join(), k]));
+  const by = new Map<number, Set<number>>();
+  for (const { point, cells } of accesses.flatMap((access) => access.points)) {
+    for (const cell of cells) by.set(cell, (by.get(cell) ?? new Set()).add(numbers.get(point.join()) ?? -1));
   }
-  return cells.map((cell) => ({ ...cell, thread: owner.get(cell.cell) ?? null }));
+  const notes = accesses.flatMap((access) => {
+    const hidden = !access.points.length && access.because ? [`What it ${verb} of ${access.array} is not drawn: ${access.because}.`] : [];
+    const unsure = access.points.length && access.because ? [`It ${verb} cells of ${access.array} ${access.because}.`] : [];
+    const cut = access.points.length && !access.complete ? [`Only its first ${access.points.length} threads are drawn.`] : [];
+    return [...hidden, ...unsure, ...cut];
+  });
+  return {
+    label: `${kernel.kind} ${kernel.name} ${verb} it`, verb, points,
+    by: new Map([...by].map(([cell, set]) => [cell, [...set].sort((a, b) => a - b)])),
+    symbols: [...new Set(kernel.space.flatMap(({ bound }) => namesIn(bound)))],
+    notes: [...new Set(notes)],
+  };
+}
+
+/** A thread by its number and point. */
+export const threadName = (touches: Touches, number: number): string => `t${number} (${touches.points[number]?.join(", ") ?? ""})`;
+
+/** Threads in a list that does not grow too long. */
+export function threadList(touches: Touches, numbers: readonly number[], most: number): string {
+  const listed = numbers.slice(0, most).map((number) => threadName(touches, number)).join(", ");
+  return numbers.length > most ? `${listed}, … and ${numbers.length - most} more` : listed;
 }

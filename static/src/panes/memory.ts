@@ -3,10 +3,10 @@ import * as client from "../client";
 import { debounce, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
-import { asTable, byCell, byIndex, columnsFor, threadNumbers, type Cell, type Colouring, type Grid } from "../memory/draw";
+import { asTable, byCell, byIndex, columnsFor, type Colouring, type Grid } from "../memory/draw";
 import { formula, tidy } from "../memory/formula";
 import { proposed, symbolField } from "../memory/symbols";
-import { withThreads } from "../memory/threads";
+import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
@@ -14,7 +14,7 @@ import { contains } from "../spans";
 import { Lanes } from "./lanes";
 import { Sharing } from "./sharing";
 import { Today } from "./today";
-import type { ArrayInfo, BlockInfo, MemoryFunction, Problem, Span, StageInfo } from "../types";
+import type { ArrayInfo, BlockInfo, Cell, MemoryFunction, Problem, Span, StageInfo } from "../types";
 
 const MOST_CELLS = 2048;
 
@@ -38,7 +38,11 @@ export class MemoryPane {
   private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
   private cells: Cell[] = [];
+  private complete = true;
+  private touches: Touches[] = [];
+  /** Which of them is drawn, by its label, and the thread whose cells are marked. */
   private by = "";
+  private thread = 0;
   private values: Record<string, number> = {};
   private colouring: Colouring = "index";
   private table = false;
@@ -196,36 +200,38 @@ export class MemoryPane {
     const { fun, array } = chosen;
     if (this.mode !== "array") return;
     this.values = { ...proposed(array, fun), ...this.values };
-    this.fields(array);
     const { source, options } = this.of;
     const answer = await client.cells(source, options, this.stage.value, array.name, this.values);
     if (mine !== this.wanted) return;
     if (!answer.ok) return this.fail(answer.error);
-    const found = await withThreads(this.of, this.stage.value, fun, array, answer.cells, this.values);
+    const found = await touchesOf(this.of, this.stage.value, fun, array, this.values);
     if (mine !== this.wanted) return;
-    this.cells = found.cells;
-    this.by = found.by;
-    this.draw(chosen, answer.complete);
+    this.cells = answer.cells;
+    this.complete = answer.complete;
+    this.touches = found;
+    this.fields(array);
+    this.draw(chosen);
   }
 
   private fields(array: ArrayInfo): void {
-    const signature = array.symbols.join();
+    const names = [...new Set([...array.symbols, ...this.touches.flatMap(({ symbols }) => symbols)])];
+    const signature = names.join();
     if (this.sizes.dataset["for"] === signature) return;
     this.sizes.dataset["for"] = signature;
     const reload = debounce(100, () => void this.loadCells());
-    const plain = plainNames(array.symbols.join(" "));
+    const plain = plainNames(signature);
     const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
-    replace(this.sizes, ...[...array.symbols].sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
+    replace(this.sizes, ...names.sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
       this.values[name] = value;
       reload();
     }, 0, plain.get(name))));
   }
 
-  private draw({ fun, array }: Chosen, complete = true): void {
+  private draw({ fun, array }: Chosen): void {
     const block = fun.blocks.find((candidate) => candidate.name === array.block);
     replace(this.picture, formula(array), h("p", { class: "quiet" }, about(array, fun, block)),
       ...(this.cells.length ? this.drawings(array) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]),
-      complete ? null : h("p", { class: "quiet" }, `Only the first ${this.cells.length} cells are shown.`));
+      this.complete ? null : h("p", { class: "quiet" }, `Only the first ${this.cells.length} cells are shown.`));
   }
 
   private redraw(): void {
@@ -235,26 +241,61 @@ export class MemoryPane {
 
   private drawings(array: ArrayInfo): HTMLElement[] {
     const { cells } = this;
-    const tools = this.tools(cells.some((cell) => cell.thread));
+    const tools = this.tools(this.touches.length > 0);
+    const touches = this.colouring === "thread" ? this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null : null;
+    const threads = touches ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, note))] : [];
     if (this.table) {
-      return [tools, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name))];
+      return [tools, ...threads, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name, touches))];
     }
-    const used = Math.max(...cells.map((cell) => cell.cell)) + 1;
+    const used = Math.max(...cells.map((cell) => cell.cell), ...(touches?.by.keys() ?? [])) + 1;
     if (cells.length > MOST_CELLS || used > MOST_CELLS) {
       return [tools, h("p", { class: "empty" }, `${Math.max(used, cells.length)} cells are too many to draw: choose smaller sizes, or the table.`)];
     }
     const shape = (cells[0]?.index ?? []).map((_, k) => Math.max(...cells.map((cell) => cell.index[k] ?? 0)) + 1);
-    const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring: this.colouring };
-    const threads = threadNumbers(cells);
+    const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring: this.colouring, touches };
     const fixed = shape.slice(0, -2).map((most, k) => Math.min(this.at[k] ?? 0, most - 1));
     const figure = (title: string, note: string, picture: SVGElement) => h("figure", {},
       h("h2", {}, title, h("span", { class: "quiet" }, note)), scrolled(title, picture));
-    const inCells = this.colouring === "thread" ? "the thread of each cell" : "the index in each cell";
-    return [tools, ...this.planes(shape, fixed),
+    const inCells = touches ? "the thread of each cell, or how many threads it has" : "the index in each cell";
+    return [tools, ...threads, ...this.planes(shape, fixed),
       h("div", { class: "figures" },
-        figure("By index", "the cell of each element", byIndex(grid, array.name, fixed, threads)),
-        figure(array.block, inCells, byCell(grid, array.block, threads))),
-      ...(this.colouring === "thread" ? [h("p", { class: "quiet" }, `t0, t1, …: points of the kernel, in order; ${this.by}.`)] : [])];
+        figure("By index", "the cell of each element", byIndex(grid, array.name, fixed)),
+        figure(array.block, inCells, byCell(grid, array.block))),
+      ...(touches ? [this.picked(touches)] : [])];
+  }
+
+  /** Which kernel, and whether what it reads or what it writes. */
+  private access(touches: Touches): HTMLElement {
+    const select = h("select", { "aria-label": "Access" }, ...this.touches.map((one) =>
+      h("option", { value: one.label, selected: one === touches }, one.label)));
+    select.addEventListener("change", () => {
+      this.by = select.value;
+      this.thread = 0;
+      this.redraw();
+    });
+    return h("p", { class: "access" }, select);
+  }
+
+  /** One thread, whose cells are marked in the pictures. */
+  private picked(touches: Touches): HTMLElement {
+    const said = h("p", { class: "quiet", "aria-live": "polite" });
+    const mark = (): void => {
+      const cells = [...touches.by].filter(([, threads]) => threads.includes(this.thread)).map(([cell]) => cell).sort((a, b) => a - b);
+      const listed = cells.length > 24 ? `${cells.slice(0, 24).join(", ")}, … and ${cells.length - 24} more` : cells.join(", ");
+      said.textContent = `${threadName(touches, this.thread)} ${touches.verb} ${cells.length === 1 ? "cell" : "cells"} ${listed || "of other blocks only"}.`;
+      for (const one of this.picture.querySelectorAll<SVGElement>(".cell")) {
+        one.classList.toggle("of-thread", cells.includes(Number(one.dataset["cell"])));
+      }
+    };
+    const last = Math.max(0, touches.points.length - 1);
+    this.thread = Math.min(this.thread, last);
+    const field = h("input", { type: "range", min: 0, max: last, value: this.thread, "aria-label": "Thread" });
+    field.addEventListener("input", () => {
+      this.thread = field.valueAsNumber;
+      mark();
+    });
+    requestAnimationFrame(mark);
+    return h("div", {}, h("label", { class: "symbol" }, `t0 to t${last}, marked: `, field), said);
   }
 
   private tools(threaded: boolean): HTMLElement {

@@ -6,7 +6,7 @@ import { flat, sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
 import { isTrouble, Trouble } from "../trouble";
-import type { Entry, Failure, Problem, RunAnswer, RunRequest, Span } from "../types";
+import type { Backend, Entry, Failure, Problem, RunAnswer, RunRequest, Span } from "../types";
 import { NOTHING, RunInputs, type Given, type InputSettings } from "./run_inputs";
 import { resultOf } from "./result";
 import { verdicts } from "./verdicts";
@@ -36,6 +36,8 @@ export class RunPane {
   last: RunRequest | null = null;
   private readonly entry = h("select", { id: "run-entry" });
   private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
+  private readonly lacking = h("span", { class: "quiet lacking" });
+  private offered: readonly Backend[] = [];
   private readonly inputs: RunInputs;
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly fresh: Fresh;
@@ -50,12 +52,12 @@ export class RunPane {
   constructor(private readonly model: Model, private readonly events: RunEvents) {
     this.fresh = new Fresh(model, this.result);
     this.inputs = new RunInputs(model, () => events.changed());
-    replace(this.backend, ...BACKENDS.map(([id, name]) => h("option", { value: id }, name)));
+    this.offer([{ id: "c", missing: "" }, { id: "ref", missing: "" }]);
     this.element = h("section", { class: "run", "aria-label": "Run" },
       h("div", { class: "run-form" },
         h("div", { class: "run-top" },
           h("label", { for: "run-entry" }, "Entry"), this.entry, this.modes(),
-          h("label", { for: "run-backend" }, "On"), this.backend, this.button, this.validate),
+          h("label", { for: "run-backend" }, "On"), this.backend, this.button, this.validate, this.lacking),
         this.inputs.element),
       h("div", { class: "run-side" }, this.fresh.element));
     this.entry.addEventListener("change", () => this.set({ entry: this.entry.value }));
@@ -66,6 +68,23 @@ export class RunPane {
     model.on("status", () => this.chosen() || this.draw());
     model.on("source", () => (this.last = null));
     this.empty();
+  }
+
+  /** Offer those that can run, and say why others cannot. */
+  offer(backends: readonly Backend[]): void {
+    this.offered = backends.filter(({ missing }) => !missing);
+    const known = BACKENDS.filter(([id]) => this.offered.some((one) => one.id === id));
+    replace(this.backend, ...known.map(([id, name]) => h("option", { value: id }, name)));
+    this.backend.value = this.runsOn();
+    const without = backends.filter(({ missing }) => missing);
+    replace(this.lacking, ...without.map(({ id, missing }) =>
+      `${id === "cuda" ? "CUDA" : id} is not offered: ${missing.replace(/\.?$/, ".")}`));
+  }
+
+  /** The back end that was chosen, if it is there. */
+  private runsOn(): string {
+    const { backend } = this.settings;
+    return this.offered.some(({ id }) => id === backend) ? backend : FRESH.backend;
   }
 
   /** Take settings from storage or from a link, and an example's inputs for what they lack. */
@@ -93,7 +112,7 @@ export class RunPane {
   }
 
   request(): RunRequest {
-    const { backend } = this.settings;
+    const backend = this.runsOn();
     const entry = this.chosen()?.name ?? this.settings.entry;
     return { entry, backend, ...this.inputs.request(this.settings) };
   }
@@ -139,16 +158,24 @@ export class RunPane {
     replace(this.result, h("p", { class: "quiet busy" }, words));
     this.fresh.made(null);
     this.buttons();
+    this.reveal();
     await this.events.known();
     const answer = mine.signal.aborted ? null : await task(mine.signal);
     if (this.stopping !== mine) return null;
     this.stopping = null;
     this.buttons();
+    requestAnimationFrame(() => this.reveal()); // of the result
     if (!mine.signal.aborted) return answer;
     const after = `Stopped after ${milliseconds(performance.now() - began)}.`;
     replace(this.result, h("p", { class: "quiet" }, after));
     announce(after);
     return null;
+  }
+
+  /** Bring the result into view: where panes lie below each other, it is not. */
+  private reveal(): void {
+    const { top, bottom } = this.result.getBoundingClientRect();
+    if (top > window.innerHeight - 40 || bottom < 0) this.result.scrollIntoView({ block: "center" });
   }
 
   private buttons(): void {
@@ -219,7 +246,7 @@ export class RunPane {
     if (signature === this.signature) return;
     this.signature = signature;
     replace(this.entry, ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)));
-    this.backend.value = this.settings.backend;
+    this.backend.value = this.runsOn();
     for (const radio of this.element.querySelectorAll<HTMLInputElement>("[name=run-mode]")) {
       radio.checked = (radio.value === "typed") === this.settings.typed;
     }

@@ -1,0 +1,292 @@
+"""Which cells each point of a kernel reads and writes, by the index functions in the program.
+
+What a point does in loops counts for all turns; what it does under a condition is marked as not
+certain; what cannot be said without the data is named, with the reason, and has no cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Any
+
+from compiler.base.names import Name
+from compiler.ir.known import Known
+from compiler.ir.lmad import Lmad
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    ArrayLit,
+    Concat,
+    Copy,
+    Exp,
+    ForLoop,
+    If,
+    Index,
+    Iota,
+    Loop,
+    MemBind,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Scratch,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Update,
+    Write,
+)
+from compiler.ir.poly import Poly
+from compiler.ir.sizes import poly_of
+from compiler.ir.slices import sliced_poly
+from compiler.ir.walk import all_stms, bound, free
+from compiler.storage.points import points
+
+Data = dict[str, Any]
+_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+Counters = tuple[tuple[Name, Poly], ...]
+"""Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
+
+_DATA = "computed at run time"
+_OWN = "each point has a block of its own"
+_CONDITION = "only where a condition holds"
+_TOGETHER = "combined from all its points"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Cells that a point touches through `array`, for all values of the counters in `over`.
+
+    `lmad` is None where the cells depend on data. `because` is empty if all of them are touched by
+    that point in every run.
+    """
+
+    array: Name
+    writes: bool
+    lmad: Lmad[Poly] | None
+    over: Counters = ()
+    because: str = ""
+
+
+def touches(
+    stm: Stm,
+    exp: SegOp,
+    places: Mapping[Name, MemBind],
+    known: Known,
+    values: Mapping[Name, int],
+    limit: int,
+) -> list[Data]:
+    """For each access its array, block, whether it writes, the formula, and its points with cells.
+
+    `because` says why there are none, or why not all of these may be touched; `certain` whether all
+    are. `complete` is False if there are more than `limit` pairs of a point and a cell.
+    """
+    walk = _Walk(places, known)
+    made = [one for one in all_stms(exp.body.stms) if isinstance(one.exp, Alloc)]
+    own = {param.name for one in made for param in one.pat}
+    inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
+    found: list[Data] = []
+    for touch in dict.fromkeys(walk.kernel(stm, exp, ())):
+        block = places[touch.array].block
+        entry: Data = {"array": touch.array, "block": block, "writes": touch.writes}
+        nothing = {"cell": "", "points": [], "complete": False, "certain": False}
+        if block in own:
+            entry |= {**nothing, "because": _OWN}
+        elif touch.lmad is None:
+            entry |= {**nothing, "because": _DATA}
+        else:
+            entry |= _cells_of(exp, touch, inner, known, values, limit)
+        found.append(entry)
+    return found
+
+
+def arrays_of(exp: Exp) -> tuple[Name, ...]:
+    """The arrays that an operation on arrays names."""
+    match exp:
+        case Index(array) | Slice(array) | Update(array) | Copy(array):
+            return (array,)
+        case Rearrange(_, array) | Reshape(_, array):
+            return (array,)
+        case Concat(arrays):
+            return arrays
+    return ()
+
+
+class _Walk:
+    """Goes through what one point does."""
+
+    def __init__(self, places: Mapping[Name, MemBind], known: Known) -> None:
+        self.places = places
+        self.known = known
+
+    def kernel(self, stm: Stm, exp: SegOp, over: Counters) -> Iterator[Touch]:
+        """The body at each point, the operators, and the results."""
+        yield from self.stms(exp.body.stms, over)
+        yield from self.operators(exp, over)
+        point = [Poly.var(index) for index, _ in exp.space.dims]
+        # A reduction's own results lie over the outer dimensions; kept ones over all of them.
+        folded = sum(len(op.neutral) for op in exp.ops) if isinstance(exp, SegRed) else 0
+        for k, (param, result) in enumerate(zip(stm.pat, exp.body.results, strict=False)):
+            place = self.places.get(param.name)
+            if place is None or not isinstance(param.type, Array):
+                continue
+            if isinstance(result, Write) or isinstance(exp, SegHist):
+                yield Touch(param.name, True, None)
+                continue
+            together = _TOGETHER if k < folded else ""
+            target = place.lmad.fix(*(point[:-1] if k < folded else point))
+            source = self.places.get(result) if isinstance(result, str) else None
+            if source is not None and k >= folded:
+                yield from self.copied(str(result), param.name, target, over)
+            else:
+                yield Touch(param.name, True, target, over, together)
+
+    def operators(self, exp: SegOp, over: Counters) -> Iterator[Touch]:
+        """What combining two values touches: that is done by some points, some times."""
+        ops = () if isinstance(exp, SegMap) else exp.ops
+        for op in ops:
+            fn = op.op.fn if isinstance(exp, SegHist) else op.fn  # type: ignore[union-attr]
+            yield from self.sometimes(self.stms(fn.body.stms, over))
+
+    def stms(self, stms: Iterable[Stm], over: Counters) -> Iterator[Touch]:
+        for stm in stms:
+            yield from self.statement(stm, over)
+
+    def statement(self, stm: Stm, over: Counters) -> Iterator[Touch]:
+        exp = stm.exp
+        if any(name not in self.places for name in arrays_of(exp)):
+            return  # values of an operator, which are in no block
+        match exp:
+            case Index(array, at):
+                indices = [poly_of(index) for index in at]
+                full = [index for index in indices if index is not None]
+                whole = self.places[array].lmad
+                yield Touch(array, False, whole.fix(*full) if len(full) == len(at) else None, over)
+            case Update(array, dims, value):
+                part = sliced_poly(self.places[array].lmad, dims)
+                if isinstance(value, str) and value in self.places:
+                    yield from self.copied(value, array, part, over)
+                else:
+                    yield Touch(array, True, part, over)
+            case Slice() | Rearrange() | Reshape():
+                yield from self.moved(stm, exp.array, over)
+            case Copy(array):
+                yield from self.moved(stm, array, over)
+            case Concat(arrays):
+                yield from self.concatenated(stm, arrays, over)
+            case ArrayLit(elems) if stm.pat[0].name in self.places:
+                whole = self.places[stm.pat[0].name].lmad
+                for k, elem in enumerate(elems):
+                    part = whole.fix(Poly.const(k))
+                    if isinstance(elem, str) and elem in self.places:
+                        yield from self.copied(elem, stm.pat[0].name, part, over)
+                    else:
+                        yield Touch(stm.pat[0].name, True, part, over)
+            case Iota() | Replicate() if stm.pat[0].name in self.places:
+                if isinstance(exp, Replicate) and isinstance(exp.value, str):
+                    yield Touch(exp.value, False, self.places[exp.value].lmad, over)
+                yield Touch(stm.pat[0].name, True, self.places[stm.pat[0].name].lmad, over)
+            case If(_, then, orelse):
+                yield from self.sometimes(self.stms(then.stms, over))
+                yield from self.sometimes(self.stms(orelse.stms, over))
+            case Loop(_, _, form, body):
+                turns = poly_of(form.bound) if isinstance(form, ForLoop) else None
+                if isinstance(form, ForLoop) and turns is not None:
+                    yield from self.stms(body.stms, (*over, (form.index, turns)))
+                else:
+                    yield from self.sometimes(self.stms(body.stms, over))
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                yield from self.kernel(stm, exp, (*over, *exp.space.dims))
+            case Scratch() | Alloc():
+                pass
+            case _:
+                yield from self.unknown(stm)
+
+    def sometimes(self, found: Iterable[Touch]) -> Iterator[Touch]:
+        return (replace(touch, because=touch.because or _CONDITION) for touch in found)
+
+    def copied(
+        self, source: Name, target: Name, part: Lmad[Poly] | None, over: Counters
+    ) -> Iterator[Touch]:
+        """A copy to a part of an array's block: nothing, if the source lies there."""
+        place = self.places[source]
+        normal = self.known.normal_lmad
+        same_block = place.block == self.places[target].block
+        if same_block and part is not None and normal(place.lmad) == normal(part):
+            return
+        yield Touch(source, False, place.lmad, over)
+        yield Touch(target, True, part, over)
+
+    def moved(self, stm: Stm, source: Name, over: Counters) -> Iterator[Touch]:
+        """A view of the source's block, or a copy in another one."""
+        target = stm.pat[0].name
+        if self.places[source].block != self.places[target].block:
+            yield from self.copied(source, target, self.places[target].lmad, over)
+
+    def concatenated(self, stm: Stm, arrays: tuple[Name, ...], over: Counters) -> Iterator[Touch]:
+        target = stm.pat[0].name
+        whole, start = self.places[target].lmad, Poly.const(0)
+        for array in arrays:
+            count = self.places[array].lmad.shape[0]
+            yield from self.copied(array, target, whole.slice(0, start, count, Poly.const(1)), over)
+            start += count
+
+    def unknown(self, stm: Stm) -> Iterator[Touch]:
+        """Any other statement may touch all of its arrays."""
+        for name in sorted(free(stm.exp) & self.places.keys()):
+            yield Touch(name, False, None)
+        for param in stm.pat:
+            if param.name in self.places:
+                yield Touch(param.name, True, None)
+
+
+def _cells_of(
+    exp: SegOp, touch: Touch, inner: set[Name], known: Known, values: Mapping[Name, int], limit: int
+) -> Data:
+    """The points with their cells, for given values of the symbols."""
+    assert touch.lmad is not None
+    lmad = known.normal_lmad(touch.lmad)
+    bounds = [known.normal(size) for _, size in exp.space.dims]
+    turns = [(name, known.normal(size)) for name, size in touch.over]
+    indices = [index for index, _ in exp.space.dims]
+    parts = [lmad.names(), *(size.names() for size in bounds), *(size.names() for _, size in turns)]
+    wanted = frozenset[Name]().union(*parts) - set(indices) - {name for name, _ in turns}
+    answer: Data = {
+        "cell": str(lmad.offset) if not lmad.dims else str(lmad),
+        "points": [],
+        "complete": False,
+        "certain": False,
+    }
+    if wanted & inner:
+        return answer | {"because": _DATA}
+    if missing := sorted(wanted - values.keys()):
+        return answer | {"because": f"values are needed for {', '.join(missing)}"}
+    pairs: list[Data] = []
+    left = limit
+    for point in points([size.evaluate(values) for size in bounds]):
+        if left <= 0:
+            break
+        env = {**values, **dict(zip(indices, point, strict=True))}
+        cells = list(islice(dict.fromkeys(_all_cells(lmad, turns, env)), left))
+        left -= max(len(cells), 1)
+        pairs.append({"point": list(point), "cells": cells})
+    done = {"points": pairs, "complete": left > 0, "certain": not touch.because}
+    return answer | done | {"because": touch.because}
+
+
+def _all_cells(
+    lmad: Lmad[Poly], turns: list[tuple[Name, Poly]], env: Mapping[Name, int]
+) -> Iterator[int]:
+    """The cells for all values of the counters, whose bounds may depend on the outer ones."""
+    if turns:
+        (name, count), *rest = turns
+        for turn in range(count.evaluate(env)):
+            yield from _all_cells(lmad, rest, {**env, name: turn})
+        return
+    here = lmad.evaluate(env)
+    yield from (here.index(*at) for at in product(*map(range, here.shape)))

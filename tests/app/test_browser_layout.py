@@ -1,0 +1,92 @@
+"""What stays in its place, what comes into view, and what is offered."""
+
+import json
+import re
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.app.browsing import MARKS, pane, write
+
+pytestmark = MARKS
+
+TEXTS = {
+    "entry main (xs: []i64) = map (+1) xs\n": "compiled in",
+    "entry main = WRONG\n": "1 error",
+    "": "^$",
+    "-- map map map\nentry main UNUSED = map (+1) xs\n": "1 warning",
+}
+
+
+def test_the_rail_keeps_its_place_and_its_height(page: Page) -> None:
+    for size in ((1440, 900), (930, 800), (820, 1000), (390, 844)):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        places = set()
+        for text, status in TEXTS.items():
+            write(page, text or " ")
+            if not text:
+                page.keyboard.press("Control+a")
+                page.keyboard.press("Delete")
+            expect(page.locator(".status")).to_have_text(re.compile(status))
+            places.add(str(page.evaluate(PLACES)))
+        assert len(places) == 1, (size, places)
+    page.route("**/api/batch", lambda route: route.abort())
+    write(page, "entry main = 1\n")
+    expect(page.locator("#app > .trouble")).to_be_visible()
+    places.add(str(page.evaluate(PLACES)))
+    assert len(places) == 1
+
+
+PLACES = """() => {
+  const rail = document.querySelector(".rail").getBoundingClientRect();
+  const chips = [...document.querySelectorAll(".chip")].map((chip) => chip.offsetHeight);
+  return [rail.top + scrollY, rail.height, ...chips];
+}"""
+
+
+def test_on_a_phone_a_run_from_the_top_shows_its_result(browser: Browser, site: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(site)
+    expect(pane(page)).to_contain_text("-- fused")
+    expect(page.locator(".run-result")).not_to_be_in_viewport()
+    page.locator("header").get_by_role("button", name="Run").click()
+    expect(page.locator(".run-result .value")).to_be_in_viewport()
+    page.evaluate("scrollTo(0, 0)")
+    write(page, "entry main (xs: []i64) = xs[FAILS]\n")
+    expect(pane(page)).to_contain_text("FAILS")
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("header").get_by_role("button", name="Run").click()
+    expect(page.locator(".run-result .problem-text")).to_be_in_viewport()
+    page.evaluate("scrollTo(0, 0)")
+    page.locator(".source .cm-line", has_text="FAILS").click()
+    expect(pane(page).locator(".cm-line.lit")).to_have_count(1)
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") == 0  # what is lit in another pane moves that pane alone
+    context.close()
+
+
+def test_a_back_end_that_cannot_run_is_not_offered_and_why_is_said(page: Page) -> None:
+    run = page.get_by_role("region", name="Run", exact=True)
+    chosen = run.get_by_label("Back end")
+    expect(chosen.locator("option")).to_have_text(["C, all cores", "Reference interpreter"])
+    said = "CUDA is not offered: This machine has no GPU that CUDA can use."
+    expect(run.locator(".lacking")).to_have_text(said)
+    there = [{"id": name, "missing": ""} for name in ("c", "cuda", "ref")]
+    page.route("**/api/backends", lambda route: route.fulfill(json={"backends": there}))
+    page.reload()
+    chosen.select_option("cuda")
+    expect(run.locator(".lacking")).to_have_text("")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.post_data or ""))
+    run.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".run-result .value")).to_be_visible()
+    assert [json.loads(body)["backend"] for body in sent if "backend" in body] == ["cuda"]
+    page.wait_for_timeout(400)
+    page.unroute("**/api/backends")  # the device is gone, and was chosen last
+    page.reload()
+    expect(run.locator(".lacking")).to_have_text(said)
+    expect(chosen).to_have_value("c")
+    sent.clear()
+    run.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".run-result .value")).to_be_visible()
+    assert [json.loads(body)["backend"] for body in sent if "backend" in body] == ["c"]
