@@ -11,10 +11,17 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any
 
+import numpy as np
+
+from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name
+from compiler.base.prim import Prim
 from compiler.ir.known import Known
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
+    I64,
+    SE,
+    SE_NODES,
     Alloc,
     Array,
     ArrayLit,
@@ -39,12 +46,15 @@ from compiler.ir.nodes import (
     Slice,
     Stm,
     Update,
+    Var,
     Write,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
-from compiler.ir.walk import all_stms, bound, free
+from compiler.ir.walk import all_stms, bound, free, se_parts
+from compiler.storage.machine import Step, compile_se
 from compiler.storage.points import points
 
 Data = dict[str, Any]
@@ -91,7 +101,7 @@ def touches(
     own = {param.name for one in made for param in one.pat}
     inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
     found: list[Data] = []
-    for touch in dict.fromkeys(walk.kernel(stm, exp, ())):
+    for touch in list(dict.fromkeys(walk.kernel(stm, exp, ()))):
         block = places[touch.array].block
         entry: Data = {"array": touch.array, "block": block, "writes": touch.writes}
         nothing = {"cell": "", "points": [], "complete": False, "certain": False}
@@ -100,7 +110,8 @@ def touches(
         elif touch.lmad is None:
             entry |= {**nothing, "because": _DATA}
         else:
-            entry |= _cells_of(exp, touch, inner, known, values, limit)
+            scalars = Scalars(walk.computed, inner, values)
+            entry |= _cells_of(exp, touch, scalars, known, values, limit)
         found.append(entry)
     return found
 
@@ -117,15 +128,76 @@ def arrays_of(exp: Exp) -> tuple[Name, ...]:
     return ()
 
 
+class Scalars:
+    """Numbers that a kernel computes from its indices and from sizes, without any data."""
+
+    def __init__(
+        self, computed: Mapping[Name, SE], inner: set[Name], values: Mapping[Name, int]
+    ) -> None:
+        self.computed = computed
+        self.inner = inner
+        self.sizes = {name: np.int64(value) for name, value in values.items()}
+        self.steps: list[tuple[Name, Step]] = []
+
+    def prepare(self, names: Iterable[Name], given: frozenset[Name]) -> set[Name] | None:
+        """What has to be known besides for these names; None if data decide them.
+
+        `given` are indices and counters.
+        """
+        missing: set[Name] = set()
+        done = {name for name, _ in self.steps}
+        for name in names:
+            if name in given or name in done or name in self.sizes:
+                continue
+            se = self.computed.get(name)
+            if se is None:
+                if name in self.inner:
+                    return None
+                missing.add(name)
+                continue
+            variables = variables_of(se)
+            if any(prim != "i64" for prim in variables.values()):
+                return None
+            more = self.prepare(variables, given)
+            if more is None:
+                return None
+            missing |= more
+            self.steps.append((name, compile_se(se)))
+            done.add(name)
+        return missing
+
+    def at(self, env: Mapping[Name, int]) -> dict[Name, int]:
+        """All of them at one point."""
+        if not self.steps:
+            return dict(env)
+        scalars: dict[Name, Any] = {**self.sizes, **{k: np.int64(v) for k, v in env.items()}}
+        with np.errstate(all="ignore"):
+            for name, step in self.steps:
+                scalars[name] = step(scalars)
+        return {name: int(value) for name, value in scalars.items()}
+
+
+def variables_of(se: SE) -> dict[Name, Prim]:
+    """The variables of a scalar expression with their types."""
+    if isinstance(se, Var):
+        return {se.name: se.prim}
+    return {name: prim for part in se_parts(se) for name, prim in variables_of(part).items()}
+
+
 class _Walk:
     """Goes through what one point does."""
 
     def __init__(self, places: Mapping[Name, MemBind], known: Known) -> None:
         self.places = places
         self.known = known
+        self.computed: dict[Name, SE] = {}
+        """Indices that are no polynomials, under names of their own, and all scalars by name."""
 
     def kernel(self, stm: Stm, exp: SegOp, over: Counters) -> Iterator[Touch]:
         """The body at each point, the operators, and the results."""
+        for inner in all_stms(exp.body.stms):
+            if len(inner.pat) == 1 and inner.pat[0].type == I64 and isinstance(inner.exp, SE_NODES):
+                self.computed[inner.pat[0].name] = inner.exp
         yield from self.stms(exp.body.stms, over)
         yield from self.operators(exp, over)
         point = [Poly.var(index) for index, _ in exp.space.dims]
@@ -163,10 +235,8 @@ class _Walk:
             return  # values of an operator, which are in no block
         match exp:
             case Index(array, at):
-                indices = [poly_of(index) for index in at]
-                full = [index for index in indices if index is not None]
-                whole = self.places[array].lmad
-                yield Touch(array, False, whole.fix(*full) if len(full) == len(at) else None, over)
+                indices = [self.index(index) for index in at]
+                yield Touch(array, False, self.places[array].lmad.fix(*indices), over)
             case Update(array, dims, value):
                 part = sliced_poly(self.places[array].lmad, dims)
                 if isinstance(value, str) and value in self.places:
@@ -207,6 +277,15 @@ class _Walk:
             case _:
                 yield from self.unknown(stm)
 
+    def index(self, se: SE) -> Poly:
+        """An index as a polynomial, if need be of a name that stands for it."""
+        poly = poly_of(se)
+        if poly is None:
+            name = show_se(se)
+            self.computed[name] = se
+            poly = Poly.var(name)
+        return poly
+
     def sometimes(self, found: Iterable[Touch]) -> Iterator[Touch]:
         return (replace(touch, because=touch.because or _CONDITION) for touch in found)
 
@@ -246,7 +325,12 @@ class _Walk:
 
 
 def _cells_of(
-    exp: SegOp, touch: Touch, inner: set[Name], known: Known, values: Mapping[Name, int], limit: int
+    exp: SegOp,
+    touch: Touch,
+    scalars: Scalars,
+    known: Known,
+    values: Mapping[Name, int],
+    limit: int,
 ) -> Data:
     """The points with their cells, for given values of the symbols."""
     assert touch.lmad is not None
@@ -254,25 +338,31 @@ def _cells_of(
     bounds = [known.normal(size) for _, size in exp.space.dims]
     turns = [(name, known.normal(size)) for name, size in touch.over]
     indices = [index for index, _ in exp.space.dims]
-    parts = [lmad.names(), *(size.names() for size in bounds), *(size.names() for _, size in turns)]
-    wanted = frozenset[Name]().union(*parts) - set(indices) - {name for name, _ in turns}
+    parts = [*(size.names() for size in bounds), *(size.names() for _, size in turns)]
+    given = frozenset([*indices, *(name for name, _ in turns)])
+    sizes = frozenset[Name]().union(*parts) - given
+    missing = scalars.prepare(sorted(lmad.names()), given)
     answer: Data = {
         "cell": str(lmad.offset) if not lmad.dims else str(lmad),
         "points": [],
         "complete": False,
         "certain": False,
     }
-    if wanted & inner:
+    if missing is None or sizes & scalars.inner:
         return answer | {"because": _DATA}
-    if missing := sorted(wanted - values.keys()):
-        return answer | {"because": f"values are needed for {', '.join(missing)}"}
+    missing |= sizes - values.keys()
+    if missing:
+        return answer | {"because": f"values are needed for {', '.join(sorted(missing))}"}
     pairs: list[Data] = []
     left = limit
     for point in points([size.evaluate(values) for size in bounds]):
         if left <= 0:
             break
         env = {**values, **dict(zip(indices, point, strict=True))}
-        cells = list(islice(dict.fromkeys(_all_cells(lmad, turns, env)), left))
+        try:
+            cells = list(islice(dict.fromkeys(_all_cells(lmad, turns, env, scalars)), left))
+        except RuntimeError_:  # a division by zero: the point does not get there
+            cells = []
         left -= max(len(cells), 1)
         pairs.append({"point": list(point), "cells": cells})
     done = {"points": pairs, "complete": left > 0, "certain": not touch.because}
@@ -280,13 +370,13 @@ def _cells_of(
 
 
 def _all_cells(
-    lmad: Lmad[Poly], turns: list[tuple[Name, Poly]], env: Mapping[Name, int]
+    lmad: Lmad[Poly], turns: list[tuple[Name, Poly]], env: Mapping[Name, int], scalars: Scalars
 ) -> Iterator[int]:
     """The cells for all values of the counters, whose bounds may depend on the outer ones."""
     if turns:
         (name, count), *rest = turns
         for turn in range(count.evaluate(env)):
-            yield from _all_cells(lmad, rest, {**env, name: turn})
+            yield from _all_cells(lmad, rest, {**env, name: turn}, scalars)
         return
-    here = lmad.evaluate(env)
+    here = lmad.evaluate(scalars.at(env))
     yield from (here.index(*at) for at in product(*map(range, here.shape)))

@@ -26,17 +26,11 @@ EXACT = {
     "lu_step",
     "mapscan",
     "anti_diagonal",
-}
-OTHERS = {
     "heat_by_parts",
-    "blocked_rows",
-    "wavefront",
     "stencil",
     "edit_distance",
-    "histogram",
-    "prefix_filter",
-    "blocked_lu",
 }
+OTHERS = {"blocked_rows", "wavefront", "histogram", "prefix_filter", "blocked_lu", "implicit_steps"}
 
 
 class Watched:
