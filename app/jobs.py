@@ -74,6 +74,11 @@ OPS: dict[str, Op] = {
             ("options?",),
         ),
         Op(
+            "bounds",
+            "What became of the check of each access to an array, and on what proof.",
+            ("options?",),
+        ),
+        Op(
             "prove",
             "Whether two LMADs ever share a cell, under assumptions.",
             ("assumptions?", "a", "b"),

@@ -27,6 +27,7 @@ PURPOSES = {
     "lifetimes": "ask",
     "interference": "ask",
     "attempts": "ask",
+    "bounds": "ask",
     "prove": "ask",
     "cells": "ask",
     "tuning": "ask",

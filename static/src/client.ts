@@ -1,7 +1,8 @@
 // The only file that calls the server.
 import { Questions, type BatchEvents, type Question } from "./questions";
 import type {
-  Assumptions, Attempt, Backend, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction, MemoryAnswer,
+  Access, Assumptions, Attempt, Backend, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction,
+  MemoryAnswer,
   Options, Problem, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
 } from "./types";
 
@@ -181,6 +182,10 @@ export function interference(
 
 export function attempts(source: string, options: Options): Promise<Answer<{ ok: true; attempts: Attempt[] }>> {
   return questions.ask({ op: "attempts" }, source, options);
+}
+
+export function bounds(source: string, options: Options): Promise<Answer<{ ok: true; accesses: Access[] }>> {
+  return questions.ask({ op: "bounds" }, source, options);
 }
 
 export function prove(assumptions: Assumptions, a: string, b: string): Promise<Answer<Proved & { ok: true }>> {

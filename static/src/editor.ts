@@ -4,6 +4,7 @@ import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateH
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { EditorState, Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
 import { futhark } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
@@ -15,7 +16,7 @@ import { typesAt } from "./types_at";
 import { shared } from "./view";
 import { wrapping } from "./wrap";
 import { FUNCTIONS, KEYWORDS, PRIMS } from "./words";
-import type { Span } from "./types";
+import type { Access, Span } from "./types";
 
 export class SourceEditor {
   readonly view: EditorView;
@@ -54,6 +55,11 @@ export class SourceEditor {
     this.view.focus();
   }
 
+  /** Mark what became of the checks of these. */
+  mark(accesses: readonly Access[]): void {
+    markAccesses(this.view, accesses);
+  }
+
   goTo(span: Span): void {
     const range = rangeOf(this.view.state.doc, span);
     if (!range) return;
@@ -84,6 +90,7 @@ export class SourceEditor {
         futhark,
         shared,
         problemMarks,
+        accessMarks,
         typesAt(this.model, this.link),
         wrapping,
         EditorView.contentAttributes.of({ "aria-label": "Source", spellcheck: "false", autocapitalize: "off" }),

@@ -6,6 +6,7 @@ import { SourceEditor } from "./editor";
 import { Header } from "./header";
 import { Link } from "./link";
 import { Model } from "./model";
+import { BoundsPane } from "./panes/bounds";
 import { MemoryPane } from "./panes/memory";
 import { ProofPane } from "./panes/proof";
 import { RemarksPane } from "./panes/remarks";
@@ -82,11 +83,13 @@ class Page {
       proof: showProof,
     });
     const remarks = new RemarksPane(this.model, this.link, showProof);
+    const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
     this.tabs = new Tabs("Details", [
       { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
       { id: "proof", title: "Proof", content: proof.element, show: (visible) => proof.show(visible) },
       { id: "selection", title: "Selection", content: selection.element, show: (visible) => selection.show(visible) },
       { id: "remarks", title: "Remarks", content: remarks.element, show: (visible) => remarks.show(visible) },
+      { id: "bounds", title: "Bounds", content: bounds.element, show: (visible) => bounds.show(visible) },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
     ], () => this.arranged(), this.wide.button);
     this.travel = new Travel(() => this.stop(), (stop) => this.goTo(stop).catch((error: unknown) => this.unanswered(error)));

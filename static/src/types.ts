@@ -34,6 +34,18 @@ export interface Remark {
   numbers: [string, string][];
 }
 
+/** An index, slice or update, and what became of its check. */
+export interface Access {
+  src: Span;
+  /** What stands in brackets. */
+  at: Span;
+  kind: "index" | "slice" | "update";
+  state: "dropped" | "hoisted" | "kept" | "unused";
+  because: string;
+  claims: { says: string; facts: string[] }[];
+  missing: string[];
+}
+
 export interface Problem {
   kind: string;
   message: string;

@@ -116,6 +116,17 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
 
 KERNEL = {"kind": "kernel", "operator": "segmap", "level": "grid", "space": [["i", "n"]]}
 BRANCH = {"kind": "branch", "threshold": "enough_1", "amount": "n * 2", "default": 100, "also": ""}
+ACCESSES = [
+    {
+        "src": [2, 1, 2, 6],
+        "at": [2, 1, 2, 6],
+        "kind": "index",
+        "state": "dropped",
+        "because": "It is proved to lie inside.",
+        "claims": [{"says": "0 <= i < n", "facts": ["i runs from 0 to n - 1"]}],
+        "missing": [],
+    }
+]
 TREES = [
     {
         "function": "main",
@@ -430,6 +441,8 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [cells(request)]
         case "attempts":
             return [attempts()]
+        case "bounds":
+            return [{"ok": True, "accesses": ACCESSES}]
         case "interference":
             return [interference()]
         case "lifetimes":

@@ -432,7 +432,7 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
     page.keyboard.press("Control+Home")
     page.locator(".source .cm-line", has_text="map (+1)").click()
     page.evaluate(AXE.read_text())
-    tabs = ("Memory", "Proof", "Selection", "Remarks", "Versions")
+    tabs = ("Memory", "Proof", "Selection", "Remarks", "Bounds", "Versions")
     modes = (
         ("Proof", "Two LMADs"),
         ("Memory", "One array"),

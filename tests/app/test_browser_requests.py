@@ -41,6 +41,7 @@ LOOKS = {
     "One array": ["memory", "memory"],
     "Sharing": ["interference"],
     "Proof": ["attempts", "cells"],
+    "Bounds": ["bounds"],
     "Versions": ["tuning"],
     "Remarks": [],
 }

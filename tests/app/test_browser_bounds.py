@@ -1,0 +1,86 @@
+"""The bounds pane in a browser: every access, and a mark beside each index in the source."""
+
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, Page, expect
+
+from tests.app.browsing import AXE, MARKS, serving, source, write
+
+pytestmark = MARKS
+
+PROGRAM = """entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): (i32, [n]i32) =
+  let sum = loop s = 0 for i < n do s + xs[i]
+  let fixed = loop s = 0 for i < n do s + xs[k] * i32.i64 i
+  let read = map (\\i -> xs[i]) is
+  in (sum + fixed, read)
+"""
+STATES = ["dropped", "hoisted", "kept"]
+
+
+@pytest.fixture
+def bounds(browser: Browser, real_app: Flask) -> Page:
+    """The pane, open on the program above, with the compiler behind it."""
+    real_app.test_client().get("/api/manifest")
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    with serving(real_app) as address:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in", timeout=60_000)
+        write(page, PROGRAM)
+        page.get_by_role("tab", name="Bounds").click()
+        expect(page.locator(".access")).to_have_count(3, timeout=60_000)
+        yield page
+    context.close()
+
+
+def test_accesses_are_told_and_marked(bounds: Page) -> None:
+    page = bounds
+    for state, item in zip(STATES, page.locator(".access").all(), strict=True):
+        expect(item).to_contain_text(f"index {state}.")
+    expect(page.locator(".access.dropped")).to_contain_text(
+        "0 <= i < n since i runs from 0 to n - 1"
+    )
+    expect(page.locator(".access.kept")).to_contain_text("i < n is not proved")
+
+    marks = page.locator(".cm-line .access-mark")
+    expect(marks).to_have_count(3)
+    labels = [mark.get_attribute("aria-label") or "" for mark in marks.all()]
+    assert [label.split(":")[0] for label in labels] == [f"index {state}" for state in STATES]
+    assert len({mark.inner_text() for mark in marks.all()}) == 3  # not only by colour
+    lines = [page.locator(".source .cm-line").nth(k) for k in (1, 2, 3)]
+    for line, state in zip(lines, STATES, strict=True):
+        expect(line.locator(f".access-mark.{state}")).to_have_count(1)
+    assert "xs[i✓]" in lines[0].inner_text().replace("\n", "")
+
+    page.get_by_role("checkbox", name="kept").uncheck()
+    expect(page.locator(".access")).to_have_count(2)
+    page.get_by_role("button", name="line 3").first.click()
+    expect(page.locator(".source .lit-place").first).to_be_visible()
+
+
+def test_marks_are_of_the_text_that_stands_there(bounds: Page) -> None:
+    page = bounds
+    source(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.insert_text("-- more")
+    expect(page.locator(".access-mark")).to_have_count(3, timeout=60_000)
+    page.get_by_role("tab", name="Remarks").click()
+    expect(page.locator(".access-mark")).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_beside_the_marks(bounds: Page, theme: str) -> None:
+    if not Path(AXE).exists():
+        pytest.skip("axe-core is not installed: run `make setup`")
+    page = bounds
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    expect(page.locator(".access-mark")).to_have_count(3)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate(
+        "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
+        "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
+    )
+    assert found == [], "\n".join(found)
