@@ -38,7 +38,7 @@ def constant_rows(count: int) -> str:
     """Updates of rows at distinct constant indices, each computed before it is put."""
     lines = []
     for k in range(count):
-        lines += [f"  let r{k} = map (\\x -> x + {k}) xs", f"  let a = a with [{k}] = r{k}"]
+        lines += [f"  let r{k} = map (\\x -> x + {k + 1}) xs", f"  let a = a with [{k}] = r{k}"]
     return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
 
 

@@ -8,8 +8,9 @@ value, or the rest cannot make up for it. Both are smaller problems.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from compiler.ir.lmad import Lmad
@@ -43,6 +44,8 @@ WIDEST = 4
 """How many values a pivot's multiple may have."""
 QUICK = 2000
 """States looked at for a shared cell at one point before a proof is tried."""
+SPLITS = 4
+"""How many differences of names cases are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Disjoint:
     second: Lmad[Poly]
     assumed: Facts
     """The facts without those that there are cells at all, which are among `facts`."""
+    steps: int = field(default=0, compare=False)
+    """Inequalities attempted."""
 
     def theorem(self, about: str = "") -> dict[str, Any]:
         """What was shown with its proof, as `docs/certificates.md` has it."""
@@ -70,6 +75,7 @@ class Overlap:
     cell: int
     first: tuple[int, ...]
     second: tuple[int, ...]
+    steps: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class Unknown:
     reason: str
     missing: Poly | None
     facts: Facts | None = None
+    steps: int = field(default=0, compare=False)
 
 
 Verdict = Disjoint | Overlap | Unknown
@@ -87,15 +94,24 @@ SignOf = Callable[[Poly], "tuple[int, Sum] | None"]
 
 def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     """The verdict for two LMADs under assumptions."""
+    provers: list[Prover] = []
+    found = _verdict(first, second, facts, provers)
+    return replace(found, steps=sum(prover.steps for prover in provers))
+
+
+def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[Prover]) -> Verdict:
+    """The verdict; `provers` are told, as they know what it took."""
     problem, known = difference(first, second, facts)
     found = _overlap(first, second, known, QUICK)
     if found is not None:
         return found
     search = _Search()
-    proof = search.solve(problem, Prover(known), 0)
+    provers.append(Prover(known))
+    proof = search.solve(problem, provers[-1], 0)
     if proof is None:
         wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
-        proof = wider.solve(problem, Prover(known), 0)
+        provers.append(Prover(known))
+        proof = wider.solve(problem, provers[-1], 0)
     if proof is not None:
         why = encode.refusal(first, second, facts, proof)
         if not why:
@@ -110,6 +126,32 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     if not known.points:
         return Unknown("No values were found that meet the assumptions.", None, known)
     return Unknown("No way to tell the two sets apart was found.", None, known)
+
+
+def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
+    """The proof that all of one set lies beyond all of the other one, if sizes alone say so.
+
+    Takes little time, whether there is one or not.
+    """
+    nothing = Facts(())
+    problem, known = difference(first, second, nothing, sampled=False)
+    problem, prover = tidy(problem), Prover(known)
+    known_signs: list[tuple[int, Sum]] = []
+    for dim in problem.dims:
+        way = -1 if (dim.stride.constant or 0) < 0 else 1
+        because = prover.plainly(dim.stride * way)
+        if because is None:
+            return None
+        known_signs.append((way, because))
+    signs = Signs(tuple(known_signs))
+    low, high = extremes(problem.dims, signs)
+    for side, claim in ((1, problem.offset + low - 1), (-1, -(problem.offset + high) - 1)):
+        because = prover.plainly(claim)
+        if because is not None:
+            proof = Tidy(Apart(side, signs, because))
+            if not encode.refusal(first, second, nothing, proof):
+                return Disjoint(problem, known, proof, first, second, nothing)
+    return None
 
 
 def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, nodes: int) -> Overlap | None:
@@ -469,11 +511,12 @@ def _absurd(prover: Prover) -> Sum | None:
 
 def _split_terms(problem: Problem, prover: Prover) -> list[Poly]:
     """Differences of names that are not ordered yet, from the offset."""
-    found = []
+    found: list[Poly] = []
     names = sorted(problem.offset.names())
-    for i, left in enumerate(names):
-        for right in names[i + 1 :]:
-            term = Poly.var(left) - Poly.var(right)
-            if prover.nonnegative(term) is None and prover.nonnegative(-term - 1) is None:
-                found.append(term)
-    return found[:4]
+    for left, right in combinations(names, 2):
+        term = Poly.var(left) - Poly.var(right)
+        if prover.nonnegative(term) is None and prover.nonnegative(-term - 1) is None:
+            found.append(term)
+            if len(found) == SPLITS:
+                break
+    return found

@@ -28,7 +28,7 @@ _MARK = "\0"
 class Prover:
     """Proves inequalities from one set of facts; `missing` is the last that failed unrefuted."""
 
-    __slots__ = ("_depth", "_failed", "_left", "_lower", "_work", "facts", "missing")
+    __slots__ = ("_failed", "_left", "_orders", "_work", "facts", "missing")
 
     def __init__(self, facts: Facts, parent: Prover | None = None) -> None:
         """With a `parent`, both draw on the same amount of work."""
@@ -37,8 +37,12 @@ class Prover:
         self.missing: Poly | None = None
         self._failed: set[Poly] = set()
         self._left = 0
-        self._lower = _lower_bounds(facts)
-        self._depth = _depths(self._lower)
+        self._orders: tuple[dict[Name, list[Poly]], dict[Name, int]] | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many inequalities this one, and those with the same work, have attempted."""
+        return WORK - self._work[0]
 
     def nonnegative(self, claim: Poly) -> Sum | None:
         """A certificate of `claim >= 0`, or None."""
@@ -53,6 +57,12 @@ class Prover:
                 self.missing = claim
             return None
         return _sum(claim, *found)
+
+    def plainly(self, claim: Poly) -> Sum | None:
+        """A certificate of `claim >= 0` that can be read off, or None: other ways are not tried."""
+        claim = self.facts.normal(claim)
+        found = self._prove(claim, 0)
+        return None if found is None else _sum(claim, *found)
 
     def _prove(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
         """A scale and terms, or None."""
@@ -84,14 +94,18 @@ class Prover:
         return None
 
     def _shift_by(self, p: Poly, tightest: bool) -> tuple[int, Terms] | None:
+        if self._orders is None:
+            bounds = _lower_bounds(self.facts)
+            self._orders = bounds, _depths(bounds)
+        lower, depth = self._orders
         symbols: dict[Name, Poly] = {}
         done: set[Name] = set()
         while True:
             open_names = [n for n in p.names() if n[0] != _MARK]
             if not open_names:
                 break
-            name = max(open_names, key=lambda n: (self._depth.get(n, 0), n))
-            choices = self._lower.get(name, ())
+            name = max(open_names, key=lambda n: (depth.get(n, 0), n))
+            choices = lower.get(name, ())
             fact = next(
                 (
                     f

@@ -26,15 +26,17 @@ class Problem:
     dims: tuple[Dim, ...]
 
 
-def difference(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> tuple[Problem, Facts]:
-    """The equation for two LMADs, and the facts with their sizes."""
+def difference(
+    first: Lmad[Poly], second: Lmad[Poly], facts: Facts, sampled: bool = True
+) -> tuple[Problem, Facts]:
+    """The equation for two LMADs, and the facts with their sizes: with points if `sampled`."""
     dims = [Dim(facts.normal(d.stride), ZERO, facts.normal(d.size) - 1) for d in first.dims]
     dims += [Dim(facts.normal(d.stride), 1 - facts.normal(d.size), ZERO) for d in second.dims]
     sizes = [facts.normal(d.size) - 1 for d in (*first.dims, *second.dims)]
     offset = facts.normal(first.offset - second.offset)
     known = {name for poly in (offset, *(d.stride for d in dims)) for name in poly.names()}
     covered = {name for point in facts.points[:1] for name in point}
-    if known | {n for s in sizes for n in s.names()} <= covered:
+    if not sampled or known | {n for s in sizes for n in s.names()} <= covered:
         return Problem(offset, tuple(dims)), facts.with_bounds(*sizes)
     more = Facts.of((*facts.bounds, *sizes), facts.equalities, known)
     return Problem(offset, tuple(dims)), more

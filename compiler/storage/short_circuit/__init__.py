@@ -7,7 +7,11 @@ conditions.py   the numbered conditions
 project.py      the new index functions, and what has to move up for them (1 to 4)
 safety.py       access summaries, compared pair by pair (5)
 access.py       one access, seen from outside of a loop or kernel
+covers.py       many accesses as few
+touched.py      what is kept from attempt to attempt
+budget.py       what proofs may take (8)
 assumptions.py  what holds at a place of the program
+contexts.py     facts that grow, by their names
 blocks.py       which blocks a name may stand for
 terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
@@ -28,6 +32,7 @@ from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog
 from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.budget import Budget
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.trial import FREE, Trials
@@ -87,7 +92,8 @@ def theorems(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]
 
 
 def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Shortcut]]:
-    shortcuts = [Shortcut(fun, ctx) for fun in prog.funs]
+    budget = Budget()
+    shortcuts = [Shortcut(fun, ctx, budget=budget) for fun in prog.funs]
     funs = tuple(shortcut.run() for shortcut in shortcuts)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return (prog if same else Prog(funs)), shortcuts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from compiler.base.names import Name
@@ -31,6 +30,8 @@ from compiler.prove.disjoint import Verdict, disjoint
 from compiler.prove.facts import Facts
 from compiler.prove.inequality import Prover
 from compiler.storage.short_circuit.access import Range
+from compiler.storage.short_circuit.budget import Budget
+from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts
 from compiler.storage.short_circuit.terms import ZERO, Terms, divided
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
@@ -45,40 +46,23 @@ Known = tuple[tuple[Poly, ...], tuple[tuple[Name, Poly], ...], tuple[Name, ...]]
 """Bounds, equalities and names: what a question is asked under."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What holds somewhere: `bounds` are not negative, `equal` are what names are equal to.
-
-    `either`: the facts of one side hold, or those of the other.
-    """
-
-    bounds: tuple[Poly, ...] = ()
-    equal: tuple[tuple[Name, Poly], ...] = ()
-    either: tuple[tuple[Context, Context], ...] = ()
-
-    def plus(self, other: Context) -> Context:
-        """Both together."""
-        if other is NOTHING:
-            return self
-        if self is NOTHING:
-            return other
-        return Context(
-            self.bounds + other.bounds, self.equal + other.equal, self.either + other.either
-        )
-
-
-NOTHING = Context()
-
-
 class Assumptions:
     """Facts by scope, made when first asked for."""
 
-    def __init__(self, tree: Tree, terms: Terms, given: Context = NOTHING) -> None:
-        """`given` holds in all of the function."""
+    def __init__(
+        self, tree: Tree, terms: Terms, given: Context = NOTHING, budget: Budget | None = None
+    ) -> None:
+        """`given` holds in all of the function; `budget`: what proofs may take."""
         self.given = given
         self.tree = tree
         self.terms = terms
+        self.budget = budget or Budget()
+        self._sizes_known: dict[tuple[Poly, Context], bool] = {}
+        self._contexts = Contexts()
         self._outer: dict[Scope, Context] = {}
+        self._inner: dict[Scope, list[Context]] = {}
+        """What holds in front of every statement of a body."""
+        self._said: dict[Item, Context] = {}
         self._quotients: dict[tuple[object, ...], list[Poly]] = {}
         self._ranges: dict[Scope, tuple[Range, ...]] = {}
 
@@ -87,7 +71,12 @@ class Assumptions:
         found = self._around(scope)
         if before is None:
             return found
-        return found.plus(self.checked(scope.items[:before]))
+        known = self._inner.setdefault(scope, [found])
+        del known[scope.settled + 1 :]
+        while len(known) <= before:
+            known.append(known[-1].plus(self._says(scope.items[len(known) - 1])))
+        scope.settled = len(known) - 1
+        return known[before]
 
     def _around(self, scope: Scope) -> Context:
         found = self._outer.get(scope)
@@ -111,8 +100,16 @@ class Assumptions:
         """What the checks among statements say."""
         found = NOTHING
         for item in items:
-            if isinstance(item.stm.exp, Assert):
-                found = found.plus(self.condition(item.stm.exp.cond, True))
+            found = found.plus(self._says(item))
+        return found
+
+    def _says(self, item: Item) -> Context:
+        """What a statement says if it is a check."""
+        if not isinstance(item.stm.exp, Assert):
+            return NOTHING
+        found = self._said.get(item)
+        if found is None:
+            found = self._said[item] = self.condition(item.stm.exp.cond, True)
         return found
 
     def _entering(self, scope: Scope, item: Item) -> Context:
@@ -159,7 +156,7 @@ class Assumptions:
             case Bin("&&" | "||" as op, _, a, b):
                 left, right = self.condition(a, holds), self.condition(b, holds)
                 if (op == "&&") == holds:
-                    return left.plus(right)
+                    return left.plus(right).flat()
                 if left is not NOTHING and right is not NOTHING:
                     return Context(_in_common(left, right), either=((left, right),))
             case Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, "i64", a, b):
@@ -180,12 +177,33 @@ class Assumptions:
 
     def disjoint(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         """Whether two sets of cells meet."""
-        return _verdict(write, use, self._matter(known, (write, use)))
+        found = _verdict(write, use, self._matter(known, (write, use)))
+        self.budget.spend(found.steps)
+        return found
 
     def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
         """The first claim that may be negative as far as is known, if some cells are not empty."""
         prover = self.prover(claims, known, where)
-        return next((claim for claim in claims if not shown(prover, claim)), None)
+        found = next((claim for claim in claims if not shown(prover, claim)), None)
+        self.budget.spend(prover.steps)
+        return found
+
+    def is_size(self, value: Poly, known: Context) -> bool:
+        """Whether a number is not negative, by what is known of the arguments or here."""
+        if value.constant is not None:
+            return value.constant >= 0
+        if value.as_name is None and all(coeff > 0 for coeff in value.terms.values()):
+            names = (Poly.var(name) for name in value.names())
+            if all(self.is_size(name, known) for name in names):
+                return True
+        for context in (self.at(self.tree.root), known):
+            found = self._sizes_known.get((value, context))
+            if found is None:
+                found = self.unproved([value], context, Lmad(ZERO, ())) is None
+                self._sizes_known[value, context] = found
+            if found:
+                return True
+        return False
 
     def prover(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Prover:
         """A prover for claims about the cells of `where`, of which there are some."""
@@ -199,21 +217,24 @@ class Assumptions:
 
     def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Known:
         sizes = {dim.size - 1 for lmad in lmads for dim in lmad.dims}
-        bounds, equal = _settled(known, sizes)
-        names: set[Name] = set()
+        settled = self._contexts.settled(known).with_certain(sizes)
+        wanted: set[Name] = set()
         for lmad in lmads:
-            names |= lmad.names()
+            wanted |= lmad.names()
         chosen: dict[Poly, None] = {}
         equalities: dict[Name, Poly] = {}
-        wanted = set(names)
         for _ in range(_ROUNDS):
             new = set(wanted)
-            for name, value in equal:
-                if name in wanted and name not in equalities and name not in value.names():
-                    equalities[name] = value
-                    new |= value.names()
-            for fact in [*self.terms.facts(wanted), *bounds]:
-                if fact not in chosen and len(chosen) < _MOST and fact.names() & wanted:
+            known_equal = [name for name in wanted if name in settled.equal]
+            for name in sorted(known_equal, key=lambda name: settled.equal[name][0]):
+                values = [v for v in settled.equal[name][1] if name not in v.names()]
+                if values and name not in equalities:
+                    equalities[name] = values[0]
+                    new |= values[0].names()
+            found = dict.fromkeys(self.terms.facts(sorted(wanted)))
+            more = settled.about(wanted, _MOST - len(chosen), chosen | found)
+            for fact in [*found, *more]:
+                if fact not in chosen and len(chosen) < _MOST:
                     chosen[fact] = None
                     new |= fact.names()
             for _, a, b in self.terms.quotients(wanted):
@@ -275,28 +296,6 @@ def forget() -> None:
     _verdict.cache_clear()
 
 
-def _settled(known: Context, sizes: set[Poly]) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
-    """Bounds and equalities, with those of an alternative whose other side is impossible.
-
-    What one alternative comes to may decide another one.
-    """
-    bounds, equal = list(known.bounds), list(known.equal)
-    waiting = list(known.either)
-    settled = True
-    while settled:
-        settled = False
-        for sides in tuple(waiting):
-            certain = sizes.union(bounds)
-            other = next((b for a, b in (sides, sides[::-1]) if _impossible(a, certain)), None)
-            if other is not None:
-                settled = True
-                waiting.remove(sides)
-                bounds += other.bounds
-                equal += other.equal
-                waiting += other.either
-    return bounds, equal
-
-
 def _in_common(left: Context, right: Context) -> tuple[Poly, ...]:
     """What both sides of an alternative state: the weaker of two facts that differ by a number."""
     found: dict[Poly, None] = {}
@@ -306,15 +305,6 @@ def _in_common(left: Context, right: Context) -> tuple[Poly, ...]:
             if more is not None:
                 found[one if more > 0 else other] = None
     return tuple(found)
-
-
-def _impossible(one: Context, bounds: set[Poly]) -> bool:
-    """Whether a fact plainly contradicts one that holds."""
-    return any(
-        (total := (fact + bound).constant) is not None and total < 0
-        for fact in one.bounds
-        for bound in bounds
-    ) or any(all(_impossible(side, bounds) for side in sides) for sides in one.either)
 
 
 _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

@@ -66,7 +66,7 @@ class Clash:
             if met is None:
                 return None
             indices.append(tuple(met[1]))
-        return Overlap(point, self.cell, *indices)
+        return Overlap(point, self.cell, indices[0], indices[1])
 
 
 @dataclass(frozen=True, slots=True)

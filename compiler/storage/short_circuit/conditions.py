@@ -7,6 +7,7 @@
 5. No write to the source meets a use of the destination that comes later, or may.
 6. What an in-place map overwrites belongs to the kernel alone and is used no more.
 7. What a check of a slice by an LMAD says follows from what is known (`guards.py`).
+8. There are steps left of those that proofs for one program may take (`budget.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ TITLES = {
     5: "What is written early does not meet what is still needed.",
     6: "What is overwritten is used no more.",
     7: "What is checked follows from what is known.",
+    8: "Proving takes no more steps than a program gets.",
 }
 
 
@@ -40,3 +42,8 @@ class Failed(Exception):
         self.condition = condition
         self.because = because[:1].upper() + because[1:]
         self.hint = hint
+
+
+def spent() -> Failed:
+    """The failure of an attempt that begins, or goes on, when no steps are left."""
+    return Failed(8, "The steps that proving may take in one program are used up.")

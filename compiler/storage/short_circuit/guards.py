@@ -20,8 +20,9 @@ from compiler.ir.poly import Poly
 from compiler.ir.slices import as_lmad
 from compiler.prove.disjoint import Disjoint, Overlap, Unknown
 from compiler.storage.short_circuit.access import Obligation
-from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context, shown
+from compiler.storage.short_circuit.assumptions import Assumptions, shown
 from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
@@ -71,7 +72,10 @@ class Guards:
         attempt = Attempt("guard", name, array, item.stm.prov, place, check=item.stm)
         what = f"the slice of {called(self.tree, array)}" if array else "the slice"
         because = ""
-        if inside:
+        if self.assumptions.budget.is_spent:
+            claim = f"All of {what} lies inside" if inside else f"No two elements of {what} meet"
+            because = "the steps that proving may take are used up"
+        elif inside:
             claim = f"All of {what} lies inside"
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
             if missing is not None:
@@ -94,8 +98,8 @@ class Guards:
         attempt.because = applied.because
         if self.ctx.settle(RULE, item.stm.prov, applied) is not None:
             attempt.done = True
-            item.scope.items.remove(item)
-            item.scope.renumber()
+            del item.scope.items[item.at]
+            item.scope.renumber(item.at)
         return attempt
 
     def _guarded(

@@ -13,7 +13,8 @@ from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import Array, Assert, If, Loop
 from compiler.ir.poly import Poly
 from compiler.prove.facts import Facts
-from compiler.storage.short_circuit.assumptions import Assumptions, Context
+from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.terms import Terms, divided
 from compiler.storage.short_circuit.tree import Item, Scope
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
-from compiler.base.remarks import Applied, Missed
+from compiler.base.remarks import Applied, Missed, Remark
 from compiler.ir.nodes import (
     I64,
     SE,
@@ -43,14 +43,17 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import in_place
-from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
+from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import Attempt, Rule
 from compiler.storage.short_circuit.blocks import Blocks
-from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.budget import SPENT, Budget
+from compiler.storage.short_circuit.conditions import Failed, spent
+from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.terms import ONE, ZERO, Terms
+from compiler.storage.short_circuit.touched import Touched
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import both, called, sentence
 
@@ -84,17 +87,23 @@ class Shortcut:
     """Short-circuiting of one function."""
 
     def __init__(
-        self, fun: Function, ctx: Ctx, given: Context = NOTHING, forced: int | None = None
+        self,
+        fun: Function,
+        ctx: Ctx,
+        given: Context = NOTHING,
+        forced: int | None = None,
+        budget: Budget | None = None,
     ) -> None:
         """`given`: what else holds in the function.
 
         `forced`: the number of an attempt that is made whatever it overwrites, and the last one:
-        `run` raises Forced then, if nothing else is in its way.
+        `run` raises Forced then, if nothing else is in its way. `budget`: what proofs for the whole
+        program may take.
         """
         self.ctx = ctx
         self.tree = Tree(fun, ctx.names.said)
         self.terms = Terms(self.tree)
-        self.assumptions = Assumptions(self.tree, self.terms, given)
+        self.assumptions = Assumptions(self.tree, self.terms, given, budget)
         self.attempts: list[Attempt] = []
         self.forced = forced
         self.inside: set[Name] = set()
@@ -103,6 +112,7 @@ class Shortcut:
         """For arrays that are parts of others now: sizes that must not be negative."""
         self.blocks = Blocks(self.tree)
         self.aliases = self.blocks.roots
+        self.touched = Touched(self.tree)
 
     def run(self) -> Function:
         """All attempts; the function with what came of them."""
@@ -146,6 +156,7 @@ class Shortcut:
             for param, bound, start in in_place.settled(self.tree, item):
                 self.tree.settle(item, param, bound, start)
                 self.blocks.changed()
+                self.touched.forget()
 
     def _overwrite(self, item: Item, carried: bool) -> None:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
@@ -166,8 +177,10 @@ class Shortcut:
                 self.aliases,
                 self._renamed(name, target.block),
                 target.block,
+                touched=self.touched,
             )
             try:
+                self._afford(attempt)
                 in_place.nobody_needs(self.tree, self.aliases, target.block, item)
                 if len(self.attempts) == self.forced:
                     self._reuse(attempt)
@@ -221,6 +234,7 @@ class Shortcut:
         self.tree.rename(old, attempt.target.block)
         self.tree.removed.add(old)
         self.blocks.changed()
+        self.touched.forget()
         attempt.projected = self.tree.place[name]
         attempt.moved = {name: attempt.projected}
         return True
@@ -350,6 +364,7 @@ class Shortcut:
         plan = Plan(self.tree, self.terms, self.assumptions)
         safety: Safety | None = None
         try:
+            self._afford(attempt)
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
             plan.make_room(point.scope, creation, point.destination, point.end)
             self._available(plan, point, target, creation)
@@ -367,6 +382,7 @@ class Shortcut:
                 self.terms.normal_lmad(self.tree.place[point.destination].lmad),
                 self.assumptions.checked(plan.lifted),
                 frozenset(plan.lifted),
+                self.touched,
             )
             safety.segment(point.scope, creation.at, point.end)
             rows = point.rule == "kernel-result" and not point.row
@@ -382,6 +398,18 @@ class Shortcut:
         attempt.moved = dict(plan.new)
         attempt.lifted = [p.name for item in plan.lifted for p in item.stm.pat]
         return self._commit(point, plan, creation, attempt)
+
+    def _afford(self, attempt: Attempt) -> None:
+        """There are steps left for proofs: else the user is told, once. Raises Failed."""
+        budget = self.assumptions.budget
+        if not budget.is_spent:
+            return
+        if not budget.told:
+            budget.told = True
+            self.ctx.remark(
+                Remark("note", "shortcircuit/budget", attempt.prov, SPENT, stage=self.ctx.stage)
+            )
+        raise spent()
 
     def _settle(self, attempt: Attempt, failed: Failed) -> None:
         attempt.missing = failed.missing
@@ -437,7 +465,8 @@ class Shortcut:
             scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
             scope.renumber()
             tree.renumber()
-        self.blocks.changed()
+        self.touched.moved(plan.new)
+        self.touched.changed(point.item)
         return True
 
     # --- condition 4 ---
@@ -494,6 +523,9 @@ class Shortcut:
         """The first of some sizes that may be negative where the source is created."""
         known = self.assumptions.at(point.scope, creation.at)
         known = known.plus(self.assumptions.checked(plan.lifted))
+        claims = [claim for claim in claims if not self.assumptions.is_size(claim, known)]
+        if not claims:
+            return None
         known = known.plus(Context(tuple(self._sizes(creation, claims))))
         where = self.terms.normal_lmad(plan.new[point.source].lmad)
         return self.assumptions.unproved(claims, known, where)

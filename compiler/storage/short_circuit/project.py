@@ -45,7 +45,7 @@ from compiler.ir.nodes import (
 from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.total import may_fail
-from compiler.ir.walk import free, se_parts
+from compiler.ir.walk import se_parts
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import Terms
@@ -555,7 +555,7 @@ def checks(items: Sequence[Item], names: set[Name]) -> list[Item]:
     while growing:
         growing = False
         for item in list(left):
-            mentioned = free(item.stm)
+            mentioned = item.names
             if mentioned & known:
                 known |= mentioned
                 found.append(item)

@@ -8,7 +8,7 @@ the other ones (6.6), then summed up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from compiler.base.names import Name
@@ -38,7 +38,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Disjoint, Verdict
+from compiler.prove.disjoint import Disjoint, Verdict, beyond
 from compiler.prove.divide import exact
 from compiler.storage.short_circuit.access import (
     Access,
@@ -49,14 +49,19 @@ from compiler.storage.short_circuit.access import (
     unique,
     with_lmad,
 )
-from compiler.storage.short_circuit.assumptions import NOTHING, Assumptions, Context
-from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.conditions import Failed, spent
+from compiler.storage.short_circuit.contexts import NOTHING, Context
+from compiler.storage.short_circuit.covers import Cover, covers
 from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.touched import Touched
 from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
 from compiler.storage.short_circuit.wording import both, called, doing, not_apart
 
-_PAIRS = 60
-"""Pairs of accesses compared for one attempt before it is given up."""
+_FEW = 8
+"""Up to so many uses each have a proof of their own; more are taken together where they can be."""
+_LONG = 12
+"""Unless where they begin is a sum of more terms than so many."""
 OPERATORS = (SegMap, SegRed, SegScan, SegHist)
 
 
@@ -74,12 +79,15 @@ class Safety:
         whole: Lmad[Poly] | None = None,
         checked: Context = NOTHING,
         lifted: frozenset[Item] = frozenset(),
+        touched: Touched | None = None,
     ) -> None:
         """`whole` is an index function that the source's place is certainly a part of.
 
         `checked`: what is checked before the source is created; `lifted`: what else is done before.
+        `touched`: what is kept from one attempt to the next.
         """
         self.lifted = lifted
+        self.touched = touched or Touched(tree)
         self.whole = whole
         self.checked = checked
         self.tree = tree
@@ -90,7 +98,9 @@ class Safety:
         self.block = block
         self.roots = aliases(block)
         self.obligations: list[Obligation] = []
-        self.pairs = 0
+        self._kept = self.touched.by_roots(self.roots)
+        self._using: dict[Name, bool] = {}
+        self._wider_new: dict[Name, tuple[Lmad[Poly], ...]] = {}
 
     # --- statements, last first ---
 
@@ -106,10 +116,12 @@ class Safety:
     def _backwards(
         self, scope: Scope, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
-        for item in reversed(scope.items[first:end]):
+        for at in range(end - 1, first - 1, -1):
+            item = scope.items[at]
             if item not in self.lifted and self._touches(item):
-                here = self.item(item)
-                self._compare(here.writes, total.uses, known, f"after {doing(self.tree, item)}")
+                here = self._summary(item)
+                if here.writes and total.uses:
+                    self._compare(here.writes, total.uses, known, f"after {doing(self.tree, item)}")
                 total.writes += here.writes
                 total.uses += here.uses
         total.writes, total.uses = unique(total.writes), unique(total.uses)
@@ -117,10 +129,16 @@ class Safety:
 
     def _touches(self, item: Item) -> bool:
         """Whether a statement has to do with the source or the destination at all."""
-        bound = (param.name for param in item.stm.pat)
-        if any(name in self.new or self._is_used(name) for name in (*item.names, *bound)):
-            return True
-        return any(self._touches(inner) for scope in item.children for inner in scope.items)
+        return any(name in self.new or self._is_used(name) for name in item.arrays)
+
+    def _summary(self, item: Item) -> Summary:
+        """One statement: as it was for another attempt, if it has nothing to do with the source."""
+        if not self.new.keys().isdisjoint(item.arrays):
+            return self.item(item)
+        found = self._kept.get(item)
+        if found is None:
+            found = self._kept[item] = self.item(item)
+        return found
 
     def item(self, item: Item) -> Summary:
         """One statement."""
@@ -191,8 +209,12 @@ class Safety:
 
     def _is_used(self, name: Name) -> bool:
         """Whether an array may share memory with the destination."""
-        mem = self.tree.place.get(name)
-        return mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
+        found = self._using.get(name)
+        if found is None:
+            mem = self.tree.place.get(name)
+            found = mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
+            self._using[name] = found
+        return found
 
     def _use(
         self,
@@ -214,16 +236,21 @@ class Safety:
 
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
         """The index functions of an array and of those that it is a view of."""
-        found: list[Lmad[Poly]] = []
         place = self.new if name in self.new else self.tree.place
+        kept = self._wider_new if name in self.new else self.touched.wider
         block = place[name].block
+        views: list[Name] = []
         at: Name | None = name
-        while at is not None and at in place and place[at].block == block:
-            lmad = self.terms.normal_lmad(place[at].lmad)
-            if lmad not in found:
-                found.append(lmad)
+        while at is not None and at in place and place[at].block == block and at not in kept:
+            views.append(at)
             at = self.tree.behind(at)
-        return tuple(found)
+        known = at is not None and at in place and place[at].block == block
+        found = kept[at] if known and at is not None else ()
+        for view in reversed(views):
+            lmad = self.terms.normal_lmad(place[view].lmad)
+            found = (lmad, *(other for other in found if other != lmad))
+            kept[view] = found
+        return found
 
     def _create(self, out: Summary, stm: Stm) -> None:
         """All of a new array is written."""
@@ -430,7 +457,15 @@ class Safety:
 
     def _touched(self, scope: Scope, item: Item) -> list[Access]:
         """All that one point of a kernel touches of the destination, whenever."""
-        quiet = _Quiet(self.tree, self.terms, self.assumptions, self.aliases, self.new, self.block)
+        quiet = _Quiet(
+            self.tree,
+            self.terms,
+            self.assumptions,
+            self.aliases,
+            self.new,
+            self.block,
+            touched=self.touched,
+        )
         exp = item.stm.exp
         assert isinstance(exp, SegMap | SegRed | SegScan | SegHist)
         return quiet._body(scope, quiet._results(item, exp, scope)).uses
@@ -450,11 +485,37 @@ class Safety:
         outside = self.assumptions.at(scope.parent.scope, scope.parent.at)
         inside = self.assumptions.at(scope)
         for write in one.writes:
-            for use in one.uses:
+            for use in self._not_all_apart(write, one.uses, scope, over, outside, where):
                 if self._apart(write, use, scope, over, outside, where):
                     continue
                 for other, which, some in self._other(use, scope, over, only_later):
                     self._compare([write], [other], inside.plus(some), where.format(which))
+
+    def _not_all_apart(
+        self,
+        write: Access,
+        uses: Sequence[Access],
+        scope: Scope,
+        over: Sequence[Range],
+        known: Context,
+        where: str,
+    ) -> Iterable[Access]:
+        """Of many uses those that are left when all writes keep away from all of the others."""
+        if len(uses) <= _FEW:
+            return uses
+        first = self._leave(write, scope, over).lmad
+        left = [self._leave(use, scope, over).lmad for use in uses]
+        hard = (None, self.whole)
+        far = [
+            (k, lmad)
+            for k, (use, lmad) in enumerate(zip(uses, left, strict=True))
+            if lmad is not None and lmad not in hard and use.lmad != write.lmad
+        ]
+        if first is None:
+            return uses
+        near = set(self._uncovered(first, [lmad for _, lmad in far], known, where.format("other")))
+        apart = {k for at, (k, _) in enumerate(far) if at not in near}
+        return [use for k, use in enumerate(uses) if k not in apart]
 
     def _apart(
         self,
@@ -542,7 +603,7 @@ class Safety:
     ) -> None:
         """Each write against each use. Raises Failed."""
         for write in writes:
-            for use in uses:
+            for use in self._one_by_one(write, uses, known, where):
                 if write.lmad is None or use.lmad is None:
                     unknown = use if use.lmad is None else write
                     array = called(self.tree, unknown.array)
@@ -565,14 +626,60 @@ class Safety:
                     does = "written" if use.writes else "read"
                     raise Failed(5, not_apart(self.tree.spell, first, second, does, where, verdict))
 
+    def _one_by_one(
+        self, write: Access, uses: Sequence[Access], known: Context, where: str
+    ) -> Iterable[Access]:
+        """Of many uses those that have to be looked at alone: all of few ones."""
+        few = len(uses) <= _FEW and all(len(_offset(use).terms) <= _LONG for use in uses)
+        if few or write.lmad is None:
+            return uses
+        sets: list[Lmad[Poly]] = []
+        for use in uses:
+            if use.lmad is None or use.lmad == self.whole:
+                return [use]
+            sets.append(use.lmad)
+        return (uses[k] for k in self._uncovered(write.lmad, sets, known, where))
+
+    def _uncovered(
+        self, write: Lmad[Poly], sets: Sequence[Lmad[Poly]], known: Context, where: str
+    ) -> Iterator[int]:
+        """Which sets of cells are not shown to be apart from a write together with others."""
+
+        def is_size(size: Poly) -> bool:
+            return self.assumptions.is_size(size, known)
+
+        waiting = covers(write, sets, is_size)[::-1]
+        while waiting:
+            cover = waiting.pop()
+            if len(cover.members) > 1 and self._beyond(write, cover, known, where):
+                continue
+            halves = cover.halves()
+            if halves:
+                waiting += halves[::-1]
+            else:
+                yield from cover.members
+
+    def _beyond(self, write: Lmad[Poly], cover: Cover, known: Context, where: str) -> bool:
+        """Whether a write keeps away from a cover."""
+        verdict: Verdict | None = beyond(write, cover.cells)
+        if verdict is None:
+            verdict = self._verdict(write, cover.cells, known)
+        if isinstance(verdict, Disjoint):
+            self._record(write, cover.cells, where, verdict)
+            return True
+        return False
+
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
-        self.pairs += 1
-        if self.pairs > _PAIRS:
-            raise Failed(5, "There are too many accesses to compare.")
+        if self.assumptions.budget.is_spent:
+            raise spent()
         return self.assumptions.disjoint(write, use, known.plus(self.checked))
 
     def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
         self.obligations.append(Obligation(write, use, where, verdict))
+
+
+def _offset(access: Access) -> Poly:
+    return ZERO if access.lmad is None else access.lmad.offset
 
 
 class _Quiet(Safety):

@@ -56,11 +56,14 @@ class Scope:
     depth: int
     items: list[Item] = field(default_factory=list)
     results: tuple[KernelResult, ...] = ()
+    settled: int = 0
+    """How many of the first statements stand where they stood when it was asked what they say."""
 
-    def renumber(self) -> None:
-        """Let every statement know its position again."""
-        for at, item in enumerate(self.items):
-            item.at = at
+    def renumber(self, first: int = 0) -> None:
+        """Let every statement from `first` on know its position again, as some have moved."""
+        self.settled = min(self.settled, first)
+        for at in range(first, len(self.items)):
+            self.items[at].at = at
 
 
 @dataclass(slots=True, eq=False)

@@ -40,10 +40,10 @@ from compiler.prove.disjoint import Disjoint
 from compiler.prove.facts import Facts, Point
 from compiler.storage import heap
 from compiler.storage.machine import Block, Machine, Place
-from compiler.storage.short_circuit.assumptions import NOTHING, Context
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.clash import Clash, Stop, Touch
 from compiler.storage.short_circuit.conditions import CELLS, GUARD
+from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.points import Forced, Shortcut
 from compiler.storage.short_circuit.wording import clashing, stopping
 from compiler.storage.trace import Race
@@ -349,11 +349,15 @@ def _visible(fun: Function, inputs: Mapping[Name, int]) -> dict[Name, int]:
 
 def _chosen(known: Context, side: int) -> tuple[list[Poly], list[tuple[Name, Poly]]]:
     """Bounds and equalities, of each alternative those of one side."""
-    bounds, equal = list(known.bounds), list(known.equal)
-    for sides in known.either:
-        more, same = _chosen(sides[side], side)
-        bounds += more
-        equal += same
+    bounds: list[Poly] = []
+    equal: list[tuple[Name, Poly]] = []
+    for leaf in known.leaves():
+        bounds += leaf.bounds
+        equal += leaf.equal
+        for sides in leaf.either:
+            more, same = _chosen(sides[side], side)
+            bounds += more
+            equal += same
     return bounds, equal
 
 

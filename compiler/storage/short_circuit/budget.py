@@ -1,0 +1,32 @@
+"""How much proving one program gets: a number of steps, so that each run ends in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STEPS = 400_000
+"""Inequalities looked at for one program. The examples take 20,000 at most; a step takes about
+20 microseconds."""
+QUESTION = 20
+"""Steps that each question counts for beside its inequalities."""
+SPENT = (
+    f"Proofs for this program have taken the {STEPS} steps that they get. From here on arrays are "
+    "copied into their places and checks are made: what the program computes is the same."
+)
+
+
+@dataclass(slots=True)
+class Budget:
+    """The steps that are left to a program."""
+
+    left: int = STEPS
+    told: bool = False
+
+    def spend(self, steps: int) -> None:
+        """Take away the steps of one question."""
+        self.left -= QUESTION + steps
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether there are none left."""
+        return self.left <= 0
