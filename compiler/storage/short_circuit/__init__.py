@@ -7,6 +7,7 @@ conditions.py   the numbered conditions
 project.py      the new index functions, and what has to move up for them (1 to 4)
 safety.py       access summaries, compared pair by pair (5)
 access.py       one access, seen from outside of a loop or kernel
+quotients.py    the same where an index is divided
 covers.py       many accesses as few
 touched.py      what is kept from attempt to attempt
 budget.py       what proofs may take (8)

@@ -39,7 +39,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.poly import Poly
 from compiler.prove.disjoint import Disjoint, Verdict, beyond
-from compiler.prove.divide import exact
+from compiler.storage.short_circuit import quotients
 from compiler.storage.short_circuit.access import (
     Access,
     Obligation,
@@ -289,45 +289,10 @@ class Safety:
             found: Lmad[Poly] | None = lmad
             for one in reversed(over):
                 if found is not None:
-                    found = self._expanded(found, one, scope)
+                    found = quotients.expanded(found, one, scope, self.terms, self.assumptions)
             if found is not None and not self._inside(found, scope):
                 return with_lmad(access, found)
         return with_lmad(access, None)
-
-    def _expanded(self, lmad: Lmad[Poly], over: Range, scope: Scope) -> Lmad[Poly] | None:
-        """The cells for all values of an index, also where its quotient by a size is used.
-
-        An index `k` of which only `k / d` and `k % d` matter is two: `k = d*q + r`.
-        """
-        found = self._quotient(lmad, over, scope)
-        if found is None:
-            return expanded(lmad, over)
-        quotient, divisor = found
-        rows = exact(over.count, divisor)
-        if rows is None:
-            rows = self.terms.quotient(over.count - 1, divisor) + 1
-        rest = f"{over.name}%"
-        parts = lmad.subst({over.name: divisor * Poly.var(quotient) + Poly.var(rest)})
-        inner = expanded(parts, Range(rest, ZERO, divisor))
-        return None if inner is None else expanded(inner, Range(quotient, ZERO, rows))
-
-    def _quotient(self, lmad: Lmad[Poly], over: Range, scope: Scope) -> tuple[Name, Poly] | None:
-        """The quotient of an index that an index function mentions, and its positive divisor."""
-        atoms = self.terms.atoms
-        for name in lmad.names():
-            atom = atoms.get(name)
-            if atom is None or atom.op != "/" or atom.args[0].as_name != over.name:
-                continue
-            divisor = atom.args[1]
-            if (
-                over.lower == ZERO
-                and self.assumptions.unproved(
-                    [divisor - 1], self.assumptions.at(scope), Lmad(ZERO, ())
-                )
-                is None
-            ):
-                return name, divisor
-        return None
 
     def _inside(self, lmad: Lmad[Poly], scope: Scope) -> bool:
         """Whether an index function mentions what is bound in a scope."""
