@@ -13,8 +13,8 @@ from compiler.ir.nodes import I64, Array
 from compiler.ir.poly import Poly
 from compiler.prove.disjoint import Disjoint, Unknown, missing_for
 from compiler.prove.show import enough
-from compiler.storage.short_circuit.assumptions import Context
 from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.trial import Trials
 
 _TRIED = 8
