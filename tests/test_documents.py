@@ -282,6 +282,11 @@ def test_one_file_calls_the_server() -> None:
     assert {path.name for path, text in SCRIPTS.items() if CALLS.search(text)} == {"client.ts"}
 
 
+def test_the_page_waits_as_long_as_is_said() -> None:
+    (quiet,) = re.findall(r"const QUIET = (\d+)", SCRIPTS[ROOT / "static" / "src" / "compile.ts"])
+    assert f"when: {quiet} ms after the last key" in flat("docs/server.md")
+
+
 def test_the_pane_of_a_stage_knows_no_stage() -> None:
     text = SCRIPTS[ROOT / "static" / "src" / "panes" / "stage.ts"]
     assert not [stage.id for stage in STAGES if re.search(rf"""["'`]{stage.id}["'`]""", text)]

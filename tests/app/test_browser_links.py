@@ -40,5 +40,7 @@ def test_an_earlier_link_opens_in_all_panes(
     page.get_by_role("tab", name="Proof").click()
     expect(page.locator(".outcome").first).to_contain_text("uilt in place")
     expect(page.locator(".run-result .value")).to_be_visible()
-    page.reload()  # from what the browser has
+    page.reload()  # it has the page already
     expect(pane(page)).to_contain_text(text)
+    styled = "getComputedStyle(document.querySelector('.cm-scroller')).display"
+    assert page.evaluate(styled) == "flex", "the editor's styles carry the nonce of the page"
