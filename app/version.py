@@ -10,6 +10,7 @@ This file imports nothing of the product, since `setup.py` runs it to name the w
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -64,9 +65,11 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def _git(root: Path, *arguments: str) -> str | None:
     """What git prints in a folder; None without git, or outside of a checkout that it trusts."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments],
+            ["git", "--no-optional-locks", "-C", str(root), *arguments],
+            env=environment,
             capture_output=True,
             text=True,
             check=True,

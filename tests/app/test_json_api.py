@@ -41,6 +41,7 @@ def test_check_answers_entry_points(client: FlaskClient) -> None:
     answer = client.post("/api/check", json={"source": SOURCE}).get_json()
     assert answer["ok"]
     assert answer["entries"][0]["params"] == ["[]i64"]
+    assert "id" not in answer, "which the server and its worker need among themselves"
 
 
 def test_show_answers_all_stages_at_once(client: FlaskClient) -> None:

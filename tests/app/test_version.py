@@ -93,6 +93,16 @@ def test_a_folder_within_somebody_elses_checkout_has_no_commit(checkout: Path) -
     assert version_of(inner, "1.2") == f"1.2+s{sources_hash(inner)}"
 
 
+@needs_git
+def test_another_repository_in_the_environment_is_not_asked(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = version_of(checkout, "1.2")
+    git(tmp_path, "init", "-q", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert version_of(checkout, "1.2") == before
+
+
 def test_without_a_commit_the_sources_are_the_version(sources: Path, tmp_path: Path) -> None:
     assert version_of(sources, "1.2") == f"1.2+s{sources_hash(sources)}"
     moved = tmp_path / "elsewhere"
