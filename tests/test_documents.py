@@ -16,6 +16,8 @@ from app.jobs import OPS, all_fields
 from compiler import api
 from compiler.__main__ import _parser
 from compiler.base.errors import CompileError, ErrorKind, Limitation
+from compiler.frontend.unused import ATTRIBUTES
+from compiler.parallel import attributes
 from compiler.pipeline import STAGES
 from compiler.storage import lifetimes
 from compiler.target import libraries, runner
@@ -143,6 +145,21 @@ def test_what_is_not_known_yet_is_refused_at_its_place() -> None:
                 api.show(source, None, {})
             assert refused.value.span is not None
             assert "not built yet" in refused.value.message
+
+
+def test_the_attributes_are_listed() -> None:
+    (row,) = re.findall(r"^\| attributes \| (.*) \|$", TEXTS["docs/language.md"], re.M)
+    deciding = set(re.findall(r"`(\w+)`", row.partition("decide what")[0]))
+    assert deciding == {*attributes.SEQUENTIAL, *attributes.VERSIONS}
+    for name, warned in [*((one, 0) for one in sorted(ATTRIBUTES)), ("unheard_of", 1)]:
+        source = f"entry main (xs: []i32) = #[{name}] map (+1) xs"
+        assert len(api.check(source, {})["warnings"]) == warned
+    source = "entry main (xs: []i32) (i: i64) = #[unsafe] xs[i]"
+    texts = [
+        api.show(source, ["merged"], {"unsafe": unsafe})["stages"]["merged"]["text"]
+        for unsafe in (False, True)
+    ]
+    assert ["out of bounds" in text for text in texts] == [True, False]
 
 
 def test_no_function_may_be_the_result_of_a_choice_or_an_element() -> None:
