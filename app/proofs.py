@@ -133,7 +133,9 @@ def _verdict(one: Data) -> str:
     if one["verdict"] != "disjoint":
         return _VERDICTS[one["verdict"]]
     return (
-        f"{_PROVED}, and accepted by an independent checker." if one["checked"] else f"{_PROVED}."
+        f"{_PROVED}, and accepted by an independent checker."
+        if one.get("checked")
+        else f"{_PROVED}."
     )
 
 
