@@ -3,7 +3,8 @@
     python -m bench.classroom [--remark "what the machine did beside this"]
 
 Thirty pupils behind one address open the page within ten seconds, write programs of three sizes
-(each its own, so that no cache helps) and compile them as the page does; ten of them run theirs.
+(each its own, so that no cache helps) and ask of them what the page asks: one batch with the check,
+the stages and the map of memory. Ten of them run theirs.
 The server is a real one on loopback, with every limit on and nothing more generous for this
 machine. The hostile client comes from an address of its own, and asks for compiles and runs that
 never end, two of each at a time, again and again; or the same under a new name each time.
@@ -34,6 +35,7 @@ from typing import Any
 from app.clients import TOKEN_HEADER
 from bench.compile import program_of
 from bench.machine import ROOT, save
+from compiler.api import MEMORY_STAGES
 from tests.app import endless
 
 PUPILS = 30
@@ -41,6 +43,11 @@ RUNS = 10
 SECONDS = 10.0
 """Within which they all come."""
 LINES = (10, 30, 100)
+EDIT: list[dict[str, Any]] = [
+    {"op": "check"},
+    {"op": "show"},
+    *({"op": "lifetimes", "stage": stage, "values": {}} for stage in MEMORY_STAGES),
+]
 TOO_LONG = 120.0
 CLASS, HOSTILE = "127.0.0.1", "127.0.0.2"
 GOALS = {"alone": 2.0, "beside a hostile client": 3.0}
@@ -96,15 +103,14 @@ class Browser:
 
 
 def pupil(number: int, port: int, record: Record) -> None:
-    """Open the page, check, compile; some also run. One after another, as the page does."""
+    """Open the page and compile; some also run. One after another, as the page does."""
     lines = LINES[number % len(LINES)]
     source = program_of(lines).replace("in reduce (+) 0", f"in {number + 1} + reduce (+) 0")
     browser = Browser(port, CLASS, f"pupil-number-{number:08}")
     body = {"source": source, "options": {}}
     asked: list[tuple[str, str, str, Any, bool]] = [
         ("page", "GET", "/", None, False),
-        ("check", "POST", "/api/check", body, False),
-        ("show", "POST", "/api/show", body, True),
+        ("edit", "POST", "/api/batch", {**body, "requests": EDIT}, True),
     ]
     if number % (PUPILS // RUNS) == (number // (PUPILS // RUNS)) % (PUPILS // RUNS):
         more = {**body, "entry": "main", "sizes": {"n": 1000}, "seed": 1, "backend": "c"}
@@ -220,7 +226,7 @@ def summary(record: Record) -> dict[str, Any]:
         outcomes[sample.outcome] = outcomes.get(sample.outcome, 0) + 1
     return {
         "answers": len(record.samples),
-        "missing": PUPILS * 3 + RUNS - len(record.samples),
+        "missing": PUPILS * 2 + RUNS - len(record.samples),
         "outcomes": outcomes,
         "p50_s": percentile([s.seconds for s in record.samples], 50),
         "p95_s": percentile([s.seconds for s in record.samples], 95),
@@ -275,6 +281,7 @@ def main() -> None:
         "runs": RUNS,
         "seconds": SECONDS,
         "lines": LINES,
+        "asks": "asks for check, stages and the map of memory in one request",
         "remark": args.remark,
     }
     print(f"written to {save('classroom', 'python -m bench.classroom', figures).name}")

@@ -363,7 +363,9 @@ def classroom_part(data: dict[str, Any]) -> str:
 {where(data)}
 
 {f["pupils"]} pupils behind one address come within {f["seconds"]:g} s, with programs of about
-{lines} lines, all different; each opens the page, checks and compiles, {f["runs"]} run theirs in C.
+{lines} lines, all different; each opens the page, {f.get("asks", "checks and compiles")}, {
+        f["runs"]
+    } run theirs in C.
 Every limit is on. The hostile client has two compiles and two runs without end at a time, again
 and again, under one name or under a new one each time. {f["remark"]}
 

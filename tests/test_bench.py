@@ -128,7 +128,7 @@ def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(classroom, "SECONDS", 0.5)
     monkeypatch.setattr(classroom, "LINES", (10,))
     found = classroom.part(None)
-    assert found["outcomes"] == {"ok": 10}
+    assert found["outcomes"] == {"ok": 7}
     assert found["missing"] == 0
     assert found["by_kind_s"].keys() == {f"{what}, 10 lines" for what in KINDS}
     text = table.classroom_part(
@@ -144,7 +144,7 @@ def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None
             }
         )
     )
-    assert "| alone | 10 | 0 |" in text
+    assert "| alone | 7 | 0 |" in text
     assert "| run, 10 lines |" in text
 
 
@@ -189,7 +189,7 @@ def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert "**Beyond the goal:**" in table.readers_part(data({**figures, "goal_s": 1e-9}))
 
 
-KINDS = ("page", "check", "show", "run")
+KINDS = ("page", "edit", "run")
 
 
 def test_percentiles_are_values_that_there_are() -> None:

@@ -42,6 +42,7 @@ LOOKS = {
     "Sharing": ["interference"],
     "Proof": ["attempts", "cells"],
     "Bounds": ["bounds"],
+    "Bounds": ["bounds"],
     "Versions": ["tuning"],
     "Remarks": [],
 }
