@@ -38,7 +38,7 @@ def edit(page: Page, asked: Asked, number: int) -> list[list[str]]:
 
 LOOKS = {
     "All blocks": ["lifetimes"],
-    "One array": ["memory", "memory"],
+    "One array": ["memory", "memory", "memory"],
     "Sharing": ["interference"],
     "Proof": ["attempts", "cells"],
     "Bounds": ["bounds"],
