@@ -42,7 +42,6 @@ LOOKS = {
     "Sharing": ["interference"],
     "Proof": ["attempts", "cells"],
     "Bounds": ["bounds"],
-    "Bounds": ["bounds"],
     "Versions": ["tuning"],
     "Remarks": [],
 }
