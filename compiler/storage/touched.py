@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -61,6 +60,9 @@ Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
 Counters = tuple[tuple[Name, Poly], ...]
 """Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
+
+STEPS = 100_000
+"""At most so many turns of loops and visits of cells are counted out for one access."""
 
 _DATA = "computed at run time"
 _OWN = "each point has a block of its own"
@@ -354,29 +356,46 @@ def _cells_of(
     if missing:
         return answer | {"because": f"values are needed for {', '.join(sorted(missing))}"}
     pairs: list[Data] = []
-    left = limit
+    left, visits = limit, _Visits(lmad, scalars)
     for point in points([size.evaluate(values) for size in bounds]):
-        if left <= 0:
+        if left <= 0 or visits.left <= 0:
             break
         env = {**values, **dict(zip(indices, point, strict=True))}
+        cells: dict[int, None] = {}
         try:
-            cells = list(islice(dict.fromkeys(_all_cells(lmad, turns, env, scalars)), left))
+            for cell in visits.cells(turns, env):
+                cells[cell] = None
+                if len(cells) == left:
+                    break
         except RuntimeError_:  # a division by zero: the point does not get there
-            cells = []
+            cells.clear()
         left -= max(len(cells), 1)
-        pairs.append({"point": list(point), "cells": cells})
-    done = {"points": pairs, "complete": left > 0, "certain": not touch.because}
+        pairs.append({"point": list(point), "cells": list(cells)})
+    done = {"points": pairs, "complete": left > 0 < visits.left, "certain": not touch.because}
     return answer | done | {"because": touch.because}
 
 
-def _all_cells(
-    lmad: Lmad[Poly], turns: list[tuple[Name, Poly]], env: Mapping[Name, int], scalars: Scalars
-) -> Iterator[int]:
-    """The cells for all values of the counters, whose bounds may depend on the outer ones."""
-    if turns:
-        (name, count), *rest = turns
-        for turn in range(count.evaluate(env)):
-            yield from _all_cells(lmad, rest, {**env, name: turn}, scalars)
-        return
-    here = lmad.evaluate(scalars.at(env))
-    yield from (here.index(*at) for at in product(*map(range, here.shape)))
+class _Visits:
+    """The cells that one point visits, as often as it does so, until all steps are spent."""
+
+    def __init__(self, lmad: Lmad[Poly], scalars: Scalars) -> None:
+        self.lmad = lmad
+        self.scalars = scalars
+        self.left = STEPS
+
+    def cells(self, turns: list[tuple[Name, Poly]], env: Mapping[Name, int]) -> Iterator[int]:
+        """For all values of the counters, whose bounds may hold the outer ones."""
+        if turns:
+            (name, count), *rest = turns
+            for turn in range(count.evaluate(env)):
+                self.left -= 1
+                if self.left <= 0:
+                    return
+                yield from self.cells(rest, {**env, name: turn})
+            return
+        here = self.lmad.evaluate(self.scalars.at(env))
+        for at in points(here.shape):
+            self.left -= 1
+            if self.left <= 0:
+                return
+            yield here.index(*at)

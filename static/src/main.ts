@@ -226,6 +226,7 @@ class Page {
   private turnTo(stage: string, beside = false): void {
     this.wide.set(false);
     this.workbench.open(stage, beside);
+    this.workbench.reveal();
   }
 
   /** Go somewhere else, in such a way that one can come back. */

@@ -51,6 +51,11 @@ export class Workbench {
     this.changed();
   }
 
+  /** Where panes stand below each other, bring the current one into sight. */
+  reveal(): void {
+    this.current?.element.scrollIntoView({ block: "nearest" });
+  }
+
   /** Compare two stages in the current pane. */
   compare(stage: string, against: string): void {
     this.current?.open(stage, against);

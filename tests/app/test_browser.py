@@ -460,6 +460,9 @@ def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, s
     box = pane(page).bounding_box()
     assert box is not None
     assert box["height"] > 150
+    page.get_by_role("button", name="where it lies").click()
+    expect(pane(page)).to_contain_text("-- funmem")
+    expect(pane(page).locator(".lit-weak").first).to_be_in_viewport()
     context.close()
 
 

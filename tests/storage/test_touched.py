@@ -14,7 +14,7 @@ from compiler.ir.nodes import Prog, SegOp, Stm
 from compiler.storage import heap, heap_kernels, layout
 from compiler.storage.machine import Block, Machine
 from compiler.storage.trace import Frame, KernelTrace
-from tests.storage.helpers import THRESHOLDS
+from tests.storage.helpers import THRESHOLDS, with_memory
 
 Touched = dict[tuple[str, bool], set[tuple[tuple[int, ...], int]]]
 """For each block, and for reads and writes, the pairs of a point and a cell."""
@@ -118,6 +118,29 @@ def pairs(accesses: list[dict[str, Any]], certain: bool) -> set[tuple[tuple[int,
         for cell in at["cells"]
         if access["certain"] or not certain
     }
+
+
+def test_long_loops_are_cut_and_say_so() -> None:
+    text = """
+entry main [n_1] (xs_2: [n_1]i32, m_3: i64) : (ys_4: [n_1]i32) =
+  let (ys_5: [n_1]i32) =
+    segmap @grid (i_6 < n_1) : (i32) ->
+      let (y_7: i32) =
+        loop (x_8: i32) = (0i32)
+        for j_9: i64 < m_3 do
+          let (z_10: i32) = xs_2[i_6]
+          in (x_8 + z_10)
+      in (y_7)
+  in (ys_5)
+"""
+    data = layout.threads(with_memory(text), "ys_5", {"n_1": 3, "m_3": 10**15})
+    read = next(entry for entry in data["accesses"] if not entry["writes"])
+    assert read["points"][0] == {"point": [0], "cells": [0]}
+    assert not read["complete"]
+    data = layout.threads(with_memory(text), "ys_5", {"n_1": 3, "m_3": 10**3})
+    read = next(entry for entry in data["accesses"] if not entry["writes"])
+    assert [at["cells"] for at in read["points"]] == [[0], [1], [2]]
+    assert read["complete"]
 
 
 def test_readers_of_a_column_are_all_there() -> None:
