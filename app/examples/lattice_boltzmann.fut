@@ -1,10 +1,10 @@
 -- Lattice Boltzmann: a fluid as nine streams per cell
 -- In each step a cell takes what flows towards it and lets it collide; the nine new values are
--- computed in their row of the next state.
+-- computed beside it and put into their row of the next state, on a GPU in that row.
 -- group: Memory
 -- order: 92
 -- look: funmem {tabulate_2d n m (\i j -> collide (arriving state i j))}: nine values in memory of the thread, and a copy to their row
--- look: shortcircuit/proof {tabulate_2d n m (\i j -> collide (arriving state i j))}: the row is built in its place
+-- look: shortcircuit/proof {tabulate_2d n m (\i j -> collide (arriving state i j))}: why the row is copied for C: in its place it would take longer
 -- look: merged/memory {tabulate_2d n m (\i j -> collide (arriving state i j))}: two blocks take turns, no step allocates
 -- ==
 -- entry: main

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from compiler import api
+from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.ir.nodes import Alloc, Loop
 from compiler.ir.values import Value
@@ -242,12 +243,15 @@ def test_a_row_that_is_in_its_place_is_not_copied_onto_itself() -> None:
 # --- programs of the thesis ---
 
 
-@pytest.mark.parametrize("name", ["lattice_boltzmann", "implicit_steps"])
-def test_no_step_copies_or_allocates(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("lattice_boltzmann", "cuda"), ("implicit_steps", "c"), ("implicit_steps", "cuda")],
+)
+def test_no_step_copies_or_allocates(name: str, target: str) -> None:
     """Thesis 6.8.4 and 6.8.6: a kernel in a loop writes its rows where they belong."""
     source = (EXAMPLES / f"{name}.fut").read_text("utf-8")
-    assert all(condition == 0 for _, condition in outcomes(source))
-    work = Compilation(source)
+    assert all(condition == 0 for _, condition in outcomes(source, target=target))
+    work = Compilation(source, Options(target=target))
     assert work.result("shortcircuit").counts["copy"] == 0
     for loop in [s.exp for s in work.result("merged").prog.funs[0].body.stms]:
         if isinstance(loop, Loop):

@@ -11,6 +11,7 @@ quotients.py    the same where an index is divided
 covers.py       many accesses as few
 touched.py      what is kept from attempt to attempt
 budget.py       what proofs may take (8)
+costs.py        where a copy takes less time (9)
 assumptions.py  what holds at a place of the program
 contexts.py     facts that grow, by their names
 blocks.py       which blocks a name may stand for

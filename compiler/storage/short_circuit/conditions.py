@@ -8,6 +8,7 @@
 6. What an in-place map overwrites belongs to the kernel alone and is used no more.
 7. What a check of a slice by an LMAD says follows from what is known (`guards.py`).
 8. There are steps left of those that proofs for one program may take (`budget.py`).
+9. Building in place takes no longer than the copy that it saves (`costs.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ TITLES = {
     6: "What is overwritten is used no more.",
     7: "What is checked follows from what is known.",
     8: "Proving takes no more steps than a program gets.",
+    9: "Building in place takes less time than the copy.",
 }
 
 

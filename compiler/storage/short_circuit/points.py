@@ -42,7 +42,7 @@ from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.walk import se_uses
-from compiler.storage.short_circuit import in_place
+from compiler.storage.short_circuit import costs, in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import Attempt, Rule
 from compiler.storage.short_circuit.blocks import Blocks
@@ -365,6 +365,8 @@ class Shortcut:
         safety: Safety | None = None
         try:
             self._afford(attempt)
+            if point.rule == "kernel-result" and self.ctx.options.target == "c":
+                costs.pays(self.tree, point.source, point.scope)
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
             plan.make_room(point.scope, creation, point.destination, point.end)
             self._available(plan, point, target, creation)

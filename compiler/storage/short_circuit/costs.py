@@ -1,0 +1,69 @@
+"""Where building in place would take longer than the copy that it saves.
+
+A thread of the processor keeps a small array to itself, next to its registers: making it costs
+nothing, moving it to its place one or two instructions. Loops of a few turns that fill it are
+unrolled by the C compiler and computed several elements at a time, as nothing that they read can be
+what they write. Elements that are written to memory of the program might be what the next turn
+reads, as far as the C compiler knows, and are computed one by one.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name
+from compiler.ir.nodes import Alloc, ForLoop, Index, Lit, Loop, Update
+from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.wording import called
+
+TOGETHER = 16
+"""Turns of a loop that C compilers unroll wholly; longer ones they vectorise with checks."""
+
+
+def pays(tree: Tree, source: Name, scope: Scope) -> None:
+    """Building a point's row in its place pays. Raises Failed.
+
+    It does not if the row is small and filled by a loop that reads memory of others as well.
+    """
+    block = tree.place[source].block
+    made = tree.binder.get(block)
+    if made is None or made.scope is not scope or not isinstance(made.stm.exp, Alloc):
+        return
+    count = made.stm.exp.count.constant
+    if count is None or count > TOGETHER:
+        return
+    for item in scope.items:
+        read = _read_while_filling(tree, item, block)
+        if read is not None:
+            raise Failed(
+                9,
+                f"In place it would take longer: the {count} elements of {called(tree, source)} are"
+                f" computed together while a thread keeps them to itself, and moved at once; in the"
+                f" destination each would be written before {called(tree, read)} is read for the "
+                "next one.",
+            )
+
+
+def _read_while_filling(tree: Tree, item: Item, block: Name) -> Name | None:
+    """What a short loop reads from outside of its body, and from another block than it fills."""
+    exp = item.stm.exp
+    if not isinstance(exp, Loop) or not isinstance(exp.form, ForLoop):
+        return None
+    bound = exp.form.bound
+    if not isinstance(bound, Lit) or bound.value > TOGETHER:
+        return None
+    inner = [one.stm.exp for one in item.children[0].items]
+    fills = any(
+        isinstance(one, Update)
+        and not isinstance(one.value, str)
+        and tree.place[one.array].block == block
+        for one in inner
+    )
+    reads = [one.array for one in inner if isinstance(one, Index)]
+    outside = (name for name in reads if _is_outside(tree, name, item.scope))
+    return next(outside, None) if fills else None
+
+
+def _is_outside(tree: Tree, name: Name, scope: Scope) -> bool:
+    """Whether an array lies in memory that was made outside of a body."""
+    made = tree.scope_of.get(tree.place[name].block)
+    return made is None or made.depth < scope.depth
