@@ -282,7 +282,7 @@ REASONS = {
     "array has been made.",
     THREADS_MEET: "`new` would overwrite cell 0, where `xs` is read at another point of `new` "
     "with n = 3: written at i = 0 and read at i = 2.",
-    USED_AFTERWARDS: "`row` is used again after it has been put into its place.",
+    USED_AFTERWARDS: "`row` is used again in line 5 after it has been put into its place.",
     LATER_WRITE: "`new` would overwrite cell 0, where `ys` is written within `ys` "
     "with n = 1, v = -3.",
 }

@@ -179,10 +179,11 @@ class Shortcut:
                 target.block,
                 touched=self.touched,
             )
+            changeable: Failed | None = None
             try:
                 self._afford(attempt)
-                in_place.nobody_needs(self.tree, self.aliases, target.block, item)
-                if len(self.attempts) == self.forced:
+                changeable = self._needed(target.block, item)
+                if changeable is None and len(self.attempts) == self.forced:
                     self._reuse(attempt)
                     attempt.moved = dict(safety.new)
                     raise Forced
@@ -191,13 +192,27 @@ class Shortcut:
                 elif isinstance(item.stm.exp, Loop):
                     first = in_place.scratch_of(self.tree, name)
                     safety.segment(item.scope, first.at, item.at + 1)
+                if changeable is not None:
+                    raise changeable
             except Failed as failed:
+                if changeable is not None and failed is not changeable:
+                    failed = Failed(changeable.condition, changeable.because)
                 attempt.obligations = safety.obligations
                 self._not_reused(attempt, failed)
                 continue
             attempt.obligations = safety.obligations
             if self._reuse(attempt):
                 done |= {name, target.block}
+
+    def _needed(self, block: Name, item: Item) -> Failed | None:
+        """Why a block is still needed, if its author can change that. Raises Failed if not."""
+        try:
+            in_place.nobody_needs(self.tree, self.aliases, block, item)
+        except Failed as failed:
+            if failed.hint:
+                return failed
+            raise
+        return None
 
     def _renamed(self, name: Name, block: Name) -> dict[Name, MemBind]:
         """The places of all arrays that share a block with `name`, in another block."""
@@ -370,7 +385,7 @@ class Shortcut:
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
             plan.make_room(point.scope, creation, point.destination, point.end)
             self._available(plan, point, target, creation)
-            if len(self.attempts) - 1 == self.forced:
+            if len(self.attempts) - 1 == self.forced and plan.late is None:
                 self._commit(point, plan, creation, attempt)
                 attempt.moved = dict(plan.new)
                 raise Forced
@@ -389,7 +404,13 @@ class Shortcut:
             safety.segment(point.scope, creation.at, point.end)
             rows = point.rule == "kernel-result" and not point.row
             safety.others(point.scope, target.lmad, point.source, rows)
+            if plan.late is not None:
+                raise plan.late
         except Failed as failed:
+            if plan.late is not None:
+                # What the author can do about it has been tried: all else has to hold as well.
+                tried = failed is plan.late and point.rule != "copy"
+                failed = plan.late if tried else Failed(3, plan.late.because)
             if safety is not None:
                 attempt.obligations = safety.obligations
             self._settle(attempt, failed)

@@ -50,7 +50,7 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
-from compiler.storage.short_circuit.wording import called
+from compiler.storage.short_circuit.wording import called, in_line, there_already
 
 _STEPS = 400
 
@@ -72,6 +72,8 @@ class Plan:
         """Statements that move up in front of the creation, in order."""
         self.sizes: set[Name] = set()
         """Names of sizes that a check says are equal."""
+        self.late: Failed | None = None
+        """That the array is used afterwards, which its author can change if all else is well."""
 
     # --- conditions 1 to 3 ---
 
@@ -87,9 +89,9 @@ class Plan:
         what = called(tree, source)
         binder = tree.binder.get(block)
         if block == target.block:
-            raise Failed(1, f"{what} is in the destination's memory already.")
+            raise Failed(1, f"{what} is in the destination's memory already, at another place.")
         if binder is None or binder.scope is not scope or binder.at >= end:
-            raise Failed(1, f"The memory of {what} is not made in the same body.")
+            raise Failed(1, there_already(tree, source, block, scope.items[end:]))
         self._same_space(block, target.block, what)
         self._unused(scope, end, block, source, given)
         members = sorted(tree.members.get(block, ()), key=tree.serial)
@@ -134,10 +136,11 @@ class Plan:
         tree = self.tree
         for name in tree.members.get(block, ()):
             for item in tree.users.get(name, ()):
-                if item.scope is scope and item.at > end:
-                    raise Failed(
+                if item.scope is scope and item.at > end and self.late is None:
+                    self.late = Failed(
                         3,
-                        f"{self._called(name)} is used again after it has been put into its place.",
+                        f"{self._called(name)} is used again{in_line(item)} after it has been put "
+                        "into its place.",
                         f"Use the part of the result instead of {self._called(name)}.",
                     )
             for k, result in enumerate(scope.results):

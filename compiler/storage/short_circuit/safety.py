@@ -38,7 +38,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Disjoint, Verdict, beyond
+from compiler.prove.disjoint import Disjoint, Unknown, Verdict, beyond
 from compiler.storage.short_circuit import quotients
 from compiler.storage.short_circuit.access import (
     Access,
@@ -56,7 +56,7 @@ from compiler.storage.short_circuit.covers import Cover, covers
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.touched import Touched
 from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
-from compiler.storage.short_circuit.wording import both, called, doing, not_apart
+from compiler.storage.short_circuit.wording import both, called, doing, not_apart, unbounded
 
 _FEW = 8
 """Up to so many uses each have a proof of their own; more are taken together where they can be."""
@@ -589,7 +589,13 @@ class Safety:
                 if not isinstance(verdict, Disjoint):
                     first, second = both(self.tree, write.array, use.array)
                     does = "written" if use.writes else "read"
-                    raise Failed(5, not_apart(self.tree.spell, first, second, does, where, verdict))
+                    because = not_apart(self.tree.spell, first, second, does, where, verdict)
+                    raise Failed(5, because + self._unbounded(write.lmad, use.lmad, verdict))
+
+    def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:
+        missing = verdict.missing if isinstance(verdict, Unknown) else None
+        names = write.names() | use.names() if missing is None else missing.names()
+        return unbounded(self.tree, self.terms, names)
 
     def _one_by_one(
         self, write: Access, uses: Sequence[Access], known: Context, where: str

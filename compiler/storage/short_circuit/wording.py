@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from compiler.base.names import Name, base_of
 from compiler.base.spans import user_spans
@@ -25,9 +25,11 @@ from compiler.ir.nodes import (
     Slice,
     Stm,
     Update,
+    WhileLoop,
 )
 from compiler.prove.disjoint import Unknown, Verdict
 from compiler.storage.short_circuit.clash import Clash, Stop
+from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Tree
 
 _OPERATORS = {
@@ -80,6 +82,39 @@ def called(tree: Tree, name: Name) -> str:
     if not what:
         return f"what line {line} computes"
     return f"{'' if type(exp) in _THINGS else 'the result of '}{what} in line {line}"
+
+
+def in_line(item: Item | None) -> str:
+    """Where a statement is from, in the middle of a sentence; "" if that is not known."""
+    line = _line(item)
+    return f" in line {line}" if line else ""
+
+
+def there_already(tree: Tree, name: Name, block: Name, later: Sequence[Item]) -> str:
+    """Why an array in a block that is made elsewhere cannot be built in a place: it is there."""
+    members = sorted(tree.members.get(block, ()), key=tree.serial)
+    what, whole = called(tree, name), called(tree, members[0] if members else name)
+    binder = tree.binder.get(block)
+    where = "comes from the caller" if binder is None else "is made outside of this body"
+    user = next((x for x in later[1:] if x.arrays.intersection(members) and _line(x)), None)
+    also = f" and is used again{in_line(user)}" if user is not None else ""
+    is_ = f"{what} {where}" if what.endswith(whole) else f"{what} lies in {whole}, which {where}"
+    return f"{is_}{also}: its elements are there already, and have to be copied."
+
+
+def unbounded(tree: Tree, terms: Terms, names: Iterable[Name]) -> str:
+    """Of the names in what is not proved those of which nothing can be known, as a sentence."""
+    inner = {x for n in names if n in terms.atoms for p in terms.atoms[n].args for x in p.names()}
+    for name in sorted({*names, *inner}):
+        item = tree.binder.get(name)
+        exp = item.stm.exp if item is not None else None
+        if not isinstance(exp, Loop) or all(param.name != name for param in exp.params):
+            continue
+        what = f" Nothing bounds `{tree.spell(name)}`, which the loop{in_line(item)} changes"
+        if isinstance(exp.form, WhileLoop):
+            return f"{what} as long as a condition holds; the index of a `for` loop has bounds."
+        return f"{what} in every turn; what is computed from the loop's index has bounds."
+    return ""
 
 
 def doing(tree: Tree, item: Item) -> str:

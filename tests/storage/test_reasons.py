@@ -1,0 +1,118 @@
+"""What refusals say to the author: what stands in the way, and what can be done about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import api
+from compiler.ir import interp
+from compiler.pipeline import Compilation
+
+LIVING = """
+entry main [k] [n] (inputsets: [k][n]i32) (ys: *[k][n]i32) (i: i64): (*[k][n]i32, i32) =
+  let row = inputsets[i]
+  let ys = ys with [0] = row
+  in (ys, i32.sum inputsets[0])
+"""
+
+COPIED = """
+def fill [n] (xs: *[n]i32): *[n]i32 = xs with [0] = 7
+
+entry main [n] (v: [n]i32): ([n]i32, [n]i32) =
+  let matb = scan (+) 1 v
+  let changed = fill (copy matb)
+  in (changed, matb)
+"""
+
+AFTERWARDS = """
+entry main [n] [m] (xss: *[n][m]i32) (j: i64): (*[n][m]i32, i32) =
+  let row = scan (+) 0 (map i32.i64 (iota m))
+  let yss = xss with [0] = row
+  in (yss, row[j])
+"""
+
+AND_MORE = """
+entry main [n] [m] (xss: *[n][m]i32) (j: i64): (*[n][m]i32, i32) =
+  let row = scan (+) 0 (map i32.i64 (iota m))
+  let old = xss[0, j]
+  let yss = xss with [0] = row
+  in (yss, row[j] + old)
+"""
+
+COUNTED = """
+entry main [n] [m] (xs: *[m]i32) (ys: [n]i32): *[m]i32 =
+  let (xs, _) =
+    loop (xs: *[m]i32, blk) = (xs, n) while blk < 3 * n do
+      let part = map2 (\\i y -> xs[i] + y) (iota n) ys
+      in (xs with [blk:blk + n] = part, blk + n)
+  in xs
+"""
+
+READ_HERE = """
+entry main [n] (xs: [n]i32): [n]i32 = map (+ 1) xs
+"""
+
+READ_THERE = """
+entry main [n] (xs: [n]i32): [n]i32 = map (\\i -> xs[i] + xs[n - 1 - i]) (iota n)
+"""
+
+
+def refused(source: str, rule: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.attempts(source, {})["attempts"]
+    return [one for one in found if one["rule"] == f"shortcircuit/{rule}" and not one["done"]]
+
+
+def test_a_slice_of_an_array_that_lives_on_has_to_be_copied() -> None:
+    (one,) = refused(LIVING, "update")
+    assert "`inputsets`, which comes from the caller" in one["because"]
+    assert "in line 5" in one["because"]
+    assert "have to be copied" in one["because"]
+    assert "memory" not in one["because"]
+    assert one["hint"] == ""
+    assert one["way_out"] is None
+
+
+def test_a_copy_of_what_is_used_again_is_told_where_and_no_more() -> None:
+    for one in refused(COPIED, "copy"):
+        assert "instead of" not in one["hint"]
+
+
+def test_what_is_used_afterwards_could_be_read_from_the_result() -> None:
+    (one,) = refused(AFTERWARDS, "update")
+    assert "`row` is used again in line 5" in one["because"]
+    assert one["hint"] == "Use the part of the result instead of `row`."
+    changed = AFTERWARDS.replace("row[j]", "yss[0, j]")
+    assert refused(changed, "update") == []
+    for args in ([np.ones((2, 3), np.int32), np.int64(1)],):
+        want, got = (
+            interp.run(Compilation(text).result("merged").prog, "main", args)
+            for text in (AFTERWARDS, changed)
+        )
+        assert all(np.array_equal(a, b) for a, b in zip(want, got, strict=True))
+
+
+def test_that_is_not_said_where_it_would_not_be_enough() -> None:
+    (one,) = refused(AND_MORE, "update")
+    assert one["condition"] == 3
+    assert one["hint"] == ""
+    assert refused(AND_MORE.replace("row[j] +", "yss[0, j] +"), "update")
+
+
+def test_a_counter_of_a_while_loop_is_told_to_be_unbounded() -> None:
+    said = " ".join(one["because"] for one in refused(COUNTED, "update"))
+    assert "Nothing bounds `blk`, which the loop in line 4 changes as long as a condition" in said
+
+
+def test_a_unique_type_is_proposed_where_it_helps() -> None:
+    (one,) = refused(READ_HERE, "in-place-map")
+    assert one["hint"] == "With a unique type, `xs: *[]..`, it may be reused."
+    assert refused(READ_HERE.replace("xs: [n]", "xs: *[n]"), "in-place-map") == []
+
+
+def test_a_unique_type_is_not_proposed_where_it_does_not() -> None:
+    for one in refused(READ_THERE, "in-place-map"):
+        assert one["hint"] == ""
+    changed = READ_THERE.replace("xs: [n]", "xs: *[n]")
+    assert all(not one["done"] for one in refused(changed, "in-place-map"))
