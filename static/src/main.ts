@@ -143,8 +143,9 @@ class Page {
 
   /** After a failure that was not the program's. */
   private goOn(): void {
-    if (this.started) this.compiler.changed(true);
-    else void this.start().catch(problem);
+    if (!this.started) void this.start().catch(problem);
+    else if (this.model.frozen) this.model.askAgain(); // a link is shown as it was made
+    else this.compiler.changed(true);
   }
 
   private async load(): Promise<void> {

@@ -121,6 +121,13 @@ export class Model {
     this.emit("trouble");
   }
 
+  /** Panes ask what they were not answered. */
+  askAgain(): void {
+    if (this.made) this.made = { ...this.made };
+    this.setTrouble(null);
+    this.emit("stages");
+  }
+
   /** There is no program. */
   clear(): void {
     this.stages.clear();

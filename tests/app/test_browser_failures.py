@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.context import EXTENSION, Parts
-from tests.app.browsing import MARKS, pane, serving, source, write
-from tests.app.conftest import MakeApp
+from tests.app.browsing import MARKS, operations, pane, serving, source, write
+from tests.app.conftest import SOURCE, MakeApp
 
 pytestmark = MARKS
 
@@ -163,6 +163,25 @@ def test_an_error_without_a_place_is_said_below_the_text(guest: Page) -> None:
     guest.unroute("**/api/*")
     write(guest, "entry main = 2\n")
     expect(guest.locator(".source .placeless")).to_have_count(0)
+
+
+def test_what_a_link_lacks_is_asked_for_again_and_nothing_is_compiled(
+    guest: Page, site: str
+) -> None:
+    made = guest.request.post(f"{site}/api/share", data={"source": SOURCE}).json()
+    guest.goto(made["url"])
+    expect(pane(guest)).to_contain_text("-- fused")
+    guest.route("**/api/batch", lambda route: route.abort())
+    guest.get_by_role("tab", name="Proof").click()
+    expect(trouble(guest)).to_contain_text("does not answer")
+    guest.unroute("**/api/batch")
+    asked: list[str] = []
+    guest.on("request", lambda request: asked.extend(operations(request)))
+    trouble(guest).get_by_role("button", name="Retry").click()
+    expect(guest.locator(".attempt-detail svg").first).to_be_visible()
+    expect(trouble(guest)).to_be_hidden()
+    expect(guest.locator(".status")).to_contain_text("frozen")
+    assert set(asked) == {"cells"}
 
 
 # --- runs --------------------------------------------------------------------------------------
