@@ -21,7 +21,7 @@ from typing import Any
 FORMAT, VERSION = "stridescope-certificate", 1
 BYTES, BITS, DEGREE, DEPTH = 1 << 26, 4096, 64, 100
 """The largest file, number, monomial, and height of a proof that are read."""
-WORK, STATES = 10_000_000, 200_000
+WORK, STATES = 2_000_000, 200_000
 """Products of terms for one claim, and sums looked at for one equation of numbers."""
 
 Monomial = tuple[str, ...]

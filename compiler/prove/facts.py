@@ -105,7 +105,9 @@ def solve(
     for name, poly in equalities:
         value = subst(poly, solved)
         if name not in value.names():
-            solved = {other: subst(old, {name: value}) for other, old in solved.items()}
+            for other, old in solved.items():
+                if name in old.names():
+                    solved[other] = subst(old, {name: value})
             solved[name] = value
     return solved
 
@@ -114,8 +116,12 @@ def solve(
 def _points(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, ...]:
     rng = random.Random(7)
     found: dict[tuple[int, ...], Point] = {}
-    order = sorted(names, key=lambda name: sum(name in b.names() for b in bounds))
-    edges = {name: _edges(name, bounds) for name in names}
+    within: dict[Name, list[Poly]] = {name: [] for name in names}
+    for bound in bounds:
+        for name in bound.names():
+            within[name].append(bound)
+    order = sorted(names, key=lambda name: len(within[name]))
+    edges = {name: _edges(name, within[name]) for name in names}
     for attempt in range(TRIES * 4):
         if len(found) >= POINTS:
             break
@@ -126,7 +132,37 @@ def _points(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, .
             found[tuple(point[n] for n in names)] = point
         if attempt >= TRIES and not found:
             break
-    return tuple(found.values())
+    rising = [] if found else _rising(names, edges)
+    for _ in range(TRIES if rising else 0):
+        point = _point(rising, edges, rng)
+        if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
+            found[tuple(point[n] for n in names)] = point
+    return tuple(found.values())[:POINTS]
+
+
+def _rising(names: Iterable[Name], edges: Mapping[Name, list[_Edge]]) -> list[Name]:
+    """Names after those of their lower bounds, and quotients after what is divided.
+
+    Long chains are hard to meet in another order.
+    """
+    order: dict[Name, None] = {}
+    for start in names:
+        stack, seen = [start], {start}
+        while stack:
+            below = {
+                other
+                for edge in edges[stack[-1]]
+                if edge.slope.constant is None
+                or (edge.slope.constant > 0 and all(len(m) < 2 for m in edge.rest.terms))
+                for other in edge.others
+                if other not in order and other not in seen
+            }
+            if below:
+                stack += sorted(below)
+                seen |= below
+            else:
+                order[stack.pop()] = None
+    return list(order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,6 +245,8 @@ def checked(assumptions: object) -> dict[str, Any]:
 
 def _subst(poly: Poly, mapping: Mapping[Name, Poly]) -> Poly:
     """`poly` with names replaced, unless that would be too large: it is estimated first."""
+    if mapping.keys().isdisjoint(poly.names()):
+        return poly
     terms = 0
     for mono in poly.terms:
         product = 1

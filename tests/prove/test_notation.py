@@ -140,3 +140,12 @@ def test_the_document_names_the_bounds() -> None:
     assert f"numbers of {notation.MOST_BITS} bits" in text
     assert f"at most {notation.MOST_DIMS} dimensions" in text
     assert f"at most {notation.MOST_ASSUMPTIONS} assumptions" in text
+
+
+def test_a_long_chain_of_bounds_has_points() -> None:
+    names = [f"x{k}" for k in range(60)]
+    chain = [f"{low} <= {high}" for low, high in pairwise(names)]
+    facts = facts_of(Reader(), {"other": [*chain[::-1], "3 < x0", "q*b <= n", "n < q*b + b"]})
+    assert facts.points
+    for point in facts.points:
+        assert all(bound.evaluate(point) >= 0 for bound in facts.bounds)
