@@ -172,10 +172,14 @@ class Learned(Ranges):
 
     def array(self, shape: Sequence[Poly], depth: int | None = None) -> None:
         """Learn that there is an array of this shape; see Note [Sizes of arrays]."""
-        if shape[0].constant is None:
+        size = shape[0]
+        known = self.bounds.get(size.as_name or "", ())
+        if any(b.low is _NOUGHT and b.high is _LARGEST for b in known):
+            return
+        if size.constant is None:
             depth = self.depth if depth is None else depth
             self._noted = []
-            value = self.exact(shape[0].subst(self._equal), depth)
+            value = self.exact(size.subst(self._equal), depth)
             self._is_sized(value, depth)
 
     def _is_sized(self, value: Poly, depth: int, kind: Kind = "size") -> None:
@@ -267,7 +271,7 @@ class Learned(Ranges):
             if len(mono) != 1 or mono[0][1] != 1 or abs(coeff) != 1:
                 continue
             name = mono[0][0]
-            if gap.degree(name) != 1 or gap.coefficient(name).constant is None:
+            if any(other is not mono and any(n == name for n, _ in other) for other in gap.terms):
                 continue
             rest = (Poly.var(name) - gap) if coeff == 1 else gap + Poly.var(name)
             before = self.bounds.get(name)

@@ -83,13 +83,14 @@ class Poly:
         return (Poly, (self.terms,))
 
     def __add__(self, other: Poly | int) -> Poly:
-        right = other if isinstance(other, Poly) else Poly.const(other)
-        if not right.terms:
+        if not isinstance(other, Poly):
+            return self._plus(other)
+        if not other.terms:
             return self
         if not self.terms:
-            return right
+            return other
         terms = dict(self.terms)
-        for mono, coeff in right.terms.items():
+        for mono, coeff in other.terms.items():
             total = terms.get(mono, 0) + coeff
             if total:
                 terms[mono] = total
@@ -103,11 +104,12 @@ class Poly:
         return Poly({mono: -coeff for mono, coeff in self.terms.items()}) if self.terms else self
 
     def __sub__(self, other: Poly | int) -> Poly:
-        right = other if isinstance(other, Poly) else Poly.const(other)
-        if not right.terms:
+        if not isinstance(other, Poly):
+            return self._plus(-other)
+        if not other.terms:
             return self
         terms = dict(self.terms)
-        for mono, coeff in right.terms.items():
+        for mono, coeff in other.terms.items():
             total = terms.get(mono, 0) - coeff
             if total:
                 terms[mono] = total
@@ -115,18 +117,30 @@ class Poly:
                 del terms[mono]
         return Poly(terms)
 
+    def _plus(self, number: int) -> Poly:
+        if not number:
+            return self
+        terms = dict(self.terms)
+        total = terms.get(ONE, 0) + number
+        if total:
+            terms[ONE] = total
+        else:
+            del terms[ONE]
+        return Poly(terms)
+
     def __rsub__(self, other: int) -> Poly:
         return Poly.const(other) - self
 
     def __mul__(self, other: Poly | int) -> Poly:
-        right = other if isinstance(other, Poly) else Poly.const(other)
+        if not isinstance(other, Poly):
+            return self._scaled(other)
         if len(self.terms) <= 1 and (value := self.constant) is not None:
-            return right._scaled(value)
-        if len(right.terms) <= 1 and (value := right.constant) is not None:
+            return other._scaled(value)
+        if len(other.terms) <= 1 and (value := other.constant) is not None:
             return self._scaled(value)
         terms: dict[Monomial, int] = {}
         for m1, c1 in self.terms.items():
-            for m2, c2 in right.terms.items():
+            for m2, c2 in other.terms.items():
                 mono = _times(m1, m2)
                 total = terms.get(mono, 0) + c1 * c2
                 if total:
