@@ -370,10 +370,23 @@ class State:
         """Add a statement where it belongs, if `safe` there, and answer that depth."""
         prov = self.prov(prov)
         depth = self.depth if safe is None else self._place(pat, prov, safe)
-        if depth and self.scopes[depth].clean:
+        if self.scopes[depth].clean and self._may_leave(depth):
             self.scopes[depth].clean = safe is not None and safe(0)
         self.append(depth, pat, exp, prov, old)
         return depth
+
+    def _may_leave(self, depth: int) -> bool:
+        """Whether something around a statement of that depth may still move out of its scope.
+
+        That is what `clean` is for. Nothing moves out of a scope that it depends on, or of the
+        outermost one.
+        """
+        mask = self.mask
+        for inner in range(depth, 1, -1):
+            mask |= self.scopes[inner].mask
+            if not mask >> (inner - 1) & 1:
+                return True
+        return False
 
     def append(
         self, depth: int, pat: tuple[Param, ...], exp: Exp, prov: Prov, old: Stm | None = None
