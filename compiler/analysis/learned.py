@@ -220,9 +220,13 @@ class Learned(Ranges):
     ) -> None:
         """Learn that a condition is true, or false; `unless`: another one, which is false."""
         depth = self.depth if depth is None else depth
-        if type(cond) is Lit or cond in self.truths:
+        known = len(self.truths)
+        if type(cond) is Lit:
             return
-        self._put(self.truths, cond, (truth, depth))
+        self.truths.setdefault(cond, (truth, depth))
+        if len(self.truths) == known:
+            return
+        self._log[-1].append((self.truths, cond, None))
         if type(cond) is Un and cond.op == "not":
             self.learn(cond.arg, not truth, depth, unless)
         if type(cond) is not Bin:
@@ -340,7 +344,8 @@ class Learned(Ranges):
 
     def is_true(self, cond: SE) -> bool:
         """Whether this very condition is known to hold."""
-        return cond in self.truths and self.truths[cond][0]
+        truth = self.truths.get(cond)
+        return truth is not None and truth[0]
 
     def defined(self, name: Name, value: SE, depth: int) -> None:
         """Learn what a name bound at `depth` is: a minimum, maximum, choice or quotient."""

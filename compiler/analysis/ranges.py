@@ -136,8 +136,7 @@ class Ranges:
         self._ranges.clear()
 
     def _put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
-        if table is not self.truths:
-            self._forget()
+        self._forget()
         self._log[-1].append((table, key, table.get(key)))
         table[key] = value
 

@@ -294,13 +294,12 @@ class State:
 
     def known(self, cond: SE) -> SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""
-        if type(cond) is not Bin:
-            if type(cond) is Var and cond in self.facts.truths:
-                return arith.TRUE if self.facts.truths[cond][0] else arith.FALSE
+        if type(cond) is not Bin and type(cond) is not Var:
             return None
-        if self.facts.truths and cond in self.facts.truths:
-            return arith.TRUE if self.facts.truths[cond][0] else arith.FALSE
-        if cond.op in _COMPARE and cond.at == "i64":
+        known = self.facts.truths.get(cond) if self.facts.truths else None
+        if known is not None:
+            return arith.TRUE if known[0] else arith.FALSE
+        if type(cond) is Bin and cond.op in _COMPARE and cond.at == "i64":
             truth = self.facts.decide(cond.op, cond.lhs, cond.rhs)
             if truth is not None:
                 return arith.TRUE if truth else arith.FALSE
