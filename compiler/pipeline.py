@@ -55,7 +55,8 @@ class Stage:
 
 def _fused(prog: Any, ctx: Ctx) -> Any:
     """Fusing exposes index arithmetic and common subexpressions: simplify again."""
-    return simplify(fuse(prog, ctx), ctx)
+    fused = fuse(prog, ctx)
+    return prog if fused is prog else simplify(fused, ctx)
 
 
 def _flat(prog: Any, ctx: Ctx) -> Any:
