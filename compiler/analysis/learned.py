@@ -220,11 +220,11 @@ class Learned(Ranges):
     ) -> None:
         """Learn that a condition is true, or false; `unless`: another one, which is false."""
         depth = self.depth if depth is None else depth
-        known = len(self.truths)
+        before = len(self.truths)
         if type(cond) is Lit:
             return
         self.truths.setdefault(cond, (truth, depth))
-        if len(self.truths) == known:
+        if len(self.truths) == before:
             return
         self._log[-1].append((self.truths, cond, None))
         if type(cond) is Un and cond.op == "not":
