@@ -1,19 +1,20 @@
 """What to write into a program so that an array is built in its place: tried before it is told.
 
 A refused attempt comes with conditions that would prove it. Each is put into the source as a check,
-in the first line of the entry point; the program is compiled again, and only if the attempt is made
-then, the line is offered.
+in front of the entry point's body or of the point itself; the program is compiled again, and only
+if the attempt is made then, the line is offered.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
-from compiler.base.spans import Span, user_spans
+from compiler.base.spans import user_spans
 from compiler.frontend import decs
 from compiler.frontend.parser import parse
 from compiler.pipeline import Compilation
@@ -31,50 +32,64 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
     `line` and `col` where, `text` what, `says` what comes of it. All of it has been tried.
     """
     left = COMPILED
-    known: dict[tuple[str, str, str], Json | None] = {}
+    known: dict[tuple[str, str, Place], Json | None] = {}
     for one in attempts:
         one["way_out"] = None
-        for condition in one.pop("stated"):
-            key = (one["entry"], one["holder"], condition)
-            if key not in known and left:
-                left -= 1
-                known[key] = _inserted(source, options, *key)
-            change = known.get(key)
-            if change is not None and _helps(one, attempts, change):
-                one["way_out"] = {k: change[k] for k in ("line", "col", "text", "says")}
-                break
-        del one["holder"], one["entry"]
+        body = _body(source, one["entry"]) if one["stated"] and one["holder"] else None
+        own = [Place(span[0], span[1], 0) for span in one["src"][:1]]
+        for condition in one["stated"]:
+            for place in (body, *own) if body is not None else ():
+                key = (one["holder"], condition, place)
+                if key not in known and left:
+                    left -= 1
+                    known[key] = _inserted(source, options, *key)
+                change = known.get(key)
+                if one["way_out"] is None and change is not None and _helps(one, attempts, change):
+                    one["way_out"] = {k: change[k] for k in ("line", "col", "text", "says")}
+        del one["stated"], one["holder"], one["entry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """In front of what stands in a line and column, which moves down by `lines`."""
+
+    line: int
+    col: int
+    lines: int
+
+
+def _body(source: str, entry: str) -> Place | None:
+    """The beginning of an entry point's body."""
+    span = next((dec.body.span for dec in _values(parse(source).decs) if dec.name == entry), None)
+    if span is None:
+        return None
+    before = source.split("\n")[span.line - 1][: span.col - 1]
+    return Place(span.line, span.col, 2 if before.strip() else 1)
 
 
 def _inserted(
-    source: str, options: Options, entry: str, holder: str, condition: str
+    source: str, options: Options, holder: str, condition: str, place: Place
 ) -> Json | None:
     """The check, and how the attempts of the program with it end: by rule and line."""
-    body = next((dec.body.span for dec in _values(parse(source).decs) if dec.name == entry), None)
-    if body is None or not holder:
-        return None
     check = f"let {holder} = assert ({condition}) {holder} in"
     lines = source.split("\n")
-    first = lines[body.line - 1]
-    before, rest = first[: body.col - 1], first[body.col - 1 :]
-    own = not before.strip()
-    text = f"{check}\n{before}" if own else f"\n{_INDENT}{check}\n{_INDENT}"
-    lines[body.line - 1] = f"{before}{text}{rest}"
+    before, rest = lines[place.line - 1][: place.col - 1], lines[place.line - 1][place.col - 1 :]
+    text = (f"{check} ", f"{check}\n{before}", f"\n{_INDENT}{check}\n{_INDENT}")[place.lines]
+    lines[place.line - 1] = f"{before}{text}{rest}"
     try:
         work = Compilation("\n".join(lines), options)
         made = outcomes(work.result("funmem").prog, options, work.names())
     except CompileError:
         return None
-    says = f"With this in front of the body of `{entry}` it is proved, and nothing is copied:"
     refused = [(f"shortcircuit/{a.rule}", user_spans(a.prov)) for a in made if not a.done]
     return {
-        "line": body.line,
-        "col": body.col,
+        "line": place.line,
+        "col": place.col,
         "text": text,
-        "says": says,
-        "shift": 1 if own else 2,
+        "says": f"With this in front of `{rest.split()[0]}` in line {place.line} it is proved, and "
+        "nothing is copied:",
         "refused": Counter((rule, spans[0][0]) for rule, spans in refused if spans),
-        "body": body,
+        "place": place,
     }
 
 
@@ -87,8 +102,8 @@ def _helps(one: Json, attempts: Iterable[Json], change: Json) -> bool:
         not a["done"] and a["rule"] == rule and bool(a["src"]) and a["src"][0][0] == line
         for a in attempts
     )
-    body: Span = change["body"]
-    moved = line + change["shift"] if line >= body.line else line
+    place: Place = change["place"]
+    moved = line + place.lines if line >= place.line else line
     refused: Counter[tuple[str, int]] = change["refused"]
     return bool(refused[rule, moved] < before)
 

@@ -314,6 +314,10 @@ export interface Attempt {
   title: string;
   because: string;
   hint: string;
+  /** What a run on small inputs has shown of a refusal. */
+  witness?: { values: Record<string, number>; input: string } | null;
+  /** What to insert into the source so that the attempt succeeds. */
+  way_out?: { line: number; col: number; text: string; says: string } | null;
   place: MemoryPlace;
   creation: string;
   projected: MemoryPlace;

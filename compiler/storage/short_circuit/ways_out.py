@@ -29,7 +29,7 @@ def stated(trials: Trials, number: int) -> Iterator[str]:
     names = {p.name for p in fun.params if p.type == I64 and tree.said(p.name) is not None}
     attempt = trials.shortcut.attempts[number]
     found = dict.fromkeys(c for c in _claims(trials, attempt) if c.names() and c.names() <= names)
-    for claim in sorted(found, key=lambda claim: (len(claim.terms), str(claim)))[:_TRIED]:
+    for claim in sorted(found, key=lambda claim: len(claim.terms))[:_TRIED]:
         if _succeeds(trials, attempt, claim) and trials.happens(attempt, claim):
             yield _condition(trials, claim)
 
@@ -74,4 +74,15 @@ def _condition(trials: Trials, claim: Poly) -> str:
     """`claim >= 0` without minus signs, as the author would write it."""
     more = Poly({mono: coeff for mono, coeff in claim.terms.items() if coeff > 0})
     less = Poly({mono: -coeff for mono, coeff in claim.terms.items() if coeff < 0})
-    return trials.tree.spell(f"{more} >= {less}")
+    return trials.tree.spell(f"{_products(more)} >= {_products(less)}")
+
+
+def _products(poly: Poly) -> str:
+    """A polynomial without minus signs and powers."""
+    found = []
+    for mono, coeff in poly.terms.items():
+        factors = [name for name, power in mono for _ in range(power)]
+        if coeff != 1 or not factors:
+            factors.insert(0, str(coeff))
+        found.append(" * ".join(factors))
+    return " + ".join(found) or "0"

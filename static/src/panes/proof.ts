@@ -11,7 +11,7 @@ import { AttemptList } from "../proof/list";
 import { plainNames } from "../proof/names";
 import { PairView, type Question } from "../proof/pair";
 import { Savings } from "../proof/savings";
-import { stated, wayOut } from "../proof/way_out";
+import { wayOut } from "../proof/way_out";
 import { placeName } from "../spans";
 import type { Attempt, MemoryPlace, Obligation } from "../types";
 import { Today } from "./today";
@@ -195,7 +195,7 @@ export class ProofPane {
     const block = attempt.place.block;
     return {
       names: ["what is written", "what is used"], lmads: [one.write, one.use], assumptions: { other: one.facts }, proved: one,
-      wayOut: stated(attempt, one, this.model.source), ...(block ? { block } : {}),
+      ...(block ? { block } : {}),
     };
   }
 }

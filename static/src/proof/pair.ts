@@ -18,7 +18,6 @@ export interface Question {
   assumptions: Assumptions;
   proved: Proved;
   /** What could be done about a failure. */
-  wayOut?: HTMLElement | null;
   /** The block that the cells are of, if it has a name. */
   block?: string;
 }
@@ -60,7 +59,7 @@ export class PairView {
     this.from = { rows: 0, across: 0 };
     this.found = null;
     this.fields.dataset["for"] = "";
-    replace(this.element, verdict(question.proved, question.names), question.wayOut ?? null,
+    replace(this.element, verdict(question.proved, question.names),
       h("div", { class: "pair-drawn" }, this.fields, this.picture), this.proof);
     // The picture and the proof of the last question stay until these are there: nothing jumps.
     await this.load(question.proved.witness?.values ?? {});
