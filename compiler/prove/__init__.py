@@ -8,6 +8,7 @@
     certificate.py  what a proof looks like
     encode.py       a claim and its proof as plain data
     checker.py      accepts that or not; imports nothing of the compiler
+    export.py       what a proof comes down to, as SMT-LIB and Lean
     notation.py     problems and answers as JSON
 
 The method is that of `docs/proving.md`. A success is a certificate that the checker has accepted.
