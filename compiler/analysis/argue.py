@@ -2,16 +2,17 @@
 
 The search answers yes or no, many times; only where yes changes the program it is told why, here.
 Ranges and eliminations are gone through once more, and this time each step leaves a line. What was
-learned rests on what was known before: it is argued for in the state of that time (`_Past`), so
+learned rests on what was known before: it is argued for in the state of that time (`past.py`), so
 that no fact supports itself. Nothing here is believed either: a wrong answer of the search, or a
 wrong line, is one that the checker does not accept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
+from compiler.analysis.past import Past
 from compiler.analysis.ranges import Bounds, Known, Ranges, share_of, split_at
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
@@ -22,63 +23,6 @@ from compiler.prove.certificate import Sum
 _EFFORT = 16
 Read = tuple[Poly, Prim | Literal[""], int]
 Terms = tuple[tuple[int, tuple[Poly, ...]], ...]
-
-
-class _Past(Ranges):
-    """What was known at some time: the same tables without what was learned since."""
-
-    __slots__ = ()
-
-    def __init__(self, now: Ranges, since: int) -> None:
-        for slot in Ranges.__slots__:
-            setattr(self, slot, getattr(now, slot))
-        self._ranges, self._tried = {}, {}
-        self.bounds = _Before(now.bounds, lambda _, bounds: _older(bounds, since))
-        self._spans = _Before(now._spans, lambda _, known: _older_span(known, since))
-        self._cases = _Before(
-            now._cases,
-            lambda name, case: case if now.choices[name].since < since else None,
-        )
-
-
-class _Before(dict[Any, Any]):
-    """A table of which only a part is seen."""
-
-    __slots__ = ("_seen", "_table")
-
-    def __init__(self, table: Mapping[Any, Any], seen: Any) -> None:
-        super().__init__()
-        self._table = table
-        self._seen = seen
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        found = self._table.get(key)
-        found = None if found is None else self._seen(key, found)
-        return default if found is None else found
-
-    def __contains__(self, key: Any) -> bool:
-        return self.get(key) is not None
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self.get(key)
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __bool__(self) -> bool:
-        return bool(self._table)
-
-
-def _older(bounds: tuple[Bounds, ...], since: int) -> tuple[Bounds, ...] | None:
-    if bounds[-1].since < since:
-        return bounds
-    return tuple([b for b in bounds if b.since < since]) or None
-
-
-def _older_span(known: Known | None, since: int) -> Known | None:
-    while known is not None and known.since >= since:
-        known = known.before
-    return known
 
 
 class Arguer:
@@ -137,7 +81,7 @@ class Arguer:
         return line
 
     def _before(self, since: int) -> Ranges:
-        return _Past(self._now, since)
+        return Past(self._now, since)
 
     def _show(self, claim: Poly, limit: int, at: Ranges, effort: int = _EFFORT) -> Line | None:
         known = self._known.get(claim)
@@ -147,7 +91,11 @@ class Arguer:
         if key in self._open:
             return None
         self._open.add(key)
-        found = self._by_ranges(claim, limit, at) or self._by_elimination(claim, limit, at, effort)
+        found = (
+            self._read_off(claim, limit, at)
+            or self._by_ranges(claim, limit, at)
+            or self._by_elimination(claim, limit, at, effort)
+        )
         self._open.remove(key)
         return self._keep(found)
 
@@ -163,6 +111,28 @@ class Arguer:
                 return None
             found.append(line)
         return found
+
+    def _read_off(self, claim: Poly, limit: int, at: Ranges) -> Line | None:
+        """A bound of a name by others, with a number to spare."""
+        if len(claim.terms) < 2:
+            return None
+        for mono, coeff in claim.terms.items():
+            if len(mono) != 1 or mono[0][1] != 1 or abs(coeff) != 1:
+                continue
+            name = mono[0][0]
+            for bound in at.bounds.get(name, ()):
+                end = bound.low if coeff == 1 else bound.high
+                if end is None or bound.depth > limit or len(end.terms) + 2 < len(claim.terms):
+                    continue
+                rest = claim + end if coeff == 1 else claim - end
+                if len(rest.terms) > 2:
+                    continue
+                more = (rest - Poly.var(name) if coeff == 1 else rest + Poly.var(name)).constant
+                if more is not None and more >= 0:
+                    line = self._of(bound, name, 0 if coeff == 1 else 1)
+                    if line is not None:
+                        return _added(claim, [(1, line)], more)
+        return None
 
     # --- ranges ------------------------------------------------------------------------------
 
@@ -355,7 +325,8 @@ class Arguer:
             lines = []
             for choice in choices:
                 value = choice.constant
-                if not every and not at.non_negative(choice, limit, effort):
+                several = not every and len(choices) > 1
+                if several and not at.non_negative(choice, limit, effort):
                     continue
                 if value is not None and value < 0:
                     continue

@@ -92,6 +92,9 @@ class Learned(Ranges):
             assert low is not None
             differs = self._source("condition", ("!=", Poly.var(name), _NOUGHT))
             about = ("unlike", differs, source, Poly.var(name) - low, depth, limit)
+            if high is not None:
+                self.bound(name, None, high, depth, known, source)
+                before, high, most = self.bounds[name], None, None
             source, low, least = self._source("derived", about), _ONE, 1
         self._clock += 1
         found = Bounds(low, high, depth, (least, most), source, limit, self._clock)

@@ -17,13 +17,14 @@ from compiler.ir.sizes import LARGEST_INPUT, LARGEST_SIZE
 from compiler.prove.argument import Argument, Line, Rule, Source
 from compiler.prove.certificate import Sum
 
-Claims = frozenset[Poly]
+Claims = Sequence[Poly]
+"""Few: what is looked for among them is mostly the very object."""
 _FULL = 1 << 64
 
 
 def accepts(argument: Argument, claims: Sequence[Poly]) -> bool:
     """Whether the argument shows that none of `claims` is negative."""
-    shown = {line.claim for line in argument.lines}
+    shown = [line.claim for line in argument.lines]
     return all(_is_plain(claim) or claim in shown for claim in claims) and follow(argument.lines)
 
 
@@ -58,7 +59,7 @@ def _is_plain(claim: Poly) -> bool:
 
 def _accept(line: Line) -> bool:
     """Whether a line follows from its premises, which are accepted."""
-    claims = frozenset([premise.claim for premise in line.premises])
+    claims = [premise.claim for premise in line.premises]
     match line.because:
         case Sum() as because:
             line.accepted = adds_up(because, line.claim, claims)
@@ -69,13 +70,15 @@ def _accept(line: Line) -> bool:
     return line.accepted
 
 
-def adds_up(certificate: Sum, claim: Poly, claims: Set[Poly]) -> bool:
+def adds_up(certificate: Sum, claim: Poly, claims: Claims | Set[Poly]) -> bool:
     """Whether a sum is one of positive numbers and `claims`, and comes to `claim`."""
-    if certificate.claim != claim:
+    if certificate.claim is not claim and certificate.claim != claim:
         return False
     if type(certificate.scale) is not int or certificate.scale <= 0:
         return False
-    left = {mono: coeff * certificate.scale for mono, coeff in certificate.claim.terms.items()}
+    left = dict(claim.terms)
+    if certificate.scale != 1:
+        left = {mono: coeff * certificate.scale for mono, coeff in left.items()}
     for coefficient, factors in certificate.terms:
         if type(coefficient) is not int or coefficient <= 0:
             return False

@@ -11,7 +11,7 @@ import pytest
 from compiler.analysis.facts import Facts
 from compiler.analysis.ranges import EVERYWHERE, Ranges
 from compiler.base.context import Options
-from compiler.ir.nodes import Assert, Bin, Lit, Prog, Select, Var
+from compiler.ir.nodes import Alloc, Assert, Bin, Lit, Prog, Select, Var
 from compiler.ir.poly import Poly
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
@@ -215,3 +215,30 @@ def test_a_choice_is_argued_for_by_cases() -> None:
     assert any(
         getattr(line.because, "step", "") == "cases" for line in all_lines(facts.shown[0].lines)
     )
+
+
+SHARED = """entry main (n: i64) (m: i64): i32 =
+  let first = i32.sum (scan (+) 0 (map i32.i64 (iota n)))
+  let second = scan (+) first (map i32.i64 (iota m))
+  in second[0] + i32.sum second
+"""
+
+
+def test_a_search_that_lies_puts_no_larger_array_into_a_smaller_block(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Neither size is known to be the larger one: both blocks, or one that grows, stay."""
+
+    def sizes() -> set[str]:
+        forget()
+        prog: Prog = Compilation(SHARED, Options()).result("merged").prog
+        return {
+            "".join(filter(str.isalpha, str(stm.exp.count)))
+            for fun in prog.funs
+            for stm in all_stms(fun.body.stms)
+            if isinstance(stm.exp, Alloc)
+        }
+
+    before = sizes()
+    request.getfixturevalue("liar")
+    assert sizes() >= before

@@ -1,0 +1,65 @@
+"""What was known earlier: the state of ranges as it was before something was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.analysis.ranges import Bounds, Known, Ranges
+
+
+class Past(Ranges):
+    """What was known at some time: the same tables without what was learned since."""
+
+    __slots__ = ()
+
+    def __init__(self, now: Ranges, since: int) -> None:
+        for slot in Ranges.__slots__:
+            setattr(self, slot, getattr(now, slot))
+        self._ranges, self._tried = {}, {}
+        self.bounds = _Before(now.bounds, lambda _, bounds: _older(bounds, since))
+        self._spans = _Before(now._spans, lambda _, known: _older_span(known, since))
+        self._cases = _Before(
+            now._cases,
+            lambda name, case: case if now.choices[name].since < since else None,
+        )
+
+
+class _Before(dict[Any, Any]):
+    """A table of which only a part is seen."""
+
+    __slots__ = ("_seen", "_table")
+
+    def __init__(self, table: Mapping[Any, Any], seen: Any) -> None:
+        super().__init__()
+        self._table = table
+        self._seen = seen
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        found = self._table.get(key)
+        found = None if found is None else self._seen(key, found)
+        return default if found is None else found
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self._table)
+
+
+def _older(bounds: tuple[Bounds, ...], since: int) -> tuple[Bounds, ...] | None:
+    if bounds[-1].since < since:
+        return bounds
+    return tuple([b for b in bounds if b.since < since]) or None
+
+
+def _older_span(known: Known | None, since: int) -> Known | None:
+    while known is not None and known.since >= since:
+        known = known.before
+    return known
