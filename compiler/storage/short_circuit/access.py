@@ -6,7 +6,7 @@ Going out of a loop over `i`, the cells for all `i` are an LMAD with one more di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from compiler.base.names import Name
 from compiler.ir.lmad import Dim, Lmad
@@ -69,7 +69,9 @@ def unique(accesses: list[Access]) -> list[Access]:
 
 def with_lmad(access: Access, lmad: Lmad[Poly] | None) -> Access:
     """The access with other cells."""
-    return access if lmad is access.lmad else replace(access, lmad=lmad)
+    if lmad is access.lmad:
+        return access
+    return Access(access.array, lmad, access.writes, access.wider)
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,13 +286,22 @@ class Safety:
         if access.lmad is None:
             return access
         for lmad in (access.lmad, *access.wider):
+            found = self._outside(lmad, scope, over)
+            if found is not None:
+                return with_lmad(access, found)
+        return with_lmad(access, None)
+
+    def _outside(self, lmad: Lmad[Poly], scope: Scope, over: Sequence[Range]) -> Lmad[Poly] | None:
+        """Cells for all values of some indices; None if no LMAD has them that means any outside."""
+        key = scope, lmad, len(over)
+        kept = self.touched.outside
+        if key not in kept:
             found: Lmad[Poly] | None = lmad
             for one in reversed(over):
                 if found is not None:
                     found = quotients.expanded(found, one, scope, self.terms, self.assumptions)
-            if found is not None and not self._inside(found, scope):
-                return with_lmad(access, found)
-        return with_lmad(access, None)
+            kept[key] = None if found is None or self._inside(found, scope) else found
+        return kept[key]
 
     def _inside(self, lmad: Lmad[Poly], scope: Scope) -> bool:
         """Whether an index function mentions what is bound in a scope."""

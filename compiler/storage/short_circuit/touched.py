@@ -12,7 +12,7 @@ from compiler.base.names import Name
 from compiler.ir.lmad import Lmad
 from compiler.ir.poly import Poly
 from compiler.storage.short_circuit.access import Summary
-from compiler.storage.short_circuit.tree import Item, Tree
+from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
 
 class Touched:
@@ -22,6 +22,8 @@ class Touched:
         self.tree = tree
         self.wider: dict[Name, tuple[Lmad[Poly], ...]] = {}
         """The index functions of an array and of those that it is a view of, in one block."""
+        self.outside: dict[tuple[Scope, Lmad[Poly], int], Lmad[Poly] | None] = {}
+        """What cells are for all values of so many indices of a body, from outside of it."""
         self._summaries: dict[frozenset[Name], dict[Item, Summary]] = {}
 
     def by_roots(self, roots: frozenset[Name]) -> dict[Item, Summary]:
