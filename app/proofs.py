@@ -99,7 +99,7 @@ def attempt_view(attempt: Data) -> AttemptView:
         point=_POINTS.get(rule, rule),
         line=_line(attempt["src"]),
         because=attempt["because"],
-        hint=attempt["hint"],
+        hint=_way_out(attempt),
         bytes=[(f"less {what}" if done else what, text) for what, text in amounts if text],
         pairs=[_pair(_plain_names(one)) for one in attempt["obligations"]],
     )
@@ -137,6 +137,13 @@ def _verdict(one: Data) -> str:
         if one.get("checked")
         else f"{_PROVED}."
     )
+
+
+def _way_out(attempt: Data) -> str:
+    """What the author could do, if anything helps."""
+    change = attempt.get("way_out")
+    said = f"{change['says']} `{change['text'].strip()}`" if change else ""
+    return " ".join(text for text in (str(attempt["hint"]), said) if text)
 
 
 def _values(values: Data) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.proofs import attempt_view
 from compiler import api
 from compiler.ir import interp
 from compiler.ir.values import Value
@@ -100,3 +101,11 @@ def test_a_check_that_no_run_passes_is_no_way_out() -> None:
     source = OLD.replace("let old = xs[k]", "let old = xs[assert (k < 2) k]")
     (one,) = attempts(source)
     assert one["way_out"] is None or "k >= 2" not in one["way_out"]["text"]
+
+
+def test_a_link_shows_it_as_well() -> None:
+    (one,) = attempts(OLD)
+    view = attempt_view(one)
+    assert "`let xs = assert (k >= 2) xs in`" in view.hint
+    (none,) = attempts(NOTHING)
+    assert attempt_view(none).hint == ""
