@@ -24,6 +24,13 @@ IN_SIGHT = """() => [
   const [at, frame] = [line, line.closest('.cm-scroller')].map(e => e.getBoundingClientRect());
   return at.bottom > frame.top && at.top < frame.bottom;
 })"""
+SHOWN = {
+    "selection": ".fate tbody tr",
+    "memory": ".lanes-function svg.lanes:visible, .memory svg.cells:visible",
+    "proof": ".attempt[aria-pressed='true']",
+    "versions": ".tree li",
+}
+"""What a tab shows of a program."""
 TO_END = "scroller => scroller.scrollTop = scroller.scrollHeight"
 
 
@@ -111,6 +118,7 @@ def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
             assert line.text_content() == expected, name
             tab = page.locator(f"[data-tab='{look.tab or 'selection'}']")
             expect(tab).to_have_attribute("aria-selected", "true")
+            expect(page.locator(SHOWN[look.tab or "selection"]).first, name).to_be_visible()
             if look.object:
                 chosen = page.get_by_label("Array", exact=True)
                 expect(chosen).to_have_value(re.compile(rf"^{look.object}_\d+$"))

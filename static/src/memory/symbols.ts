@@ -1,5 +1,7 @@
 // Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
+import { evaluate, namesIn } from "../arithmetic";
 import { h } from "../dom";
+import { signedTerms } from "./formula";
 import type { ArrayInfo, MemoryFunction } from "../types";
 
 const SIZES = [4, 6, 3, 5, 2];
@@ -13,6 +15,28 @@ export function proposed(array: ArrayInfo, fun: MemoryFunction): Record<string, 
   const used = [...array.symbols, ...fun.arrays.flatMap((other) => other.symbols)];
   for (const name of [...used, ...fun.kernels.flatMap((kernel) => kernel.space.flatMap(({ bound }) => bound.match(/[A-Za-z_]\w*/g) ?? []))]) {
     values[name] ??= 1;
+  }
+  return positive(values, sizesOf(array, fun));
+}
+
+/** Sizes of an array and bounds of kernels, as texts. */
+function sizesOf(array: ArrayInfo, fun: MemoryFunction): string[] {
+  return [...array.shape, ...fun.kernels.flatMap((kernel) => kernel.space.map(({ bound }) => bound))];
+}
+
+/** Whether these values make no size of the array negative. */
+export const possible = (values: Record<string, number>, array: ArrayInfo): boolean =>
+  array.shape.every((size) => (evaluate(size, values) ?? 0) >= 0);
+
+/** The values, changed until no size is less than 1, if that can be had in a few steps. */
+function positive(values: Record<string, number>, sizes: readonly string[]): Record<string, number> {
+  for (let round = 0; round < 8; round += 1) {
+    const small = sizes.filter((size) => (evaluate(size, values) ?? 1) < 1);
+    for (const { more, less } of small.map(signedTerms)) {
+      for (const name of less.flatMap(namesIn)) values[name] = Math.max(1, Math.floor((values[name] ?? 1) / 2));
+      for (const name of more.flatMap(namesIn)) values[name] = Math.min(12, (values[name] ?? 1) + 1);
+    }
+    if (!small.length) break;
   }
   return values;
 }

@@ -5,7 +5,7 @@ import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { asTable, byCell, byIndex, columnsFor, type Colouring, type Grid } from "../memory/draw";
 import { formula, tidy } from "../memory/formula";
-import { proposed, symbolField } from "../memory/symbols";
+import { possible, proposed, symbolField } from "../memory/symbols";
 import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
@@ -193,17 +193,26 @@ export class MemoryPane {
     void this.loadCells();
   }
 
-  private async loadCells(): Promise<void> {
+  private async loadCells(typed = false): Promise<void> {
     const mine = ++this.wanted;
     const chosen = this.chosen();
     if (!chosen) return;
     const { fun, array } = chosen;
     if (this.mode !== "array") return;
-    this.values = { ...proposed(array, fun), ...this.values };
+    const guess = proposed(array, fun);
+    this.values = { ...guess, ...this.values };
+    // What was chosen for another program may not do for this one.
+    if (!typed && !possible(this.values, array)) {
+      this.values = guess;
+      this.sizes.dataset["for"] = "";
+    }
     const { source, options } = this.of;
     const answer = await client.cells(source, options, this.stage.value, array.name, this.values);
     if (mine !== this.wanted) return;
-    if (!answer.ok) return this.fail(answer.error);
+    if (!answer.ok) {
+      this.fields(array);
+      return this.fail(answer.error);
+    }
     const found = await touchesOf(this.of, this.stage.value, fun, array, this.values);
     if (mine !== this.wanted) return;
     this.cells = answer.cells;
@@ -218,7 +227,7 @@ export class MemoryPane {
     const signature = names.join();
     if (this.sizes.dataset["for"] === signature) return;
     this.sizes.dataset["for"] = signature;
-    const reload = debounce(100, () => void this.loadCells());
+    const reload = debounce(100, () => void this.loadCells(true));
     const plain = plainNames(signature);
     const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
     replace(this.sizes, ...names.sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
