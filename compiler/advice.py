@@ -7,6 +7,7 @@ if the attempt is made then, the line is offered.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from compiler.storage.short_circuit import outcomes
 Json = dict[str, Any]
 COMPILED = 8
 """Times that a program is compiled again for the ways out of all of its refusals."""
+_SECONDS = 4.0
+"""After so long it is not compiled again any more."""
 _INDENT = "  "
 
 
@@ -32,6 +35,7 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
     `line` and `col` where, `text` what, `says` what comes of it. All of it has been tried.
     """
     left = COMPILED
+    deadline = time.monotonic() + _SECONDS
     known: dict[tuple[str, str, Place], Json | None] = {}
     for one in attempts:
         one["way_out"] = None
@@ -40,7 +44,7 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
         for condition in one["stated"]:
             for place in (body, *own) if body is not None else ():
                 key = (one["holder"], condition, place)
-                if key not in known and left:
+                if key not in known and left and time.monotonic() < deadline:
                     left -= 1
                     known[key] = _inserted(source, options, *key)
                 change = known.get(key)

@@ -135,3 +135,11 @@ def test_the_measure_finds_a_false_witness() -> None:
     ((trials, number, attempt),) = [r for r in refusals(prog) if r[2].condition == 5]
     attempt.shown = shown
     assert judged(trials, number, attempt) == "false"
+
+
+def test_nothing_is_begun_after_the_deadline() -> None:
+    prog = Compilation(later("")).result("funmem").prog
+    ((trials, number, attempt),) = [r for r in refusals(prog) if r[2].condition == 5]
+    trials.deadline = 0.0
+    assert not trials.look(number)
+    assert attempt.shown is None

@@ -28,6 +28,7 @@ wording.py      what arrays are called in remarks
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from compiler.base.context import Ctx, Options
@@ -40,6 +41,8 @@ from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.trial import FREE, Trials
 from compiler.storage.short_circuit.ways_out import holder, stated
 
+_SECONDS = 4.0
+"""After so long no further attempt of a program is tried."""
 _TRIED = 32
 """Refused attempts of a program of which runs show what would go wrong."""
 
@@ -66,10 +69,11 @@ def attempts(
     ctx = Ctx(options, names, stage="shortcircuit")
     found: list[dict[str, Any]] = []
     left = _TRIED
+    deadline = time.monotonic() + _SECONDS
     for at, shortcut in enumerate(_run(prog, ctx)[1]):
         if not shortcut.attempts:
             continue
-        trials = Trials(prog, at, options, shortcut)
+        trials = Trials(prog, at, options, shortcut, deadline)
         for number in range(len(shortcut.attempts)):
             if left and trials.look(number):
                 left -= 1

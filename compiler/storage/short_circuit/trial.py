@@ -8,6 +8,8 @@ written too early is needed by somebody else.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -52,7 +54,7 @@ FREE = 1 << 40
 """Names from here on are in no program."""
 RUNS = 12
 """Inputs that one attempt is tried on."""
-_LIMITS = Limits(0.5, 1 << 20)
+_LIMITS = Limits(0.25, 1 << 20)
 _ELEMENTS = 1 << 10
 """Of one array that a run is given."""
 _CELLS = 1 << 8
@@ -200,7 +202,16 @@ class Watch(Machine):
 class Trials:
     """The refused attempts of one function of a program of stage `funmem`."""
 
-    def __init__(self, prog: Prog, at: int, options: Options, shortcut: Shortcut) -> None:
+    def __init__(
+        self,
+        prog: Prog,
+        at: int,
+        options: Options,
+        shortcut: Shortcut,
+        deadline: float = math.inf,
+    ) -> None:
+        """Nothing is begun after the `deadline`, a time of `time.monotonic`."""
+        self.deadline = deadline
         self.prog = prog
         self.fun = prog.funs[at]
         self.at = at
@@ -213,6 +224,11 @@ class Trials:
         """Another run of all attempts: with more facts, or one of them made in any case."""
         ctx = Ctx(self.options, self.shortcut.ctx.names.fork(FREE), stage="shortcircuit")
         return Shortcut(self.fun, ctx, given, forced)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether there is no time left."""
+        return time.monotonic() > self.deadline
 
     def forced(self, number: int) -> tuple[Prog, Attempt] | None:
         """The program with an attempt made all the same; None if more than safety is in its way."""
@@ -231,7 +247,7 @@ class Trials:
         What a run shows is kept with the attempt, and said in place of what is not proved.
         """
         attempt = self.shortcut.attempts[number]
-        if attempt.done or attempt.condition not in (CELLS, GUARD):
+        if attempt.done or attempt.condition not in (CELLS, GUARD) or self.is_late:
             return False
         if attempt.condition == GUARD:
             stop = self.stop(number)
@@ -302,7 +318,7 @@ class Trials:
             if made is not None:
                 yield made
                 found += 1
-            if found == RUNS:
+            if found == RUNS or self.is_late:
                 return
 
     def _points(self, attempt: Attempt, claims: Sequence[Poly]) -> Iterator[Point]:

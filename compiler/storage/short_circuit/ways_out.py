@@ -30,7 +30,11 @@ def stated(trials: Trials, number: int) -> Iterator[str]:
     attempt = trials.shortcut.attempts[number]
     found = dict.fromkeys(c for c in _claims(trials, attempt) if c.names() and c.names() <= names)
     for claim in sorted(found, key=lambda claim: len(claim.terms))[:_TRIED]:
-        if _succeeds(trials, attempt, claim) and trials.happens(attempt, claim):
+        if (
+            not trials.is_late
+            and _succeeds(trials, attempt, claim)
+            and trials.happens(attempt, claim)
+        ):
             yield _condition(trials, claim)
 
 
