@@ -250,7 +250,11 @@ class Learned(Ranges):
         self._noted = []
         if type(unless) is Bin:
             left, right = self.ring(unless.lhs, depth), self.ring(unless.rhs, depth)
-            self._noted += [(claim, "", depth) for claim in _false(unless.op, left, right)]
+            contrary = OPPOSITE[unless.op]
+            if contrary == "!=":
+                contrary = "<" if self.non_negative(right - left - 1, depth, FEW) else ">"
+            claims = true_claims(contrary, left, right)
+            self._noted += [(claim, "", depth) for claim in claims]
         op = cond.op if truth else OPPOSITE[cond.op]
         if type(cond.lhs) is Fun and cond.lhs.fun == "mul_hi" and cond.at == "i64":
             if op == "==" and cond.rhs == _ZERO:
@@ -565,10 +569,6 @@ def true_claims(op: str, left: Poly, right: Poly) -> tuple[Poly, ...]:
     if op == "==":
         return gap, -gap, left - LOW, HIGH - right
     return gap - 1 if op == "<" else gap, left - LOW, HIGH - right
-
-
-def _false(op: str, left: Poly, right: Poly) -> tuple[Poly, ...]:
-    return true_claims(OPPOSITE[op], left, right)
 
 
 def _closer(one: Ends, other: Ends) -> Ends:
