@@ -143,3 +143,18 @@ def test_nothing_is_begun_after_the_deadline() -> None:
     trials.deadline = 0.0
     assert not trials.look(number)
     assert attempt.shown is None
+
+
+def test_a_program_that_never_ends_is_given_up() -> None:
+    found = attempts(Compilation(ENDLESS).result("funmem").prog)
+    assert not any(one["done"] for one in found)
+    assert all(one["witness"] is None for one in found)
+
+
+ENDLESS = """
+entry main [n] (xs: *[n]i32) (zs: [2]i32) (k: i64): (*[n]i32, i32) =
+  let x = loop x = k while true do x + 1
+  let new = map (+ 1) zs
+  let old = xs[x]
+  in (xs with [0:2] = new, old)
+"""

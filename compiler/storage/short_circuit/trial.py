@@ -100,6 +100,7 @@ class Watch(Machine):
 
     def stms(self, code: Sequence[Stm]) -> None:
         """Run statements in order; once the arrays are in their places, all is well again."""
+        super().stms(())  # An empty body takes time as well.
         for stm in code:
             self.now.append(stm)
             super().stms((stm,))
