@@ -66,3 +66,15 @@ def test_a_number_is_no_function() -> None:
     with pytest.raises(CompileError) as caught:
         check(parse("def f (x: i32) = 1 x"), Ctx())
     assert caught.value.message == "A number is no function, so it has no arguments."
+
+
+def test_of_several_aliases_that_are_gone_the_same_is_named_every_time() -> None:
+    """Names are in sets, whose order differs from run to run."""
+    names = [f"x{k}" for k in range(9)]
+    params = " ".join(f"(b{k}: bool) (x{k}: *[4]i64)" for k in range(9))
+    chosen = " else ".join(f"if b{k} then x{k}" for k in range(8)) + " else x8"
+    gone = "\n".join(f"  let y{k} = {name} with [0] = 1" for k, name in enumerate(names))
+    results = ", ".join(f"y{k}" for k in range(9))
+    source = f"def f {params} =\n  let a = {chosen}\n{gone}\n  in ({results}, a[0])"
+    with pytest.raises(CompileError, match="consumed at 3:12, through its alias `x0`"):
+        check(parse(source), Ctx())

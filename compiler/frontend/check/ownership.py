@@ -103,10 +103,10 @@ class Walk:
             for f in path:
                 read = aliases = field_aliases(aliases, f)
         names = flat(read)
-        for name in names:
-            self.observed[name] = e.span
-            if name in self.consumed:
-                raise _used_after(e, path, name, self.consumed[name])
+        self.observed.update(dict.fromkeys(names, e.span))
+        gone = sorted(names & self.consumed.keys(), key=lambda name: (root(name) != e.name, name))
+        if gone:
+            raise _used_after(e, path, gone[0], self.consumed[gone[0]])
         return aliases
 
     def consume(self, aliases: Aliases, span: Span) -> None:
@@ -114,7 +114,7 @@ class Walk:
 
         Errors: something in it may not be consumed here.
         """
-        for name in flat(aliases):
+        for name in sorted(flat(aliases)):
             variable = self.variables.get(root(name))
             if variable is None:
                 raise TypeError_(
