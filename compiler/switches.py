@@ -127,6 +127,7 @@ NECESSARY: dict[str, str] = {
     "memory/result": "tells of copies that results need",
     "memory/row": "tells of copies, which short-circuiting may remove",
     "memory/update": "tells of copies, which short-circuiting may remove",
+    "shortcircuit/budget": "tells that what proofs may cost has been spent",
     "simplify/inline": "puts functions in the place of calls: no stage behind it has calls",
     "soa/copy": "tells of copies that keep values as they are",
 }

@@ -9,9 +9,9 @@ import pytest
 from compiler import api, worker
 from compiler.base.errors import ErrorKind
 from compiler.pipeline import BY_ID
+from tests.test_advice import OLD
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = ROOT / "app" / "examples"
 TEXT = (ROOT / "docs" / "protocol.md").read_text("utf-8")
 ROWS = {
     row[0]: row[1:]
@@ -31,7 +31,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "memory": {"stage": "funmem"},
     "lifetimes": {"stage": "funmem", "values": {"n": 5}},
     "validity": {"sizes": {"n": 4, "k": 2}, "seed": 1},
-    "attempts": {"source": (EXAMPLES / "lu_step.fut").read_text("utf-8")},
+    "attempts": {"source": OLD},
     "prove": {**LMADS, "certificate": True},
     "cells": {"lmads": [LMADS["a"], LMADS["b"]], "values": {"n": 3}},
     "batch": {"requests": [{"op": "check"}]},
