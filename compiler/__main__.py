@@ -171,6 +171,8 @@ def _bounds(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
+    if not answer["accesses"]:
+        print("The program has no index, slice or update, so that nothing is checked.")
     for access in answer["accesses"]:
         place = ":".join(map(str, access["src"][:2]))
         print(f"{place}: {access['kind']} {access['state']}: {access['because']}")

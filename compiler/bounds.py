@@ -218,6 +218,9 @@ def _fact(source: Source) -> str:
         case "runs":
             return f"this runs only where {about[0]} >= 1"
         case "condition":
+            if source.text:
+                cond, truth = source.text
+                return f"{_condition(cond)} {'holds' if truth else 'does not hold'} here"
             op, left, right = about
             return f"{left} {op} {right} holds here"
         case "product":
@@ -242,8 +245,12 @@ def _open(cond: SE) -> Iterator[str]:
     if isinstance(cond, Bin) and cond.op == "&&":
         yield from _open(cond.lhs)
         yield from _open(cond.rhs)
-    elif isinstance(cond, Bin) and cond.at == "i64":
-        sides = (show_se(side, suffix=False) for side in (cond.lhs, cond.rhs))
-        yield untagged(f" {cond.op} ".join(sides))
     else:
-        yield untagged(show_se(cond, suffix=False))
+        yield untagged(_condition(cond))
+
+
+def _condition(cond: SE) -> str:
+    """Its text, a comparison of i64 without suffixes."""
+    if isinstance(cond, Bin) and cond.at == "i64":
+        return f" {cond.op} ".join(show_se(side, suffix=False) for side in (cond.lhs, cond.rhs))
+    return show_se(cond, suffix=False)

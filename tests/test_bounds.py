@@ -121,3 +121,24 @@ def test_the_worker_and_the_command_line_tell_it(
     assert "2:41: index dropped" in said
     assert "i runs from 0 to n - 1" in said
     assert "is not proved" in said
+
+
+def test_a_program_without_accesses_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.fut"
+    path.write_text("entry main (xs: []i32): []i32 = map (+ 1) xs\n")
+    assert main(["bounds", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("The program has no index, slice or update")
+
+
+def test_a_condition_is_told_as_it_is_checked() -> None:
+    """Not by what the proof calls its parts."""
+    source = """
+entry main (xs: []i64) (n: i64): i64 =
+  if 0 <= n - 1 && n - 1 < length xs then xs[n - 1] else 0
+"""
+    (access,) = api.bounds(source, {})["accesses"]
+    facts = {fact for claim in access["claims"] for fact in claim["facts"]}
+    assert access["state"] == "dropped"
+    assert any(fact.endswith("<= n - 1 holds here") for fact in facts), facts
