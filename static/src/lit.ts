@@ -79,17 +79,28 @@ export function reveal(view: EditorView, line: number): void {
 
 const BELOW_EACH_OTHER = window.matchMedia("(max-width: 860px)"); // as in layout.css
 
-/** Where panes lie below each other: scroll the pane, and not the page. */
+/** Bring a place to the upper edge, as far as the text goes, but for a margin. */
+export function bringUp(view: EditorView, at: number, yMargin: number): void {
+  if (BELOW_EACH_OTHER.matches) return scrollPane(view, at, (box, top) => top - (box.top + yMargin));
+  view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin }) });
+}
+
 function revealWithin(view: EditorView, at: number, margin: number): void {
+  scrollPane(view, at, (box, top, bottom) => {
+    const above = box.top + margin - top;
+    return above > 0 ? -above : Math.max(0, bottom - (box.bottom - margin));
+  });
+}
+
+/** Where panes lie below each other: scroll the pane, and not the page, by what is between the edges. */
+function scrollPane(view: EditorView, at: number, by: (box: DOMRect, top: number, bottom: number) => number): void {
   view.requestMeasure({
     read: () => {
       const scroller = [view.scrollDOM, view.dom.parentElement].find((one) => one && one.scrollHeight > one.clientHeight);
       if (!scroller) return null;
       const { top, bottom } = view.lineBlockAt(Math.min(at, view.state.doc.length));
       const box = scroller.getBoundingClientRect();
-      const above = box.top + margin - (view.documentTop + top);
-      const below = view.documentTop + bottom - (box.bottom - margin);
-      return { scroller, by: above > 0 ? -above : Math.max(0, below) };
+      return { scroller, by: by(box, view.documentTop + top, view.documentTop + bottom) };
     },
     write: (found) => {
       if (found) found.scroller.scrollTop += found.by;

@@ -457,6 +457,7 @@ def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, s
     page.goto(site)
     expect(pane(page)).to_contain_text("-- fused")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("scrollY") == 0
     box = pane(page).bounding_box()
     assert box is not None
     assert box["height"] > 150

@@ -85,8 +85,9 @@ export class BoundsPane {
     h("span", { class: "remark-sign", "aria-hidden": "true" }, STATES[access.state]!.sign),
     h("div", {},
       h("p", { class: "remark-text" }, h("strong", {}, `${access.kind} ${access.state}. `), access.because),
-      ...access.claims.map((claim) => h("p", { class: "access-claim" }, h("code", {}, claim.says),
-        claim.facts.length ? " since " : "", ...claim.facts.flatMap((fact, k) => [k ? ", " : "", h("code", {}, fact)]))),
+      ...access.claims.map((claim) => h("div", { class: "access-claim" },
+        h("code", {}, claim.says), claim.facts.length ? ", since" : "",
+        h("ul", {}, ...claim.facts.map((fact) => h("li", {}, fact))))),
       ...access.missing.map((part) => h("p", { class: "access-missing" }, h("code", {}, part), " is not proved")),
       h("p", { class: "remark-meta" },
         h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src)))));

@@ -6,7 +6,7 @@ import { diff, type Piece } from "../diff";
 import { h, replace } from "../dom";
 import { languageOf } from "../lang";
 import type { Link, Selection } from "../link";
-import { documentOf, light, reveal } from "../lit";
+import { bringUp, documentOf, light, reveal } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
 import { sameText, type Model, type StageState } from "../model";
 import { linesFor } from "../spans";
@@ -148,7 +148,7 @@ export class StagePane {
   private scrollTo({ line, hidden }: { line: number; hidden: number }): void {
     const { doc } = this.view.state;
     const at = doc.line(Math.min(doc.lines, line + 1)).from;
-    this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: -hidden }) });
+    bringUp(this.view, at, -hidden);
   }
 
   private marginLines(): MarginLine[] {
@@ -165,7 +165,7 @@ export class StagePane {
   private toProgram(): void {
     const first = this.shown.lines.findIndex((line) => line.src.length);
     const at = this.view.state.doc.line(Math.max(0, first) + 1).from;
-    this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 24 }) });
+    bringUp(this.view, at, 24);
   }
 
   private choices(): void {
