@@ -81,7 +81,6 @@ class Facts(Learned):
             known = self._decide(op, left, right, limit)
         if known is None or not self._compared(op if known else OPPOSITE[op], left, right, limit):
             return None
-            return None
         return known
 
     def _compared(self, op: str, left: Poly, right: Poly, limit: int) -> bool:

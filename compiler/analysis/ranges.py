@@ -100,7 +100,8 @@ class Ranges:
         self._ranges: dict[int, dict[Name, Span]] = {}
         """The ranges of names by depth, since something was learned."""
         self._tried: dict[tuple[Poly, int], int] = {}
-        """What was not proved with how much effort, since something was learned."""
+        """What was not proved with how much effort, since something was learned. Where a scope ends
+        it stays: what was not found with more known is not looked for with less."""
         self._unsigned: set[Name] = set()
         """Names of type u64, whose values may not be an i64."""
         self.bounds: dict[Name, tuple[Bounds, ...]] = {}

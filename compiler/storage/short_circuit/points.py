@@ -52,8 +52,8 @@ from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
+from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ONE, ZERO, Terms
-from compiler.storage.short_circuit.touched import Touched
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import both, called, sentence
 
@@ -112,7 +112,7 @@ class Shortcut:
         """For arrays that are parts of others now: sizes that must not be negative."""
         self.blocks = Blocks(self.tree)
         self.aliases = self.blocks.roots
-        self.touched = Touched(self.tree)
+        self.summaries = Summaries(self.tree)
 
     def run(self) -> Function:
         """All attempts; the function with what came of them."""
@@ -156,7 +156,7 @@ class Shortcut:
             for param, bound, start in in_place.settled(self.tree, item):
                 self.tree.settle(item, param, bound, start)
                 self.blocks.changed()
-                self.touched.forget()
+                self.summaries.forget()
 
     def _overwrite(self, item: Item, carried: bool) -> None:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
@@ -177,7 +177,7 @@ class Shortcut:
                 self.aliases,
                 self._renamed(name, target.block),
                 target.block,
-                touched=self.touched,
+                summaries=self.summaries,
             )
             changeable: Failed | None = None
             try:
@@ -249,7 +249,7 @@ class Shortcut:
         self.tree.rename(old, attempt.target.block)
         self.tree.removed.add(old)
         self.blocks.changed()
-        self.touched.forget()
+        self.summaries.forget()
         attempt.projected = self.tree.place[name]
         attempt.moved = {name: attempt.projected}
         return True
@@ -399,7 +399,7 @@ class Shortcut:
                 self.terms.normal_lmad(self.tree.place[point.destination].lmad),
                 self.assumptions.checked(plan.lifted),
                 frozenset(plan.lifted),
-                self.touched,
+                self.summaries,
             )
             safety.segment(point.scope, creation.at, point.end)
             rows = point.rule == "kernel-result" and not point.row
@@ -488,8 +488,8 @@ class Shortcut:
             scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
             scope.renumber()
             tree.renumber()
-        self.touched.moved(plan.new)
-        self.touched.changed(point.item)
+        self.summaries.moved(plan.new)
+        self.summaries.changed(point.item)
         return True
 
     # --- condition 4 ---

@@ -53,8 +53,8 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.covers import Cover, covers
+from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.touched import Touched
 from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
 from compiler.storage.short_circuit.wording import both, called, doing, not_apart, unbounded
 
@@ -79,15 +79,15 @@ class Safety:
         whole: Lmad[Poly] | None = None,
         checked: Context = NOTHING,
         lifted: frozenset[Item] = frozenset(),
-        touched: Touched | None = None,
+        summaries: Summaries | None = None,
     ) -> None:
         """`whole` is an index function that the source's place is certainly a part of.
 
         `checked`: what is checked before the source is created; `lifted`: what else is done before.
-        `touched`: what is kept from one attempt to the next.
+        `summaries`: what is kept from one attempt to the next.
         """
         self.lifted = lifted
-        self.touched = touched or Touched(tree)
+        self.summaries = summaries or Summaries(tree)
         self.whole = whole
         self.checked = checked
         self.tree = tree
@@ -98,7 +98,7 @@ class Safety:
         self.block = block
         self.roots = aliases(block)
         self.obligations: list[Obligation] = []
-        self._kept = self.touched.by_roots(self.roots)
+        self._kept = self.summaries.by_roots(self.roots)
         self._using: dict[Name, bool] = {}
         self._wider_new: dict[Name, tuple[Lmad[Poly], ...]] = {}
 
@@ -237,7 +237,7 @@ class Safety:
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
         """The index functions of an array and of those that it is a view of."""
         place = self.new if name in self.new else self.tree.place
-        kept = self._wider_new if name in self.new else self.touched.wider
+        kept = self._wider_new if name in self.new else self.summaries.wider
         block = place[name].block
         views: list[Name] = []
         at: Name | None = name
@@ -294,7 +294,7 @@ class Safety:
     def _outside(self, lmad: Lmad[Poly], scope: Scope, over: Sequence[Range]) -> Lmad[Poly] | None:
         """Cells for all values of some indices; None if no LMAD has them that means any outside."""
         key = scope, lmad, len(over)
-        kept = self.touched.outside
+        kept = self.summaries.outside
         if key not in kept:
             found: Lmad[Poly] | None = lmad
             for one in reversed(over):
@@ -438,7 +438,7 @@ class Safety:
             self.aliases,
             self.new,
             self.block,
-            touched=self.touched,
+            summaries=self.summaries,
         )
         exp = item.stm.exp
         assert isinstance(exp, SegMap | SegRed | SegScan | SegHist)

@@ -15,7 +15,7 @@ from compiler.storage.short_circuit.access import Summary
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
 
-class Touched:
+class Summaries:
     """Summaries of the statements of one function."""
 
     def __init__(self, tree: Tree) -> None:
