@@ -45,7 +45,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import HIGH, LARGEST_INPUT, poly_of
 from compiler.ir.slices import selected
 from compiler.ir.walk import Rewrite, children, rewrite, se_parts, stms_of
 
@@ -265,6 +265,34 @@ class Exact:
         found = self._facts.is_value(poly)
         self._facts.leave()
         return found
+
+
+class _Sizes(Exact):
+    """Only how sizes may be read, which takes a fraction of the time."""
+
+    def _look(self, se: SE, table: dict[SE, Reading]) -> SE:
+        return se
+
+
+_sizes = lru_cache(maxsize=1)(_Sizes)
+
+
+def is_exact(size: Poly, fun: Function) -> bool:
+    """Whether a size of an array of `fun` is its polynomial wherever it stands."""
+    if size.as_name is not None or _is_small(size, fun):
+        return True
+    exact = _sizes(fun)
+    reading = exact.sizes.get(size, "opaque")
+    return reading == "named" or (reading == "unfolded" and size.names().isdisjoint(exact.defined))
+
+
+def _is_small(size: Poly, fun: Function) -> bool:
+    """Whether it is a sum of a few sizes of arrays that are handed in."""
+    types = [param.type for param in fun.params] if fun.entry else []
+    given = {dim.as_name for kind in types if isinstance(kind, Array) for dim in kind.shape}
+    degrees = ((coeff, sum(power for _, power in mono)) for mono, coeff in size.terms.items())
+    largest = sum(abs(coeff) * LARGEST_INPUT**degree for coeff, degree in degrees)
+    return given >= size.names() and largest <= HIGH
 
 
 def _same(x: Any) -> Any:

@@ -212,7 +212,7 @@ class Machine:
         """The value of a size, which must be the same at all active points."""
         constant = poly.constant
         if constant is not None:
-            return constant
+            return signed(constant)
         name = poly.as_name
         if name is not None:
             return self.same(self._value(name))

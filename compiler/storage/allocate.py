@@ -8,6 +8,7 @@ along with the array, so that no copy is needed.
 
 from __future__ import annotations
 
+from compiler.analysis.exact import is_exact
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import base_of
@@ -47,7 +48,7 @@ def allocate(prog: Prog, ctx: Ctx) -> Prog:
 
 def _function(fun: Function, ctx: Ctx) -> Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
-    state = State(ctx, HANDLERS)
+    state = State(ctx, HANDLERS, lambda size: is_exact(size, fun))
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)

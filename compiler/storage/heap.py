@@ -174,7 +174,7 @@ def _array_lit(machine: Machine, stm: Stm, exp: ArrayLit) -> None:
 
 def _alloc(machine: Machine, stm: Stm, exp: Alloc) -> None:
     name = stm.pat[0].name
-    machine.env[name] = machine.allocate(name, exp.prim, machine.size(exp.count))
+    machine.env[name] = machine.allocate(name, exp.prim, machine.exact(exp.count))
 
 
 # --- control ---

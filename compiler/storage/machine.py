@@ -36,6 +36,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import signed
 from compiler.ir.total import is_division
 from compiler.storage.trace import Frame, Trace
 
@@ -148,7 +149,11 @@ class Machine:
         return found[1](self.env)
 
     def size(self, poly: Poly) -> int:
-        """The value of a polynomial."""
+        """The value of a polynomial, in 64-bit arithmetic."""
+        return signed(self.exact(poly))
+
+    def exact(self, poly: Poly) -> int:
+        """The value of a polynomial, without wrapping around."""
         value = poly.constant
         return int(poly.evaluate(self.env)) if value is None else value
 

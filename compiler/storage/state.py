@@ -13,6 +13,7 @@ from compiler.base.spans import Prov
 from compiler.ir.known import Known
 from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
+    I64,
     SE,
     Alloc,
     Array,
@@ -21,13 +22,12 @@ from compiler.ir.nodes import (
     Mem,
     MemBind,
     Param,
-    Scalar,
     Space,
     Stm,
     Type,
 )
 from compiler.ir.poly import Poly
-from compiler.ir.sizes import poly_of, prim_of
+from compiler.ir.sizes import poly_of, prim_of, se_of
 
 _TAGGED = re.compile(r"\b(\w+?)_\d+\b")
 SHARED_BYTES = 32 * 1024
@@ -44,6 +44,7 @@ class State:
     __slots__ = (
         "ctx",
         "depth",
+        "fits",
         "handlers",
         "in_kernel",
         "known",
@@ -54,8 +55,12 @@ class State:
         "types",
     )
 
-    def __init__(self, ctx: Ctx, handlers: Mapping[type, Handler]) -> None:
+    def __init__(
+        self, ctx: Ctx, handlers: Mapping[type, Handler], fits: Callable[[Poly], bool]
+    ) -> None:
         self.ctx = ctx
+        self.fits = fits
+        """Whether an array's size is what its polynomial says, and does not wrap around."""
         self.handlers = handlers
         """What to do with a statement, by the class of its expression; others stay as they are."""
         self.known = Known()
@@ -139,8 +144,15 @@ class State:
         out: list[Stm],
         space: Space | None = None,
     ) -> Param:
-        """A parameter for the array `name`, row-major in a fresh block made in `out`."""
-        count = Poly.product(shape)
+        """A parameter for the array `name`, row-major in a fresh block made in `out`.
+
+        The block's size is computed without wrapping around. An array's size is not: one whose
+        polynomial may not fit gets a name, for what the machine has.
+        """
+        count = Poly.product(
+            size if self.fits(size) else self._named(se_of(size), "size", prov, out)
+            for size in shape
+        )
         space = space or self._choose_space(prim, count)
         block = self.bind(Param(self.ctx.fresh(f"{base_of(name)}_mem"), Mem(prim, space)))
         out.append(Stm((block,), Alloc(count, prim, space), prov))
@@ -168,10 +180,13 @@ class State:
         if found is not None:
             return found
         prim = prim_of(se)
-        name = self.bind(Param(self.ctx.fresh("at"), Scalar("i64"))).name
-        exp = se if prim == "i64" else Conv(prim, "i64", se)
-        out.append(Stm((Param(name, Scalar("i64")),), exp, prov))
-        return Poly.var(name)
+        return self._named(se if prim == "i64" else Conv(prim, "i64", se), "at", prov, out)
+
+    def _named(self, se: SE, base: str, prov: Prov, out: list[Stm]) -> Poly:
+        param = self.bind(Param(self.ctx.fresh(base), I64))
+        self.known.define(param.name, se)
+        out.append(Stm((param,), se, prov))
+        return Poly.var(param.name)
 
 
 Handler = Callable[[State, Stm, list[Stm]], None]

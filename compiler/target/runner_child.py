@@ -307,13 +307,13 @@ def write_all(fd: int, data: Any, at: int) -> None:
 
 
 def evaluate(poly: list[Any], env: dict[str, int]) -> int:
-    """The value of a polynomial as `signature.py` writes it."""
+    """The value of a polynomial as `signature.py` writes it, in 64-bit arithmetic."""
     total = 0
     for coeff, names in poly:
         for name in names:
             coeff *= env[name]
         total += coeff
-    return total
+    return (total + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 if __name__ == "__main__":

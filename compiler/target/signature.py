@@ -8,6 +8,7 @@ from typing import Any
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.ir.nodes import Array, Mem
 from compiler.ir.poly import Poly
+from compiler.ir.sizes import signed
 from compiler.target.c_types import c_name
 from compiler.target.imp_nodes import External, Formal, ImpFun
 
@@ -66,13 +67,13 @@ def _poly_data(poly: Poly) -> list[Any]:
 
 
 def poly_value(poly: list[Any], env: Mapping[str, int]) -> int:
-    """The value of a polynomial as `signature` writes it."""
+    """The value of a polynomial as `signature` writes it, in 64-bit arithmetic."""
     total = 0
     for coeff, names in poly:
         for name in names:
             coeff *= env[name]
         total += coeff
-    return total
+    return signed(total)
 
 
 def shape_of(polys: list[list[Any]], env: Mapping[str, int]) -> list[int]:
