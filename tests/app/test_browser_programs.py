@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from app import create_app
 from app.context import EXTENSION
 from app.gallery import Example, load
 from app.paths import EXAMPLES
-from tests.app.browsing import MARKS, pane, serving
+from tests.app.browsing import MARKS, pane, serving, write
 
 pytestmark = MARKS
 
@@ -24,6 +24,7 @@ IN_SIGHT = """() => [
   const [at, frame] = [line, line.closest('.cm-scroller')].map(e => e.getBoundingClientRect());
   return at.bottom > frame.top && at.top < frame.bottom;
 })"""
+NAMES = "() => document.querySelector('.stage-pane .cm-content').innerText.match(/n_\\d+/)?.[0]"
 SHOWN = {
     "selection": ".fate tbody tr",
     "memory": ".lanes-function svg.lanes:visible, .memory svg.cells:visible",
@@ -228,6 +229,32 @@ def test_the_picture_of_threads_has_all_readers_of_a_cell(page: Page) -> None:
     marked = block.locator(".cell.of-thread")
     expect(marked).to_have_count(3)
     assert [one.get_attribute("data-cell") for one in marked.all()] == ["1", "5", "9"]
+
+
+def test_sizes_that_were_chosen_last_through_an_edit(page: Page) -> None:
+    """Names of stages have other numbers afterwards; the program's author knows nothing of that."""
+    program = "entry two [n] (xs: [n]i64) = scan (+) 0 (rotate 1 (scan (*) 1 (rotate 2 xs)))"
+    write(page, program)
+    page.get_by_role("tab", name="Memory").click()
+    memory = page.locator(".memory")
+    page.get_by_role("button", name="All blocks").click()
+    expect(memory.locator(".lanes-function > h2")).to_have_text(["two"])
+    chosen = {"One array": "7", "Sharing": "8", "All blocks": "9"}
+
+    def field(view: str) -> Locator:
+        memory.get_by_role("button", name=view).click()
+        if view == "One array":
+            expect(memory.get_by_label("Array", exact=True)).to_have_value(re.compile("^scan_"))
+        numbers = memory.locator("input[type=number]:visible")
+        return numbers.and_(memory.get_by_label("n", exact=True))
+
+    for view, size in chosen.items():
+        field(view).fill(size)
+    names = page.evaluate(NAMES)
+    write(page, "entry first (z: i64) (y: i64) = z * y\n" + program)
+    page.wait_for_function(f"names => ({NAMES})() !== names", arg=names)
+    for view, size in chosen.items():
+        expect(field(view)).to_have_value(size)
 
 
 def squeezed(text: str) -> str:

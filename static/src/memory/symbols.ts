@@ -1,10 +1,36 @@
 // Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
 import { evaluate, namesIn } from "../arithmetic";
 import { h } from "../dom";
+import { plainNames } from "../proof/names";
 import { signedTerms } from "./formula";
 import type { ArrayInfo, MemoryFunction } from "../types";
 
 const SIZES = [4, 6, 3, 5, 2];
+
+/**
+ * What the user chose for the names of each function, kept by what the program calls them: the names
+ * of a stage are others after an edit, and at other stages.
+ */
+export class ChosenValues {
+  private readonly values = new Map<string, number>();
+
+  /** Keep a value for one of the names that a function has. */
+  set(fun: string, names: readonly string[], name: string, value: number): void {
+    this.values.set(keyOf(fun, names)(name), value);
+  }
+
+  /** The values for those of the names that have one. */
+  of(fun: string, names: readonly string[]): Record<string, number> {
+    const key = keyOf(fun, names);
+    const found = names.map((name) => [name, this.values.get(key(name))] as const);
+    return Object.fromEntries(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
+  }
+}
+
+function keyOf(fun: string, names: readonly string[]): (name: string) => string {
+  const plain = plainNames(names.join(" "));
+  return (name) => JSON.stringify([fun, plain.get(name) ?? name]);
+}
 
 /** A guess for every name: small sizes that differ, and 1 for what only moves the picture. */
 export function proposed(array: ArrayInfo, fun: MemoryFunction): Record<string, number> {

@@ -4,7 +4,7 @@ import { bytes, debounce, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
-import { symbolField } from "../memory/symbols";
+import { ChosenValues, symbolField } from "../memory/symbols";
 import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
@@ -21,8 +21,9 @@ export class Lanes {
   readonly element = h("div", { class: "lanes-view" });
   readonly fresh: Fresh;
   private readonly tools = h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" });
+  private readonly typed = new ChosenValues();
   /** What the user chose, and with it what the server proposed for other names. */
-  private readonly values: Record<string, number> = {};
+  private values: Record<string, number> = {};
   private used: Record<string, number> = {};
   /** Of each function: where its size fields are, and where it is drawn. */
   private readonly parts = new Map<string, { section: HTMLElement; fields: HTMLElement; body: HTMLElement }>();
@@ -58,6 +59,10 @@ export class Lanes {
     this.used = Object.assign({}, ...answers.map((answer) => answer.ok ? answer.values : {})) as Record<string, number>;
     const found = answers.flatMap((answer, k) => answer.ok ? answer.functions.map((fun) => ({ info: stages[k]!, fun })) : []);
     this.lay(found);
+    // Only now is it known what this program's stages call the names that have a value.
+    const asked = JSON.stringify(this.values);
+    this.values = Object.assign({}, ...[...this.parts.keys()].map((name) => this.typed.of(name, this.symbols(name).names)));
+    if (JSON.stringify(this.values) !== asked) return this.show(stages, of);
     for (const name of this.parts.keys()) this.inputs(name);
     this.draw();
   }
@@ -120,6 +125,7 @@ export class Lanes {
     if (fields.dataset["for"] === signature()) return;
     fields.dataset["for"] = signature();
     replace(fields, ...names.map((symbol) => symbolField(symbol, this.values[symbol] ?? this.used[symbol]!, (value) => {
+      this.typed.set(name, names, symbol, value);
       this.values[symbol] = value;
       fields.dataset["for"] = signature();
       this.reload();

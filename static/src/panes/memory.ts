@@ -5,7 +5,7 @@ import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { asTable, byCell, byIndex, columnsFor, type Colouring, type Grid } from "../memory/draw";
 import { formula, tidy } from "../memory/formula";
-import { possible, proposed, symbolField } from "../memory/symbols";
+import { ChosenValues, possible, proposed, symbolField } from "../memory/symbols";
 import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
@@ -43,6 +43,9 @@ export class MemoryPane {
   /** Which of them is drawn, by its label, and the thread whose cells are marked. */
   private by = "";
   private thread = 0;
+  private readonly typed = new ChosenValues();
+  /** The function and the array whose fields there are. */
+  private place = "";
   private values: Record<string, number> = {};
   private colouring: Colouring = "index";
   private table = false;
@@ -200,17 +203,24 @@ export class MemoryPane {
     const { fun, array } = chosen;
     if (this.mode !== "array") return;
     const guess = proposed(array, fun);
-    this.values = { ...guess, ...this.values };
+    this.values = { ...guess, ...this.typed.of(fun.name, Object.keys(guess)) };
     // What was chosen for another program may not do for this one.
     if (!typed && !possible(this.values, array)) {
       this.values = guess;
       this.sizes.dataset["for"] = "";
     }
+    // Fields of another array would take what is typed now for their own.
+    const place = JSON.stringify([fun.name, array.base]);
+    if (this.place !== place) {
+      this.place = place;
+      this.touches = [];
+      this.fields(chosen);
+    }
     const { source, options } = this.of;
     const answer = await client.cells(source, options, this.stage.value, array.name, this.values);
     if (mine !== this.wanted) return;
     if (!answer.ok) {
-      this.fields(array);
+      this.fields(chosen);
       return this.fail(answer.error);
     }
     const found = await touchesOf(this.of, this.stage.value, fun, array, this.values);
@@ -218,11 +228,11 @@ export class MemoryPane {
     this.cells = answer.cells;
     this.complete = answer.complete;
     this.touches = found;
-    this.fields(array);
+    this.fields(chosen);
     this.draw(chosen);
   }
 
-  private fields(array: ArrayInfo): void {
+  private fields({ fun, array }: Chosen): void {
     const names = [...new Set([...array.symbols, ...this.touches.flatMap(({ symbols }) => symbols)])];
     const signature = names.join();
     if (this.sizes.dataset["for"] === signature) return;
@@ -231,6 +241,7 @@ export class MemoryPane {
     const plain = plainNames(signature);
     const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
     replace(this.sizes, ...names.sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
+      this.typed.set(fun.name, Object.keys(this.values), name, value);
       this.values[name] = value;
       reload();
     }, 0, plain.get(name))));

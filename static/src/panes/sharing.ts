@@ -5,7 +5,7 @@ import { bytes, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
-import { symbolField } from "../memory/symbols";
+import { ChosenValues, symbolField } from "../memory/symbols";
 import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
@@ -19,7 +19,8 @@ export class Sharing {
   readonly fresh: Fresh;
   private readonly fields = h("div", { class: "symbols" });
   private readonly body = h("div", {});
-  private readonly values: Record<string, number> = {};
+  private readonly typed = new ChosenValues();
+  private values: Record<string, number> = {};
   private graphs: Interference[] = [];
   private table = false;
   private wanted = 0;
@@ -52,8 +53,9 @@ export class Sharing {
     if (this.fields.dataset["for"] === names.join()) return;
     this.fields.dataset["for"] = names.join();
     const plain = plainNames(names.join(" "));
-    for (const name of names) this.values[name] ??= FIRST;
+    this.values = { ...Object.fromEntries(names.map((name) => [name, FIRST])), ...this.typed.of("", names) };
     replace(this.fields, ...names.map((name) => symbolField(name, this.values[name]!, (value) => {
+      this.typed.set("", names, name, value);
       this.values[name] = value;
       this.draw();
     }, 0, plain.get(name))));
