@@ -37,14 +37,13 @@ from compiler.base.context import Options
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from compiler.base.text import plain
 from compiler.deadline import within
-from compiler.ir import interp
 from compiler.ir.values import Value, show
 from compiler.pipeline import STAGES, Compilation
-from compiler.storage import heap
+from compiler.runtime import imp_interp, runner, sanitize
+from compiler.runtime.cc import compile_c
+from compiler.semantics import heap, interp
 from compiler.storage.short_circuit import attempts
 from compiler.switches import PASSES
-from compiler.target import imp_interp, runner, sanitize
-from compiler.target.cc import compile_c
 from tests import generate_extremes, generate_storage
 from tests.generate_storage import Generated
 from tests.storage.helpers import Always

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from compiler.ir.lmad import Lmad
-from compiler.ir.poly import Poly
-from compiler.prove import encode
-from compiler.prove.certificate import Proof, Sum
-from compiler.prove.disjoint import Disjoint
-from compiler.prove.facts import Facts
+from compiler.algebra import encode
+from compiler.algebra.certificate import Proof, Sum
+from compiler.algebra.disjoint import Disjoint
+from compiler.algebra.facts import Facts
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 
 Pair = tuple[Lmad[Poly], Lmad[Poly]]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.lmad import Lmad
-from compiler.ir.poly import Poly
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Columns = dict[str, Ints]

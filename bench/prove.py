@@ -20,12 +20,12 @@ from typing import Any
 from bench import grids
 from bench.certificates import Pair, accepted_changes, serves, shifted
 from bench.machine import ROOT, save
-from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.poly import Poly
-from compiler.prove import constant
-from compiler.prove.disjoint import Disjoint, Overlap, disjoint
-from compiler.prove.facts import Facts
-from compiler.prove.notation import Reader, facts_of
+from compiler.algebra import constant
+from compiler.algebra.disjoint import Disjoint, Overlap, disjoint
+from compiler.algebra.facts import Facts
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.notation import Reader, facts_of
+from compiler.algebra.poly import Poly
 
 CONSTANT_PAIRS = 100_000
 FAMILY_PAIRS = 20_000
@@ -44,7 +44,7 @@ FORGED = ("changed", "changed, still proofs", "misapplied", "misapplied, accepte
 
 def known_pairs() -> dict[str, Any]:
     """The pairs of wavefront and LU programs: how many are proved, and the time of each."""
-    path: Path = ROOT / "tests" / "prove" / "pairs.json"
+    path: Path = ROOT / "tests" / "algebra" / "pairs.json"
     times, proved = [], 0
     pairs = [(g["assumptions"], p) for g in json.loads(path.read_text()) for p in g["pairs"]]
     for assumptions, pair in [(a, p) for a, p in pairs if p["verdict"] == "disjoint"]:

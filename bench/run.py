@@ -25,7 +25,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.ir.values import to_binary
 from compiler.pipeline import Compilation
-from compiler.target.runner import run_c
+from compiler.runtime.runner import run_c
 
 RUNS = 11
 ROUNDS = 3

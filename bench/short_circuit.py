@@ -22,8 +22,8 @@ from bench.machine import save
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.pipeline import Compilation
-from compiler.target.cc import COUNTING
-from compiler.target.runner import run_c
+from compiler.runtime.cc import COUNTING
+from compiler.runtime.runner import run_c
 from compiler.worker import with_deep_stack
 from tests.futhark_suite import same
 

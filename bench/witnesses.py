@@ -18,14 +18,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from compiler.algebra.disjoint import Overlap
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.names import NameSource
-from compiler.ir import interp
+from compiler.explain import validity
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
-from compiler.prove.disjoint import Overlap
-from compiler.storage import heap, validity
+from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.conditions import CELLS, GUARD
 from compiler.storage.short_circuit.points import Shortcut

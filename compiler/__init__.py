@@ -1,19 +1,22 @@
 """Stridescope's compiler: a guided tour. This package holds no code of its own.
 
     base/      places, errors, remarks, names, fuel: what knows nothing about programs
+    algebra/   polynomials, LMADs, proofs that two of them never meet, and the checker of proofs
     frontend/  text -> syntax tree -> typed program; the prelude, in Futhark
-    ir/        the core language: nodes, text form, checks, reference interpreter
-    prove/     inequalities over sizes, and whether two LMADs meet, with certificates
+    ir/        the core language: nodes, text form, checks
+    semantics/ what its programs mean: interpreters over values and over memory
     analysis/  what holds at a place of a program: integer facts, arithmetic that cannot wrap
     lower/     typed program -> core: one version per type, no functions as values, no tuples
     optimise/  simplify, fuse
     parallel/  nested parallelism -> kernels; code versions under thresholds
-    sandbox/   walls around processes that handle what strangers wrote
     storage/   every array gets a block and an index function; kernels allocate no device memory
-    target/    IMP, C, CUDA, and the processes that run them
+    codegen/   IMP, the imperative IR, and from it C and CUDA
+    sandbox/   walls around processes that handle what strangers wrote
+    runtime/   the processes and devices that run programs
+    explain/   what the page shows beyond a stage's text: cells, lifetimes, accesses, bounds
 
-The folders are listed in pipeline order (but for the sandbox, which is about processes), and a
-folder imports only itself and those before it.
+The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
+imports only itself and those before it.
 `pipeline.py` is the order of the passes, and the only place that knows it. `switches.py` lists the
 passes and rules that can be switched off. `api.py` is what the rest of the world imports;
 `worker.py` speaks JSON over it, `__main__.py` is the command line.

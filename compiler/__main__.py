@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from compiler import api, switches, worker
+from compiler.algebra import checker
+from compiler.algebra.export import FORMATS, exported
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.names import untagged
 from compiler.ir import values
-from compiler.prove import checker
-from compiler.prove.export import FORMATS, exported
 
 Json = dict[str, Any]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3

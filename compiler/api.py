@@ -15,33 +15,34 @@ from typing import Any
 
 from compiler import switches
 from compiler.advice import advise
+from compiler.algebra import cells as cell_sets
+from compiler.algebra.disjoint import Disjoint, disjoint
+from compiler.algebra.encode import document
+from compiler.algebra.notation import Reader, facts_of
+from compiler.algebra.show import verdict_json
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
-from compiler.bounds import report as accesses_of
-from compiler.bounds import theorems as dropped_checks
 from compiler.deadline import within
+from compiler.explain import layout, validity
+from compiler.explain.bounds import report as accesses_of
+from compiler.explain.bounds import theorems as dropped_checks
+from compiler.explain.graph import interference as interference_of
+from compiler.explain.lifetimes import lifetimes as lifetimes_of
 from compiler.frontend.check.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.warnings import warnings
-from compiler.ir import interp, random_values, values
+from compiler.ir import random_values, values
 from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
-from compiler.prove import cells as cell_sets
-from compiler.prove.disjoint import Disjoint, disjoint
-from compiler.prove.encode import document
-from compiler.prove.notation import Reader, facts_of
-from compiler.prove.show import verdict_json
-from compiler.storage import layout, validity
-from compiler.storage.graph import interference as interference_of
-from compiler.storage.lifetimes import lifetimes as lifetimes_of
+from compiler.runtime import imp_interp, runner
+from compiler.semantics import interp
 from compiler.storage.short_circuit import attempts as attempts_of
 from compiler.storage.short_circuit import theorems as theorems_of
-from compiler.target import imp_interp, runner
 
 Json = dict[str, Any]
 BACKENDS = ("ref", "c", "cuda")

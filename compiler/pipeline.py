@@ -19,6 +19,10 @@ from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.base.remarks import Fate, Remark
 from compiler.base.text import Text
+from compiler.codegen.c import program as c
+from compiler.codegen.cuda import program as cuda
+from compiler.codegen.imp.printer import show as show_imp
+from compiler.codegen.to_imp import to_imp
 from compiler.frontend import show_ast, show_typed
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
@@ -34,8 +38,6 @@ from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge
 from compiler.storage.short_circuit import short_circuit
-from compiler.target import c, cuda, imp
-from compiler.target.to_imp import to_imp
 
 Kind = Literal["syntax", "typed", "ir", "imp", "text"]
 
@@ -177,7 +179,7 @@ STAGES: tuple[Stage, ...] = (
         "imp",
         "merged",
         to_imp,
-        imp.show,
+        show_imp,
     ),
     Stage(
         "c",

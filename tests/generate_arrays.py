@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from compiler.ir.poly import Poly
+from compiler.algebra.poly import Poly
 from tests.generate_places import Arr, Places, Scope, text
 
 Shape = tuple[Poly, ...]

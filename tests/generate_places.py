@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.poly import Poly
+from compiler.algebra.poly import Poly
 
 Column = np.ndarray[Any, np.dtype[np.int64]]
 """The value of an index in each environment."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.algebra.poly import Poly
 from compiler.base.prim import DTYPE
-from compiler.ir.poly import Poly
 from compiler.ir.values import Value
 from tests.generate_arrays import Arrays, Shape, shown_dims
 from tests.generate_places import ONE, Arr, Column, Scope, text

@@ -27,29 +27,31 @@ from unittest.mock import patch
 import numpy as np
 
 from compiler import switches
+from compiler.algebra.disjoint import Verdict, disjoint
+from compiler.algebra.facts import Facts
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.names import NameSource
 from compiler.base.text import plain
-from compiler.ir import interp, random_values
-from compiler.ir.interp import Limits
-from compiler.ir.lmad import Lmad
+from compiler.codegen.c import program as c
+from compiler.codegen.to_imp import to_imp
+from compiler.explain import validity
+from compiler.ir import random_values
 from compiler.ir.nodes import Function, Prog, Scalar
 from compiler.ir.parser import parse
-from compiler.ir.poly import Poly
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
-from compiler.prove.disjoint import Verdict, disjoint
-from compiler.prove.facts import Facts
-from compiler.storage import validity
+from compiler.runtime import runner
+from compiler.semantics import interp
+from compiler.semantics.interp import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge
 from compiler.storage.short_circuit import assumptions, short_circuit
-from compiler.target import c, runner
-from compiler.target.to_imp import to_imp
 from compiler.worker import with_deep_stack
 from tests import blocks
 from tests.futhark_suite import same

@@ -9,9 +9,9 @@ import pytest
 
 from app.proofs import attempt_view
 from compiler import api
-from compiler.ir import interp
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
+from compiler.semantics import interp
 
 OLD = """
 entry main [n] (xs: *[n]i32) (zs: [2]i32) (k: i64): (*[n]i32, i32) =

@@ -12,9 +12,9 @@ from bench import campaign, classroom, examples, prove, readers, short_circuit, 
 from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
-from compiler.prove.disjoint import Verdict, disjoint
+from compiler.algebra.disjoint import Verdict, disjoint
+from compiler.runtime import runner
 from compiler.storage.short_circuit import assumptions
-from compiler.target import runner
 
 ROOT = Path(__file__).parent.parent
 MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}

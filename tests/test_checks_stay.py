@@ -17,9 +17,10 @@ from compiler import switches
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
-from compiler.ir import entry, interp, values
+from compiler.ir import entry, values
 from compiler.pipeline import Compilation
-from compiler.target import imp_interp, runner
+from compiler.runtime import imp_interp, runner
+from compiler.semantics import interp
 
 PASSES = [p.id for p in switches.PASSES]
 FUEL = (0, 1, 2, 3, 5, 8, 13, 21)

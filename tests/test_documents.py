@@ -16,11 +16,11 @@ from app.jobs import OPS, all_fields
 from compiler import api
 from compiler.__main__ import _parser
 from compiler.base.errors import CompileError, ErrorKind, Limitation
+from compiler.explain import lifetimes
 from compiler.frontend.unused import ATTRIBUTES
 from compiler.parallel import attributes
 from compiler.pipeline import STAGES
-from compiler.storage import lifetimes
-from compiler.target import libraries, runner
+from compiler.runtime import libraries, runner
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(

@@ -16,9 +16,10 @@ import pytest
 from compiler import api, pipeline
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.codegen.cuda import program as cuda
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
-from compiler.target import cuda, nvrtc, runner, sanitize
+from compiler.runtime import nvrtc, runner, sanitize
 from tests.blocks import Case, read
 from tests.futhark_suite import same
 

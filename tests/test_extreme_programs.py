@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import campaign
-from compiler.target import runner, sanitize
+from compiler.runtime import runner, sanitize
 from tests.generate_extremes import program
 
 

@@ -11,7 +11,6 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
-from compiler.ir import interp
 from compiler.ir.nodes import Threshold
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
@@ -19,8 +18,8 @@ from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, without_prov
 from compiler.pipeline import STAGES, Compilation
-from compiler.storage import heap
-from compiler.target import imp_interp, runner
+from compiler.runtime import imp_interp, runner
+from compiler.semantics import heap, interp
 from tests.generate import Generated, program
 
 IR_STAGES = [stage.id for stage in STAGES if stage.kind == "ir"]

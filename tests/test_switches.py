@@ -16,8 +16,8 @@ from compiler import switches
 from compiler.base.context import Options
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
+from compiler.runtime import runner
 from compiler.storage.short_circuit.attempts import Rule
-from compiler.target import runner
 from compiler.worker import answer
 from tests import switches as combined
 

@@ -9,7 +9,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 COMPILER = ROOT / "compiler"
 FILES = sorted([*COMPILER.rglob("*.py"), *(ROOT / "app").rglob("*.py")])
-ORDER = "base frontend ir prove analysis lower optimise parallel sandbox storage target".split()
+ORDER = (
+    "base algebra frontend ir semantics analysis lower optimise parallel storage "
+    "codegen sandbox runtime explain"
+).split()
 LONGEST = 700
 
 

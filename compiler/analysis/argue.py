@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from compiler.algebra.argument import Line, Rule, Source
+from compiler.algebra.certificate import Sum
+from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.past import Past
 from compiler.analysis.ranges import Bounds, Known, Ranges, share_of, split_at
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
-from compiler.ir.poly import Monomial, Poly
-from compiler.prove.argument import Line, Rule, Source
-from compiler.prove.certificate import Sum
 
 _EFFORT = 16
 Read = tuple[Poly, Prim | Literal[""], int]

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
+from compiler.algebra.limits import LARGEST_INPUT
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.names import Name
 from compiler.ir.nodes import (
@@ -44,8 +46,7 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import HIGH, LARGEST_INPUT, poly_of
+from compiler.ir.sizes import HIGH, poly_of
 from compiler.ir.slices import selected
 from compiler.ir.walk import Rewrite, children, rewrite, se_parts, stms_of
 

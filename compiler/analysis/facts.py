@@ -34,13 +34,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.algebra.argument import Argument, Saying
+from compiler.algebra.argument_checker import accepts
+from compiler.algebra.limits import LARGEST_SIZE
+from compiler.algebra.poly import Poly
 from compiler.analysis.learned import FEW, OPPOSITE, Learned, true_claims
 from compiler.analysis.ranges import EVERYWHERE
 from compiler.ir.nodes import SE
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import HIGH, LARGEST_SIZE, LOW
-from compiler.prove.argument import Argument, Saying
-from compiler.prove.argument_checker import accepts
+from compiler.ir.sizes import HIGH, LOW
 
 _ONE = Poly.const(1)
 

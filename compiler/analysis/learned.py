@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from compiler.algebra.argument import Argument, Kind, Source
+from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
+from compiler.algebra.poly import Poly
 from compiler.analysis.argue import Arguer
 from compiler.analysis.ranges import EITHER, EVERYWHERE, Bounds, Ends, Known, Ranges, Span
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import HIGH, LARGEST_INPUT, LARGEST_SIZE, LOW
-from compiler.prove.argument import Argument, Kind, Source
+from compiler.ir.sizes import HIGH, LOW
 
 _MOST_BOUNDS = 6
 _MOST_ALTERNATIVES = 16

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from compiler.algebra.argument import Source
+from compiler.algebra.poly import Monomial, Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.nodes import SE
-from compiler.ir.poly import Monomial, Poly
 from compiler.ir.sizes import HIGH, LOW
-from compiler.prove.argument import Source
 
 EVERYWHERE = 1_000
 """A depth that no scope has: all facts count."""

@@ -1,1 +1,1 @@
-"""The core language of all stages from `soa` to `merged`: nodes, text form, checks, meaning."""
+"""The core language of all stages from `soa` to `merged`: nodes, text form, checks."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import get_args
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes
 from compiler.ir.known import Known
-from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     Array,
     Concat,
@@ -25,7 +26,6 @@ from compiler.ir.nodes import (
     Update,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
 from compiler.ir.walk import all_stms

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.algebra.limits import LARGEST_INPUT
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, InputError, UsageError
 from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import LARGEST_INPUT
 from compiler.ir.values import Value, type_text
 
 

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, Array, Bin, MemBind, Type, Var
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, wrapped
 from compiler.ir.walk import map_se
 

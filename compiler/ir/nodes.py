@@ -22,11 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
-from compiler.ir.lmad import Lmad
-from compiler.ir.poly import Poly
 
 # --- types -----------------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ from typing import cast
 
 import numpy as np
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import BIN_OPS, FUNS, INTS, PRIMS, Prim
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
     Array,
@@ -29,7 +30,6 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import prim_of
 from compiler.ir.syntax import CALLS, PRECEDENCE
 from compiler.ir.tokens import Tokens

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from compiler.algebra.poly import Poly
 from compiler.ir.nodes import (
     SE,
     Alloc,
@@ -61,7 +62,6 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.parse_scalar import ScalarParser
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import prim_of
 
 

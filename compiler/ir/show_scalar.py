@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.ir.lmad import Lmad
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.ir.nodes import (
     SE,
     Array,
@@ -22,7 +23,6 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.syntax import ATOM, PRECEDENCE, UNARY, literal_text, name_text
 
 

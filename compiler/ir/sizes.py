@@ -6,18 +6,11 @@ directions are exact as long as no i64 computation wraps around.
 
 from __future__ import annotations
 
+from compiler.algebra.poly import Poly
 from compiler.base.prim import COMPARE_OPS, FUNS, Prim, int_range
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.poly import Poly
 
 LOW, HIGH = int_range("i64")
-LARGEST_SIZE = 1 << 47
-"""No dimension of an array is larger: no machine has memory for so many bytes."""
-LARGEST_INPUT = 1 << 44
-"""No dimension of an array that is handed in is larger, nor the product of its dimensions.
-
-That leaves room for sums of a few of them.
-"""
 _COMPARE = frozenset(COMPARE_OPS)
 _BITS: dict[Prim, Prim] = {"f16": "u16", "f32": "u32", "f64": "u64"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from compiler.ir.lmad import Dim, Lmad
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.ir.nodes import SE, DimFix, DimIndex, DimLmad, DimSlice
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 
 Num = TypeVar("Num", int, Poly)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import COMPARE_OPS, FUNS, NUMBERS, Prim
@@ -42,7 +43,6 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.printer import show_stm
 from compiler.ir.show_scalar import show_se, show_type
 from compiler.ir.sizes import fun_params, poly_of, prim_of

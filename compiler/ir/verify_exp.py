@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from compiler.algebra.lmad import Lmad, NoView
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import INTS
-from compiler.ir.lmad import Lmad, NoView
 from compiler.ir.nodes import (
     BOOL,
     I64,
@@ -62,7 +63,6 @@ from compiler.ir.nodes import (
     Update,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import selected, sliced_poly

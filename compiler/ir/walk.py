@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from compiler.algebra import lmad
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.ir import lmad, nodes
+from compiler.ir import nodes
 from compiler.ir.nodes import (
     SE,
     Bin,
@@ -33,7 +35,6 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 
 Node = TypeVar("Node")

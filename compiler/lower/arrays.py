@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from compiler.algebra.argument import Argument
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Fate
@@ -12,7 +14,6 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, row_of
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Select, Un, Var
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.slices import selected
 from compiler.lower.build import (
@@ -32,7 +33,6 @@ from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
 from compiler.lower.loops import Loops
 from compiler.lower.measure import key_of
-from compiler.prove.argument import Argument
 
 LARGEST = 2**63 - 1
 MINUS_ONE = Lit(-1, "i64")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Size, SizeVar, Sum
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Param, Select, Stm, Un, Var
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.lower.build import (
     FALSE,

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from compiler.algebra.limits import LARGEST_SIZE
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
@@ -21,8 +23,7 @@ from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Fun, Lit, Operand, Param, Stm, Var
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import LARGEST_SIZE, poly_of, prim_of, se_of
+from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.lower.leaves import leaves
 
 Shape = tuple[Poly, ...]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import I64, Function, Operand, Param, Stm, Var
-from compiler.ir.poly import Poly
 from compiler.lower.build import (
     Arr,
     Builder,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, DTYPE, FLOATS, INTS, SIGNED, UNSIGNED, Prim, int_range
@@ -11,7 +12,6 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Record, Sum, Type
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import prim_of, se_of
 from compiler.ir.total import is_division, may_fail
 from compiler.lower.build import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import I64, SE, Operand, Param
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.lower.build import (
     Arr,

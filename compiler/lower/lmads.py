@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.ir import guards
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, DimLmad, Fun, Lit
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.lower.arrays import Arrays
 from compiler.lower.build import TRUE, Arr, Message, Value, operand

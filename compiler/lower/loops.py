@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import SE, Param, Stm, Var
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.lower.branches import Branches
 from compiler.lower.build import (

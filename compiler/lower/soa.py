@@ -25,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.frontend import typed as ty
@@ -32,7 +33,6 @@ from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.effects import aliases
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
 from compiler.lower.build import (

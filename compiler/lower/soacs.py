@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
@@ -12,7 +13,6 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import Type
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, Bin, Lambda, Param, Var
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.lower.build import (
     FALSE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Missed
 from compiler.ir.effects import aliases, consumed
@@ -30,7 +31,6 @@ from compiler.ir.nodes import (
     Scan,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.total import is_total
 from compiler.ir.walk import free, se_parts
 from compiler.parallel.build import shape_of

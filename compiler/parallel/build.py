@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
@@ -32,7 +33,6 @@ from compiler.ir.nodes import (
     Type,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 
 Fresh = Callable[[str], Name]

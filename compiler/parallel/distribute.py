@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Remark
 from compiler.base.spans import Prov, merge_prov
@@ -42,7 +43,6 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.total import is_total
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions

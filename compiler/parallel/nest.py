@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
@@ -44,7 +45,6 @@ from compiler.ir.nodes import (
     Type,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import bound, free, rename
 from compiler.parallel.build import product, row_at, row_dims, var, with_dims

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
@@ -42,7 +43,6 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import NESTED, map_stms, subst
 from compiler.parallel.build import (

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.spans import user_spans
 from compiler.ir.nodes import (
@@ -32,7 +33,6 @@ from compiler.ir.nodes import (
     Threshold,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_se
 from compiler.ir.walk import map_se, map_stms
 from compiler.parallel.build import conjunction, product

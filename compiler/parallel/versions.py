@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Remark
 from compiler.base.spans import Prov
@@ -40,7 +41,6 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.parallel.attributes import wanted
 from compiler.parallel.build import bool_param, conjunction

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
@@ -28,7 +29,6 @@ from compiler.ir.nodes import (
     Var,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import place_of, selected
 from compiler.ir.total import is_total

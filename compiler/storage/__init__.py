@@ -1,1 +1,1 @@
-"""Values become memory: blocks, index functions, expansion, and the heap semantics (chapter 4)."""
+"""Values become memory: blocks, index functions, short-circuiting, expansion (chapters 4 and 5)."""

@@ -8,13 +8,14 @@ along with the array, so that no copy is needed.
 
 from __future__ import annotations
 
+from compiler.algebra.lmad import Dim, Lmad, NoView
+from compiler.algebra.poly import Poly
 from compiler.analysis.exact import is_exact
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import base_of
 from compiler.base.spans import Prov
 from compiler.ir import nodes
-from compiler.ir.lmad import Dim, Lmad, NoView
 from compiler.ir.nodes import (
     Array,
     Body,
@@ -31,7 +32,6 @@ from compiler.ir.nodes import (
     Stm,
     Update,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.slices import sliced, whole
 from compiler.storage import control, kernels
 from compiler.storage.state import Handler, State, size_text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Prov
@@ -46,7 +47,6 @@ from compiler.ir.nodes import (
     Var,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
 

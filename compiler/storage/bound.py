@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
@@ -29,7 +30,6 @@ from compiler.ir.nodes import (
     Stm,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms, free, rename
 from compiler.optimise.fuse.graph import can_fail

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compiler.algebra.lmad import Dim, Lmad, row_strides
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov
-from compiler.ir.lmad import Dim, Lmad, row_strides
 from compiler.ir.nodes import (
     I64,
     Array,
@@ -28,7 +29,6 @@ from compiler.ir.nodes import (
     Space,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.storage.origin import origin
 from compiler.storage.state import State, size_text

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import replace
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Remark
 from compiler.base.spans import NOWHERE, Prov
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     Alloc,
     Array,
@@ -46,7 +47,6 @@ from compiler.ir.nodes import (
     Stm,
     Type,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
@@ -31,7 +32,6 @@ from compiler.ir.nodes import (
     Param,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, visit
 

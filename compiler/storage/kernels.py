@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import base_of
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
@@ -27,7 +28,6 @@ from compiler.ir.nodes import (
     Stm,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.storage.array_operators import combines_arrays, sequential
 from compiler.storage.state import SHARED_BYTES, State, size_text
 

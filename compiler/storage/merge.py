@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, untagged
 from compiler.base.remarks import Applied, Missed
@@ -36,7 +37,6 @@ from compiler.ir.nodes import (
     Stm,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
 from compiler.storage.interference import Life, Sizes, lives

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
@@ -30,7 +31,6 @@ from compiler.ir.nodes import (
     Select,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import subst
 from compiler.storage.interference import Aliases, Sizes, mentioned, owners

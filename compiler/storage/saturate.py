@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir.nodes import I64, SE, Bin, Fun, Lit, Param, Select, Stm, Var
-from compiler.ir.poly import Poly
 
 LARGEST = 2**63 - 1
 _BITS = Lit(63, "i64")

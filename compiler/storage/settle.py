@@ -13,12 +13,13 @@ from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Remark
 from compiler.base.spans import NOWHERE, Prov
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     I64,
     Alloc,
@@ -34,7 +35,6 @@ from compiler.ir.nodes import (
     Stm,
     Type,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.walk import NESTED, Replacement, map_stms, subst
 from compiler.storage.state import size_text

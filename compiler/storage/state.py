@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
 from compiler.base.spans import Prov
 from compiler.ir.known import Known
-from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     I64,
     SE,
@@ -26,7 +27,6 @@ from compiler.ir.nodes import (
     Stm,
     Type,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of, se_of
 
 _TAGGED = re.compile(r"\b(\w+?)_\d+\b")

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from compiler.algebra import facts as known
+from compiler.algebra.argument import Argument, Line, Source, all_lines
+from compiler.algebra.argument_checker import accepts, follow
+from compiler.algebra.certificate import Sum
+from compiler.algebra.inequality import Prover
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.analysis.ranges import EVERYWHERE, Ranges
 from compiler.base.context import Options
 from compiler.ir.nodes import Alloc, Assert, Bin, Lit, Prog, Select, Var
-from compiler.ir.poly import Poly
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
-from compiler.prove import facts as known
-from compiler.prove.argument import Argument, Line, Source, all_lines
-from compiler.prove.argument_checker import accepts, follow
-from compiler.prove.certificate import Sum
-from compiler.prove.inequality import Prover
 from compiler.storage.short_circuit.assumptions import forget, shown
 from tests.analysis.test_wrapping import NAMES, Values, condition, learned, number
 

@@ -7,9 +7,9 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.ir.nodes import Bin, Lit, Var
-from compiler.ir.poly import Poly
 
 SIZES = ("n", "m")
 NAMES = (*SIZES, "i", "j")

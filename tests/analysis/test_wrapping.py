@@ -11,12 +11,12 @@ import random
 import numpy as np
 import pytest
 
+from compiler.algebra.limits import LARGEST_SIZE
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.prim import Prim, int_range
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import LARGEST_SIZE
 
 NAMES = ("x", "y", "z")
 ENDS = (0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**31 + 1, 2**32, 2**47, 2**62, 2**63 - 2, 2**63 - 1)

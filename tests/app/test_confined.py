@@ -13,7 +13,7 @@ from app import server
 from app.context import EXTENSION, Parts
 from compiler.sandbox import walls
 from tests.app.conftest import MakeApp
-from tests.target.helpers import needs_cc
+from tests.codegen.helpers import needs_cc
 
 LACKING = walls.State(walls.Wall(), {"landlock": 0}, ("The kernel has no Landlock.",))
 

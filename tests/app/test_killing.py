@@ -20,7 +20,7 @@ import pytest
 
 from tests.app import endless
 from tests.app.conftest import FAKE
-from tests.target.helpers import needs_cc
+from tests.codegen.helpers import needs_cc
 
 ROOT = Path(__file__).parents[2]
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are in /proc")

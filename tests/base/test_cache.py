@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compiler.base import cache
-from compiler.target import libraries
+from compiler.runtime import libraries
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.ir import interp
 from compiler.pipeline import Compilation
+from compiler.semantics import interp
 
 
 def problem(source: str) -> CompileError | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.algebra.limits import LARGEST_INPUT
 from compiler.base.errors import UsageError
 from compiler.ir import entry, values
 from compiler.ir.nodes import Function
 from compiler.ir.parser import parse
-from compiler.ir.sizes import LARGEST_INPUT
 
 
 def function(params: str) -> Function:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.codegen.c.guards import guard
 from compiler.ir.guards import distinct, inside
-from compiler.ir.lmad import Dim, Lmad
-from compiler.target.c_guards import guard
-from compiler.target.runner import compiler_available
+from compiler.runtime.runner import compiler_available
 
 Case = tuple[int, list[int]]
 

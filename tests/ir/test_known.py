@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.algebra.poly import Poly
 from compiler.ir.known import Known
 from compiler.ir.nodes import SE, Bin, Fun, Lit, Var
-from compiler.ir.poly import Poly
 
 A, B, C, D, K = (Poly.var(f"{name}_1") for name in "abcdk")
 

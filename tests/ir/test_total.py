@@ -29,12 +29,12 @@ from compiler.base.prim import (
     Prim,
     int_range,
 )
-from compiler.ir import interp
 from compiler.ir.nodes import SE, Bin, Body, Conv, Fun, Function, Lit, Param, Prog, Scalar, Un, Var
 from compiler.ir.total import FAILING, is_division, is_total, may_fail
 from compiler.ir.verify import verify
 from compiler.optimise.simplify import simplify
-from compiler.storage.machine import compile_se
+from compiler.semantics import interp
+from compiler.semantics.machine import compile_se
 
 A, B, C = "a_1", "b_2", "c_3"
 _INTEGRAL = ("//", "%%", *BIT_OPS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import NameSource
 from compiler.ir import walk
@@ -12,7 +13,6 @@ from compiler.ir.counts import counts
 from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import Lit, Prog, Stm, Var
 from compiler.ir.parser import parse
-from compiler.ir.poly import Poly
 from compiler.ir.printer import show_text
 from compiler.ir.verify import verify
 from tests.ir.programs import ALL, KERNELS, MEMORY, SOACS

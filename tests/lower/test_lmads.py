@@ -20,7 +20,7 @@ from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from tests.target.helpers import needs_cc
+from tests.codegen.helpers import needs_cc
 
 PROGRAM = (Path(__file__).parent / "programs" / "lmads.fut").read_text("utf-8")
 STAGES = ("soa", "fused", "funmem", "imp")

@@ -16,13 +16,13 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.ir import interp
 from compiler.ir.entry import find
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
+from compiler.semantics import interp
 from tests import blocks
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.fut"))

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from compiler.algebra.limits import LARGEST_SIZE
 from compiler.base.errors import RuntimeError_
-from compiler.ir import interp
-from compiler.ir.sizes import LARGEST_SIZE
 from compiler.pipeline import Compilation
+from compiler.semantics import interp
 
 LARGEST = 2**63 - 1
 EXTREMES = (0, 1, -1, 2, 5, LARGEST, LARGEST - 1, -LARGEST, -LARGEST - 1, 2**62, -(2**62))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.algebra.limits import LARGEST_SIZE
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import base_of
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.ir import interp, nodes
+from compiler.ir import nodes
 from compiler.ir.nodes import Function, Prog, Stm
-from compiler.ir.poly import Poly
-from compiler.ir.sizes import LARGEST_SIZE
 from compiler.ir.values import parse as values
 from compiler.ir.values import show
 from compiler.ir.verify import verify
@@ -21,6 +21,7 @@ from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
 from compiler.pipeline import Compilation
+from compiler.semantics import interp
 
 
 def lowered(source: str, options: Options | None = None) -> Prog:

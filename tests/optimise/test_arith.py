@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from compiler.base.context import Ctx
 from compiler.base.names import NameSource
 from compiler.base.prim import DTYPE, Prim, int_range
-from compiler.ir import interp
 from compiler.ir.nodes import (
     SE,
     Bin,
@@ -28,6 +27,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.verify import verify
 from compiler.optimise.simplify import simplify
+from compiler.semantics import interp
 
 TYPES: tuple[Prim, ...] = ("i8", "u8", "i64", "f32")
 VARS: dict[Prim, tuple[str, ...]] = {p: (f"x{p}_1", f"y{p}_2") for p in TYPES}

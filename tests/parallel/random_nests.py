@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import NameSource
 from compiler.ir.nodes import (
     SE,
@@ -52,7 +53,6 @@ from compiler.ir.nodes import (
     Var,
     WhileLoop,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 
 I64 = Scalar("i64")

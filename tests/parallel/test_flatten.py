@@ -14,7 +14,6 @@ from compiler.base.errors import Limitation, RuntimeError_
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.base.spans import Span
-from compiler.ir import interp
 from compiler.ir.nodes import Body, Loop, Prog, Soac, Stm
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
@@ -22,6 +21,7 @@ from compiler.ir.random_values import inputs
 from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, map_stms
 from compiler.parallel.flatten import flatten
+from compiler.semantics import interp
 from tests.cases import Case, Pass, check, compare, load, run
 from tests.parallel.versions import compare_all, flat, kernels, thresholds, versions
 

@@ -8,17 +8,16 @@ import pytest
 
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
-from compiler.ir import interp
+from compiler.codegen.to_imp import to_imp
 from compiler.ir.parser import parse
 from compiler.ir.random_values import inputs
 from compiler.ir.verify import verify
 from compiler.optimise.simplify import simplify
 from compiler.parallel.flatten import flatten
-from compiler.storage import heap
+from compiler.runtime import imp_interp
+from compiler.semantics import heap, interp
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
-from compiler.target import imp_interp
-from compiler.target.to_imp import to_imp
 from tests.cases import Case, compare, load
 from tests.parallel.versions import flat, versions
 

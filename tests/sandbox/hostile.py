@@ -6,7 +6,7 @@ Every attempt is the body of a function that answers 0 where it got what it want
 from __future__ import annotations
 
 from compiler.base.text import plain
-from tests.target.helpers import compiled
+from tests.codegen.helpers import compiled
 
 HEAD = """\
 #define _GNU_SOURCE

@@ -16,9 +16,9 @@ import pytest
 
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
+from compiler.runtime import runner
 from compiler.sandbox import walls
-from compiler.target import runner
-from tests.target.helpers import compiled
+from tests.codegen.helpers import compiled
 
 CUPY = """
 import os

@@ -15,10 +15,10 @@ import pytest
 
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.runtime import runner
 from compiler.sandbox import kernel, walls
-from compiler.target import runner
+from tests.codegen.helpers import compiled, needs_cc
 from tests.sandbox import hostile
-from tests.target.helpers import compiled, needs_cc
 
 
 def _has_layers() -> bool:
@@ -333,7 +333,7 @@ def test_a_run_is_killed_with_who_asked_for_it(tmp_path: Path) -> None:
     script = (
         "import sys, threading, time, numpy as np\n"
         "from compiler.sandbox import walls\n"
-        "from compiler.target import runner\n"
+        "from compiler.runtime import runner\n"
         f"if {walls.walls() == [walls.Wall()]}: walls.walls = lambda: [walls.Wall()]\n"
         f"code = open({str(text)!r}).read()\n"
         "def go(): runner.run_c(code, 'main', [np.int64(0)], 100.0, flags=('-O0',))\n"

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from compiler.base.errors import UsageError
+from compiler.runtime import runner
 from compiler.sandbox import walls
 from compiler.sandbox.policies import COMPILE, RUN, Policy
-from compiler.target import runner
+from tests.codegen.helpers import needs_cc
 from tests.sandbox import hostile
-from tests.target.helpers import needs_cc
 
 SCRIPT = Path(__file__).with_name("taken_over.py")
 MAY = {
@@ -107,7 +107,7 @@ def test_a_program_in_a_worker_reaches_nothing(kind: str, tmp_path: Path) -> Non
     )
     script, scratch = tmp_path / "script.py", tmp_path / "scratch"
     script.write_text(
-        "import json, numpy as np\nfrom compiler.target import runner\n"
+        "import json, numpy as np\nfrom compiler.runtime import runner\n"
         f"code, count = {text!r}, {len(attempts)}\n"
         "def go(k): return int(runner.run_c(code, 'main', [np.int64(k)]).values[0])\n"
         "print(json.dumps([k for k in range(count) if not go(k)]))\n"

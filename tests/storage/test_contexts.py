@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir.poly import Poly
+from compiler.algebra.poly import Poly
 from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts, Settled
 
 NAMES = "abcd"

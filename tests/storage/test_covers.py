@@ -7,9 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.poly import Poly
-from compiler.prove.disjoint import beyond
+from compiler.algebra.disjoint import beyond
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.storage.short_circuit.covers import Cover, covers
 
 N, M = Poly.var("n"), Poly.var("m")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from compiler.base.context import Options
-from compiler.ir.interp import Limits
+from compiler.explain import validity
 from compiler.pipeline import Compilation
-from compiler.storage import validity
+from compiler.semantics.interp import Limits
 from tests import blocks
 from tests.storage.helpers import THRESHOLDS
 

@@ -7,7 +7,7 @@ import pytest
 
 from bench.campaign import Manner, failure
 from compiler.ir.values import Value
-from compiler.target import runner
+from compiler.runtime import runner
 from tests.generate_storage import Generated
 
 NO_POINTS = """

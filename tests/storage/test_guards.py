@@ -8,12 +8,11 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
-from compiler.ir import interp
 from compiler.ir.nodes import Assert, Fun
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms, se_parts
 from compiler.pipeline import Compilation
-from compiler.storage import heap
+from compiler.semantics import heap, interp
 from compiler.storage.short_circuit import attempts
 
 WINDOWS = "entry main [n] (k: i64) (xs: [n]i32): [][]i32 = lmad_slice_2d xs 0 (1, 1) (n - k + 1) k"

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from compiler.explain import validity
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
-from compiler.storage import heap, validity
-from compiler.storage.trace import Trace
+from compiler.semantics import heap
+from compiler.semantics.trace import Trace
 from tests.storage.helpers import ALL, TARGETS, arguments, context, expanded, with_memory
 
 

@@ -14,20 +14,21 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource, base_of
 from compiler.base.text import plain
-from compiler.ir import interp, printer
-from compiler.ir.interp import Limits
+from compiler.codegen.c import program as c
+from compiler.codegen.to_imp import to_imp
+from compiler.explain.graph import interference
+from compiler.ir import printer
 from compiler.ir.nodes import Alloc, Mem, Param, Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
-from compiler.storage import heap
-from compiler.storage.graph import interference
+from compiler.runtime import runner
+from compiler.semantics import heap, interp
+from compiler.semantics.interp import Limits
 from compiler.storage.interference import Aliases
 from compiler.storage.merge import merge
-from compiler.target import c, runner
-from compiler.target.to_imp import to_imp
 from tests import blocks
 from tests.generate import program
 from tests.storage.helpers import ALL, arguments, expanded

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.base.errors import Limitation
-from compiler.ir.interp import Limits
+from compiler.explain import validity
 from compiler.ir.verify import verify
-from compiler.storage import validity
+from compiler.semantics.interp import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.short_circuit import short_circuit

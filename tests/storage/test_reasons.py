@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from compiler import api
-from compiler.ir import interp
 from compiler.pipeline import Compilation
+from compiler.semantics import interp
 
 LIVING = """
 entry main [k] [n] (inputsets: [k][n]i32) (ys: *[k][n]i32) (i: i64): (*[k][n]i32, i32) =

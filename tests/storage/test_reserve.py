@@ -10,13 +10,12 @@ import pytest
 from compiler import api
 from compiler.base.context import Ctx, Options
 from compiler.base.fuel import Fuel
-from compiler.ir import interp
 from compiler.ir.nodes import Alloc, If, Loop, Prog, Stm
 from compiler.ir.values import Value, show
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
-from compiler.storage import heap
-from compiler.target import runner
+from compiler.runtime import runner
+from compiler.semantics import heap, interp
 from tests.storage.test_merge import before, fresh, merged
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 from compiler import api
+from compiler.algebra.disjoint import Unknown
+from compiler.algebra.poly import Poly
 from compiler.base.context import Options
-from compiler.ir import interp
-from compiler.ir.poly import Poly
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
-from compiler.prove.disjoint import Unknown
-from compiler.storage import heap
+from compiler.semantics import heap, interp
 from compiler.storage.short_circuit import attempts
 from compiler.storage.short_circuit.spelling import Spelling
 from compiler.storage.short_circuit.wording import not_apart

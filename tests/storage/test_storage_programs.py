@@ -14,7 +14,7 @@ from bench.campaign import Manner, Report, check_batch, count_attempts, failure,
 from compiler.base.errors import CompileError
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
-from compiler.target import imp_interp, runner
+from compiler.runtime import imp_interp, runner
 from tests.generate_storage import Generated, program
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from bench.witnesses import judged, measure, refusals
-from compiler.ir import interp, values
+from compiler.ir import values
 from compiler.pipeline import Compilation
+from compiler.semantics import interp
 from compiler.storage.short_circuit import attempts
 
 OLD_ROW = """

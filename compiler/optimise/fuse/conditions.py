@@ -14,6 +14,7 @@ Each answers None when it holds and a `Missed` that says what is wrong when it d
 
 from __future__ import annotations
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import base_of
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Missed
@@ -29,7 +30,6 @@ from compiler.ir.nodes import (
     Slice,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import produced
 

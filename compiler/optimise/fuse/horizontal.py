@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.ir.nodes import Array, Hist, Iota, Soac, Stm
-from compiler.ir.poly import Poly
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind

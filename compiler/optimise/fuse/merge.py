@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import merge_prov
@@ -29,7 +30,6 @@ from compiler.ir.nodes import (
     Type,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.walk import Replacement
 
 

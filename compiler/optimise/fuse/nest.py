@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
@@ -27,7 +28,6 @@ from compiler.ir.nodes import (
     Stm,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 
 _ZERO = Lit(0, "i64")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.nodes import Array, Body, Lambda, Param, Stm, Type, Var
-from compiler.ir.poly import Poly
 from compiler.optimise.simplify.state import ScopeKind, State
 
 

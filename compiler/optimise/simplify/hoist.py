@@ -8,10 +8,10 @@ stand directly in that body, under no condition.
 
 from __future__ import annotations
 
+from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied, Fate
 from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, Assert, Bin, Lit
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.total import is_total
 from compiler.optimise.simplify.state import State

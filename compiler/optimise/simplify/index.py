@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.ir.nodes import (
@@ -34,7 +35,6 @@ from compiler.ir.nodes import (
     Slice,
     Update,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import composed, place_of, selected
 from compiler.ir.total import is_total

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from compiler.algebra.poly import Poly
 from compiler.base.prim import COMPARE_OPS
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, se_of
 from compiler.optimise.simplify import arith
 

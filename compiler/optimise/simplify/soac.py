@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import merge_prov
@@ -29,7 +30,6 @@ from compiler.ir.nodes import (
     Stm,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.total import is_total
 from compiler.ir.walk import map_se
 from compiler.optimise.dead import has_effects

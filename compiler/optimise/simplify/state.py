@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
@@ -36,7 +37,6 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.total import is_total
 from compiler.optimise.cse import Table

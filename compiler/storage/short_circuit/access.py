@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compiler.algebra.disjoint import Verdict
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from compiler.algebra.argument_checker import adds_up
+from compiler.algebra.disjoint import Verdict, disjoint
+from compiler.algebra.facts import Facts
+from compiler.algebra.inequality import Prover
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
     Array,
@@ -24,11 +29,6 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.poly import Poly
-from compiler.prove.argument_checker import adds_up
-from compiler.prove.disjoint import Verdict, disjoint
-from compiler.prove.facts import Facts
-from compiler.prove.inequality import Prover
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.budget import Budget
 from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
+from compiler.algebra.poly import Poly
+from compiler.algebra.show import unambiguous, verdict_json
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
-from compiler.ir.poly import Poly
 from compiler.ir.values import show
-from compiler.prove.disjoint import Disjoint, Overlap, Unknown, Verdict
-from compiler.prove.show import unambiguous, verdict_json
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.conditions import TITLES

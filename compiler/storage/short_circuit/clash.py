@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from compiler.algebra import constant
+from compiler.algebra.disjoint import Overlap
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import Stm
-from compiler.ir.poly import Poly
 from compiler.ir.values import Value
-from compiler.prove import constant
-from compiler.prove.disjoint import Overlap
 
 
 @dataclass(frozen=True, slots=True)

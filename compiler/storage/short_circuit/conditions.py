@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.poly import Poly
+from compiler.algebra.poly import Poly
 
 TITLES = {
     1: "The source has memory of its own, made in the same body.",

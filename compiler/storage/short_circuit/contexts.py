@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
+from compiler.algebra.poly import ONE, Poly
 from compiler.base.names import Name
-from compiler.ir.poly import ONE, Poly
 
 _KEPT = 64
 """How many contexts stay settled, beside every `_EVERY`-th of those that grow from one another."""

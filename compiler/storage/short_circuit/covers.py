@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import gcd
 
-from compiler.ir.lmad import Dim, Lmad
-from compiler.ir.poly import Poly
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 
 Cells = Lmad[Poly]
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from compiler.algebra.disjoint import Disjoint, Overlap, Unknown
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.prim import FUNS
 from compiler.base.remarks import Applied, Missed
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Update, Var
-from compiler.ir.poly import Poly
 from compiler.ir.slices import as_lmad
-from compiler.prove.disjoint import Disjoint, Overlap, Unknown
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions, shown
 from compiler.storage.short_circuit.attempts import Attempt

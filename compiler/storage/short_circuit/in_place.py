@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.ir.nodes import (
     Alloc,
@@ -22,7 +23,6 @@ from compiler.ir.nodes import (
     Var,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.project import mentions
 from compiler.storage.short_circuit.terms import Terms

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.algebra.facts import Facts
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Prov, Span, user_spans
-from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import Array, Assert, If, Loop
-from compiler.ir.poly import Poly
-from compiler.prove.facts import Facts
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.terms import Terms, divided

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
@@ -38,7 +39,6 @@ from compiler.ir.nodes import (
     Var,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.walk import se_uses

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import slices
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -42,7 +43,6 @@ from compiler.ir.nodes import (
     Var,
     Write,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.total import may_fail
 from compiler.ir.walk import se_parts

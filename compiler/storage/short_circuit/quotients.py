@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.algebra.divide import exact
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Lmad
-from compiler.ir.poly import Poly
-from compiler.prove.divide import exact
 from compiler.storage.short_circuit import access
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.assumptions import Assumptions

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, beyond
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     Array,
     ArrayLit,
@@ -37,8 +39,6 @@ from compiler.ir.nodes import (
     Update,
     Write,
 )
-from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Disjoint, Unknown, Verdict, beyond
 from compiler.storage.short_circuit import quotients
 from compiler.storage.short_circuit.access import (
     Access,

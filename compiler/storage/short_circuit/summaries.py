@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.lmad import Lmad
-from compiler.ir.poly import Poly
 from compiler.storage.short_circuit.access import Summary
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 

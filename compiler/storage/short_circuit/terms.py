@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
 from compiler.analysis.exact import Exact, Reading, exactness
 from compiler.base.names import Name
-from compiler.ir.lmad import Dim, Lmad
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
-from compiler.ir.poly import Poly
 from compiler.ir.show_scalar import show_se
 from compiler.ir.slices import sliced
 from compiler.ir.walk import se_uses

@@ -15,13 +15,15 @@ from itertools import islice
 
 import numpy as np
 
+from compiler.algebra.disjoint import Disjoint
+from compiler.algebra.facts import Facts, Point
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE, int_range
 from compiler.ir import entry as entries
-from compiler.ir.interp import Limits
-from compiler.ir.lmad import Lmad
 from compiler.ir.nodes import (
     Array,
     ForLoop,
@@ -35,20 +37,18 @@ from compiler.ir.nodes import (
     SegScan,
     Stm,
 )
-from compiler.ir.poly import Poly
 from compiler.ir.values import Value
 from compiler.ir.walk import free
-from compiler.prove.disjoint import Disjoint
-from compiler.prove.facts import Facts, Point
-from compiler.storage import heap
-from compiler.storage.machine import Block, Machine, Place
+from compiler.semantics import heap
+from compiler.semantics.interp import Limits
+from compiler.semantics.machine import Block, Machine, Place
+from compiler.semantics.trace import Race
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.clash import Clash, Stop, Touch
 from compiler.storage.short_circuit.conditions import CELLS, GUARD
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.points import Forced, Shortcut
 from compiler.storage.short_circuit.wording import clashing, stopping
-from compiler.storage.trace import Race
 
 FREE = 1 << 40
 """Names from here on are in no program."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.algebra.disjoint import Disjoint, Unknown, missing_for
+from compiler.algebra.poly import Poly
+from compiler.algebra.show import enough
 from compiler.ir.nodes import I64, Array
-from compiler.ir.poly import Poly
-from compiler.prove.disjoint import Disjoint, Unknown, missing_for
-from compiler.prove.show import enough
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.trial import Trials

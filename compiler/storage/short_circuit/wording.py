@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from compiler.algebra.disjoint import Unknown, Verdict
 from compiler.base.names import Name, base_of
 from compiler.base.spans import user_spans
 from compiler.ir.nodes import (
@@ -27,7 +28,6 @@ from compiler.ir.nodes import (
     Update,
     WhileLoop,
 )
-from compiler.prove.disjoint import Unknown, Verdict
 from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Tree

@@ -1,0 +1,18 @@
+"""Polynomials over sizes, LMADs, and questions about them; knows nothing of programs.
+
+    poly.py         polynomials over names, with integer coefficients
+    lmad.py         linear memory access descriptors: from an index to a cell
+    facts.py        what is assumed, and points that meet the assumptions
+    inequality.py   proves `p >= 0`: a sum of products of facts
+    constant.py     decides LMADs of numbers exactly
+    problem.py      two LMADs as one equation (difference form), and its lossless rewritings
+    disjoint.py     proves that the equation has no solution, finds one, or says what is missing
+    certificate.py  what a proof looks like
+    encode.py       a claim and its proof as plain data
+    checker.py      accepts that or not; imports nothing of the compiler
+    argument.py     why an integer expression of a program has a sign, step by step
+    export.py       what a proof comes down to, as SMT-LIB and Lean
+    notation.py     problems and answers as JSON
+
+The method is that of `docs/proving.md`. A success is a certificate that the checker has accepted.
+"""

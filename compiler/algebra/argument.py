@@ -1,0 +1,147 @@
+"""Arguments: what shows an inequality of the program's integers, line by line.
+
+A line claims that a polynomial is not negative, and says because of what: something that is known
+at a place of the program (`Source`), a `Sum` over earlier lines, or one step of reasoning about
+integers (`Rule`). What lines rest on are lines again, so that an argument is a graph without
+cycles, whose parts are shared. `argument_checker.py` decides whether a line follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from compiler.algebra.certificate import Sum
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+
+Kind = Literal[
+    "type", "size", "input", "block", "index", "runs", "condition", "product", "between", "choice"
+]
+"""What is known, with what it is about:
+
+- `type`: a name and its primitive type;
+- `size`: the size of an array that exists;
+- `input`: a size, or the product of the sizes, of an array that was handed in;
+- `block`: how many elements a block of memory has;
+- `index`: a name and the extent that it runs through from 0 on;
+- `runs`: how often something runs, in which this holds;
+- `condition`: the operator and both sides of a comparison that holds;
+- `product`: two numbers whose product has an upper half of 0;
+- `between`: a name and what it is not below, and not above, or None;
+- `choice`: a name, one of `min max either / // % %%`, and two operands.
+"""
+Step = Literal[
+    "cases", "range", "quotient", "remainder", "nearby", "unlike", "round", "divides", "chosen",
+    "unwrap", "cut"
+]  # fmt: skip
+"""Steps, with what they are about; `argument_checker.py` says what they need:
+
+- `cases`: a `choice`; what is claimed holds for either value of it;
+- `range`: a `choice` and the ends of both operands; the name lies where those say;
+- `quotient`, `remainder`: a `choice`; what division says;
+- `nearby`: a `choice` and a number above the divisor's size;
+- `unlike`: two sides that differ, so that one that is not smaller is larger;
+- `round`: a number; a multiple is not negative, or nearly so;
+- `divides`, `chosen`: a `choice` that is positive;
+- `unwrap`: a name, and a polynomial that equals it modulo the size of a type, and is near it;
+- `cut`: a name that is a polynomial, which is not negative, cut to a type.
+"""
+
+
+class Source:
+    """Something that is known at a place, by the walk over the program that ends there.
+
+    `fits`: polynomials that are read as values, each with a type whose range it must lie in (""
+    for what must not be negative) by what was known at some depth. `text` is what the program
+    says, if it says it; `since` numbers what is known by time.
+    """
+
+    __slots__ = ("about", "fits", "kind", "reach", "since", "text")
+
+    def __init__(
+        self,
+        kind: Kind | Literal["derived"],
+        about: tuple[Any, ...],
+        fits: tuple[tuple[Poly, Prim | Literal[""], int], ...] = (),
+        text: Any = "",
+    ) -> None:
+        self.kind = kind
+        self.about = about
+        self.fits = fits
+        self.text = text
+        self.since = 0
+        self.reach = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One step of reasoning about integers that is no sum."""
+
+    step: Step
+    about: tuple[Any, ...]
+
+
+class Line:
+    """`claim >= 0`, because of something, resting on earlier lines; holds at `depth` and deeper.
+
+    `accepted` is set by the checker alone.
+    """
+
+    __slots__ = ("accepted", "because", "claim", "depth", "premises")
+
+    def __init__(
+        self,
+        claim: Poly,
+        because: Source | Sum | Rule,
+        premises: tuple[Line, ...],
+        depth: int,
+    ) -> None:
+        self.claim = claim
+        self.because = because
+        self.premises = premises
+        self.depth = depth
+        self.accepted = False
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A statement about the program, such as `within` of `i` and `n` for `0 <= i < n`."""
+
+    kind: Literal["compare", "value", "remains", "within", "rising", "slice", "size"]
+    about: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Lines that together show a statement about the program."""
+
+    says: Saying
+    lines: tuple[Line, ...]
+
+
+def all_lines(roots: Iterable[Line]) -> list[Line]:
+    """Every line that some lines rest on, and they themselves; premises come first."""
+    found: dict[int, Line] = {}
+    stack = [(line, False) for line in reversed(list(roots))]
+    while stack:
+        line, ready = stack.pop()
+        if ready:
+            found.setdefault(id(line), line)
+        elif id(line) not in found:
+            stack.append((line, True))
+            stack.extend((premise, False) for premise in line.premises)
+    return list(found.values())
+
+
+def sources(roots: Sequence[Line]) -> list[Source]:
+    """What is known of the program and used, without repetition, in order of time."""
+    found = [line.because for line in all_lines(roots) if isinstance(line.because, Source)]
+    return sorted(dict.fromkeys(found), key=lambda source: source.since)
+
+
+def names_of(roots: Sequence[Line]) -> set[Name]:
+    """All names in the lines."""
+    return set[Name]().union(*(line.claim.names() for line in all_lines(roots)))

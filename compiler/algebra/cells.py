@@ -1,0 +1,181 @@
+"""Sets of cells for pictures: LMADs under assumptions, counted out for chosen values of the names.
+
+What a proof says for all values, a picture shows for some. Values that meet the assumptions are
+proposed where none are given.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any
+
+from compiler.algebra.facts import Facts, Point
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.notation import Reader, checked, facts_of
+from compiler.algebra.poly import Poly
+from compiler.base.errors import UsageError
+from compiler.base.names import Name
+
+Json = dict[str, Any]
+
+LIMIT = 4096
+"""At most so many points of each LMAD in one answer."""
+MOST_LMADS = 8
+_GOOD = 60
+"""Cells in a picture that is easy to read."""
+
+
+def cells(
+    assumptions: object,
+    lmads: Sequence[object],
+    values: Mapping[Name, int],
+    limit: int = LIMIT,
+) -> Json:
+    """The points and cells of each LMAD, in the notation of `docs/proving.md`, and what they share.
+
+    Answers symbols (the names that need values), values (the given ones, others proposed), broken
+    (assumptions that these do not meet), lmads (offset, dims as numbers, points: index and cell,
+    complete), shared (cells that the first two have in common). Raises UsageError.
+    """
+    if len(lmads) > MOST_LMADS:
+        raise UsageError(f"At most {MOST_LMADS} LMADs make a picture.")
+    reader = Reader(opaque=True)
+    read = [reader.lmad(lmad) for lmad in lmads]
+    facts = facts_of(reader, _readable(assumptions))
+    extremes = _extremes(reader)
+    own = frozenset(reader.quotients.values()) | facts.equalities.keys() | extremes.keys()
+    symbols = sorted(reader.names - own)
+    normal = [_normal(lmad, facts) for lmad in read]
+    chosen = {name: values[name] for name in symbols if name in values}
+    proposed = _proposed(normal, facts, chosen)
+    point = {**{name: proposed.get(name, 1) for name in symbols}, **chosen}
+    env = _complete(reader, facts, point, extremes)
+    drawn = [_points(lmad.evaluate(env), limit) for lmad in normal]
+    sets = [{at["cell"] for at in one["points"]} for one in drawn]
+    shared = sorted(sets[0] & sets[1]) if len(sets) > 1 else []
+    broken = [f"{bound} >= 0" for bound in facts.bounds if bound.evaluate(env) < 0]
+    return {
+        "symbols": symbols,
+        "values": {name: point[name] for name in symbols},
+        "broken": broken,
+        "lmads": drawn,
+        "shared": shared,
+    }
+
+
+def _readable(assumptions: object) -> Mapping[str, Any]:
+    """Without the relations in which the compiler names what has no notation here."""
+    given = checked(assumptions)
+    other: list[str] = []
+    for text in given["other"]:
+        try:
+            facts_of(Reader(opaque=True), {"other": [text]})
+        except UsageError:
+            continue
+        other.append(text)
+    return {**given, "other": other}
+
+
+def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:
+    return lmad.subst(facts.equalities) if facts.equalities else lmad
+
+
+def _extremes(reader: Reader) -> dict[Name, tuple[str, tuple[Poly, Poly]]]:
+    """The names that stand for `min(a, b)` or `max(a, b)`, with what they are of."""
+    found: dict[Name, tuple[str, tuple[Poly, Poly]]] = {}
+    for name in sorted(reader.names, key=len):
+        if not name.startswith(("min(", "max(")):
+            continue
+        match ast.parse(name, mode="eval").body:
+            case ast.Call(func=ast.Name(id="min" | "max" as which), args=[first, second]):
+                sides = reader.poly(ast.unparse(first)), reader.poly(ast.unparse(second))
+                found[name] = which, sides
+    return found
+
+
+def _complete(
+    reader: Reader,
+    facts: Facts,
+    point: Point,
+    extremes: Mapping[Name, tuple[str, tuple[Poly, Poly]]],
+) -> Point:
+    """The values with those of quotients, extremes, and names that equalities define."""
+    env = dict(point)
+    for name, (which, sides) in extremes.items():
+        if not (sides[0].names() | sides[1].names()) <= env.keys():
+            env[name] = 1
+            continue
+        left, right = (side.evaluate(env) for side in sides)
+        env[name] = min(left, right) if which == "min" else max(left, right)
+    for (dividend, divisor), name in reader.quotients.items():
+        normal = dividend.subst(facts.equalities), divisor.subst(facts.equalities)
+        if not (normal[0].names() | normal[1].names()) <= env.keys():
+            raise UsageError(f"The equalities define what `{name}` divides by that quotient.")
+        above, below = (poly.evaluate(env) for poly in normal)
+        if below == 0:
+            raise UsageError("These values divide by zero.", hint="Choose another divisor.")
+        env[name] = above // below
+    return facts.complete(env)
+
+
+def _proposed(lmads: Sequence[Lmad[Poly]], facts: Facts, chosen: Point) -> Point:
+    """Values that meet the assumptions, agree with the chosen ones, and make a clear picture."""
+    best: tuple[int, Point] = (-1, {})
+    for point in facts.points:
+        if any(point.get(name, value) != value for name, value in chosen.items()):
+            continue
+        if not all(lmad.names() <= point.keys() for lmad in lmads):
+            continue
+        score = _clarity([lmad.evaluate(point) for lmad in lmads])
+        if score > best[0]:
+            best = score, point
+    return best[1] or (facts.points[0] if facts.points else {})
+
+
+def _clarity(lmads: Sequence[Lmad[int]]) -> int:
+    """Higher for sets that are not empty, and neither tiny nor huge."""
+    score = 0
+    for lmad in lmads:
+        count = 1
+        for size in lmad.shape:
+            count *= max(size, 0)
+        far = sum(abs(s) * (n - 1) for n, s in zip(lmad.shape, lmad.strides, strict=True) if n > 0)
+        score += 1000 if count else 0
+        score -= 10 * abs(count - _GOOD) // _GOOD + min(max(0, far - 800), 900)
+        score -= 30 * sum(size == 1 for size in lmad.shape)
+    return max(score, 0)
+
+
+def _points(lmad: Lmad[int], limit: int) -> Json:
+    total = 1
+    for size in lmad.shape:
+        total *= max(size, 0)
+    shown = [
+        {"index": list(at), "cell": lmad.index(*at)} for at in islice(_indices(lmad.shape), limit)
+    ]
+    return {
+        "offset": lmad.offset,
+        "dims": [[dim.size, dim.stride] for dim in lmad.dims],
+        "points": shown,
+        "count": total,
+        "complete": len(shown) == total,
+    }
+
+
+def _indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All index tuples; none if a size is not positive."""
+    if any(size <= 0 for size in shape):
+        return iter(())
+    if all(size <= LIMIT for size in shape):
+        return product(*map(range, shape))
+    return (_unravel(flat, shape) for flat in range(LIMIT))
+
+
+def _unravel(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
+    at: list[int] = []
+    for size in reversed(shape):
+        flat, here = divmod(flat, size)
+        at.append(here)
+    return tuple(reversed(at))

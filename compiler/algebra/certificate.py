@@ -1,0 +1,150 @@
+"""Certificates: what the prover hands to the checker, and what the page draws.
+
+All polynomials are over the facts' free names: equalities have been substituted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.algebra.poly import Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Shows `claim >= 0`: `scale * claim` is the sum of `coefficient * product of facts`.
+
+    `scale` and all coefficients are positive; an empty product is 1.
+    """
+
+    claim: Poly
+    scale: int
+    terms: tuple[tuple[int, tuple[Poly, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """The summand `stride * z` with `low <= z <= high`."""
+
+    stride: Poly
+    low: Poly
+    high: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """For some dimensions, in order: the stride is non-negative (+1) or non-positive (-1)."""
+
+    signs: tuple[tuple[int, Sum], ...]
+
+
+class Proof:
+    """A proof that `offset + sum of dims = 0` has no solution. Each step names what it rewrites."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Absurd(Proof):
+    """The facts contradict each other: `because.claim` is a negative number."""
+
+    because: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Apart(Proof):
+    """The smallest value is positive (`side` 1), or the largest negative (-1)."""
+
+    side: int
+    signs: Signs
+    because: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Tidy(Proof):
+    """Equal strides are added, fixed dimensions go into the offset; then `rest`."""
+
+    rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Flip(Proof):
+    """Dimension `k` is turned round: negated stride, negated bounds."""
+
+    k: int
+    rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Proof):
+    """Stride of `outer` is `factor` times that of `inner`, which has at least `factor` points.
+
+    The two become one dimension with the stride of `inner`, at its place; `outer` goes.
+    """
+
+    outer: int
+    inner: int
+    factor: Poly
+    positive: Sum
+    covers: Sum
+    rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One value of the pivot's multiple: why it is impossible.
+
+    `members`: the multiple itself cannot be that value; else the remainder cannot make up for it.
+    `signs` are those of the side that is not looked at, for the facts that it lends (none: ()).
+    """
+
+    value: int
+    members: bool
+    signs: Signs
+    rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot(Proof):
+    """Divide by `divisor`: offset `divisor*quotient + remainder`, strides of `members` divisible.
+
+    These have the `quotients`. The others confine the multiple to `first .. last`, by `from_below`
+    and `from_above`.
+    """
+
+    divisor: Poly
+    positive: Sum
+    members: tuple[int, ...]
+    quotients: tuple[Poly, ...]
+    quotient: Poly
+    remainder: Poly
+    signs: Signs
+    first: int
+    last: int
+    from_below: Sum
+    from_above: Sum
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Split(Proof):
+    """Either `term >= 0` or `term <= -1`."""
+
+    term: Poly
+    yes: Proof
+    no: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Relax(Proof):
+    """Dimension `k` becomes two, whose strides add up to its own, counted independently."""
+
+    k: int
+    first: Poly
+    second: Poly
+    rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Proof):
+    """Offset, strides and bounds are numbers; none of the sums is 0, as the checker counts out."""

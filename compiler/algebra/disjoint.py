@@ -1,0 +1,522 @@
+"""Whether two LMADs ever share a cell: a proof that they do not, a point where they do, or why not.
+
+After rewriting without loss, pivot on a divisor `g` of some strides: `g*w + rest = 0`, where the
+bounds of the rest leave few values to `w`; for each of them, either the multiple cannot be that
+value, or the rest cannot make up for it. Both are smaller problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from compiler.algebra import constant, encode
+from compiler.algebra.certificate import (
+    Absurd,
+    Apart,
+    Case,
+    Dim,
+    Flip,
+    Join,
+    Numbers,
+    Pivot,
+    Proof,
+    Relax,
+    Signs,
+    Split,
+    Sum,
+    Tidy,
+)
+from compiler.algebra.divide import divide, exact, pivots
+from compiler.algebra.facts import Facts, Point
+from compiler.algebra.inequality import Prover
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.algebra.problem import Problem, difference, flipped, joined, tidy
+
+NODES = 160
+"""Problems looked at for one pair before the search is given up."""
+DEPTH = 7
+WIDEST = 4
+"""How many values a pivot's multiple may have."""
+QUICK = 2000
+"""States looked at for a shared cell at one point before a proof is tried."""
+SPLITS = 4
+"""How many differences of names cases are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disjoint:
+    """No cell is shared; `proof` has been accepted by the checker."""
+
+    problem: Problem
+    facts: Facts
+    proof: Proof
+    first: Lmad[Poly]
+    second: Lmad[Poly]
+    assumed: Facts
+    """The facts without those that there are cells at all, which are among `facts`."""
+    steps: int = field(default=0, compare=False)
+    """Inequalities attempted."""
+
+    def theorem(self, about: str = "") -> dict[str, Any]:
+        """What was shown with its proof, as `docs/certificates.md` has it."""
+        return encode.theorem(self.first, self.second, self.assumed, self.proof, about)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Both hold `cell` at this point, at these indices."""
+
+    point: Point
+    cell: int
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    steps: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither was found; `missing >= 0` could not be proved, if there is one such."""
+
+    reason: str
+    missing: Poly | None
+    facts: Facts | None = None
+    steps: int = field(default=0, compare=False)
+
+
+Verdict = Disjoint | Overlap | Unknown
+SignOf = Callable[[Poly], "tuple[int, Sum] | None"]
+
+
+def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
+    """The verdict for two LMADs under assumptions."""
+    provers: list[Prover] = []
+    found = _verdict(first, second, facts, provers)
+    return replace(found, steps=sum(prover.steps for prover in provers))
+
+
+def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[Prover]) -> Verdict:
+    """The verdict; `provers` are told, as they know what it took."""
+    problem, known = difference(first, second, facts)
+    found = _overlap(first, second, known, QUICK)
+    if found is not None:
+        return found
+    search = _Search()
+    provers.append(Prover(known))
+    proof = search.solve(problem, provers[-1], 0)
+    if proof is None:
+        wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
+        provers.append(Prover(known))
+        proof = wider.solve(problem, provers[-1], 0)
+    if proof is not None:
+        why = encode.refusal(first, second, facts, proof)
+        if not why:
+            return Disjoint(problem, known, proof, first, second, facts)
+        return Unknown(f"The checker does not accept the proof that was found: {why}", None, known)
+    found = _overlap(first, second, known, constant.NODES)
+    if found is not None:
+        return found
+    missing = search.missing
+    if missing is not None:
+        return Unknown(f"Could not prove {missing} >= 0.", missing, known)
+    if not known.points:
+        return Unknown("No values were found that meet the assumptions.", None, known)
+    return Unknown("No way to tell the two sets apart was found.", None, known)
+
+
+def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
+    """The proof that all of one set lies beyond all of the other one, if sizes alone say so.
+
+    Takes little time, whether there is one or not.
+    """
+    nothing = Facts(())
+    problem, known = difference(first, second, nothing, sampled=False)
+    problem, prover = tidy(problem), Prover(known)
+    known_signs: list[tuple[int, Sum]] = []
+    for dim in problem.dims:
+        way = -1 if (dim.stride.constant or 0) < 0 else 1
+        because = prover.plainly(dim.stride * way)
+        if because is None:
+            return None
+        known_signs.append((way, because))
+    signs = Signs(tuple(known_signs))
+    low, high = extremes(problem.dims, signs)
+    for side, claim in ((1, problem.offset + low - 1), (-1, -(problem.offset + high) - 1)):
+        because = prover.plainly(claim)
+        if because is not None:
+            proof = Tidy(Apart(side, signs, because))
+            if not encode.refusal(first, second, nothing, proof):
+                return Disjoint(problem, known, proof, first, second, nothing)
+    return None
+
+
+def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, nodes: int) -> Overlap | None:
+    """A shared cell at one of the facts' points; those where it takes too long are passed over."""
+    for point in facts.points:
+        full = facts.complete(point)
+        if not (first.names() | second.names()) <= full.keys():
+            return None
+        left, right = first.evaluate(full), second.evaluate(full)
+        try:
+            met = constant.meet(
+                (left.offset, [(d.size, d.stride) for d in left.dims]),
+                (right.offset, [(d.size, d.stride) for d in right.dims]),
+                nodes,
+            )
+        except constant.TooHard:
+            continue
+        if met is not None:
+            return Overlap(full, met[0], tuple(met[1]), tuple(met[2]))
+    return None
+
+
+def missing_for(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> list[Poly]:
+    """Inequalities of which each might be all that a proof lacks, even where the two do meet.
+
+    That the sum is always positive, that it is always negative, and what the search came down to.
+    """
+    problem, known = difference(first, second, facts)
+    prover = Prover(known)
+    found: list[Poly] = []
+    signs = [_sign(dim.stride, prover) for dim in problem.dims]
+    if all(sign is not None for sign in signs):
+        shown = Signs(tuple(sign for sign in signs if sign is not None))
+        low, high = extremes(problem.dims, shown)
+        found = [problem.offset + low - 1, -(problem.offset + high) - 1]
+    search = _Search()
+    search.solve(problem, Prover(Facts(known.bounds, known.equalities)), 0)
+    if search.missing is not None and search.missing not in found:
+        found.append(search.missing)
+    return found
+
+
+class _Search:
+    """The search for a proof of one pair."""
+
+    def __init__(self, strides: tuple[Poly, ...] = ()) -> None:
+        """`strides` are more pivots to try: thorough, and slow where there is no proof."""
+        self.nodes = 0
+        self.missing: Poly | None = None
+        self.strides = strides
+
+    def solve(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """A proof that the equation has no solution, or None."""
+        self.nodes += 1
+        numbers = _numbers(problem)
+        if numbers is not None:
+            return self._counted(problem, numbers, prover, depth)
+        if self.nodes > NODES or depth > DEPTH:
+            return None
+        return self._search(problem, prover, depth)
+
+    def _counted(
+        self, problem: Problem, numbers: _Numbers, prover: Prover, depth: int
+    ) -> Proof | None:
+        """Numbers are decided. What a search has found of them is easier to read."""
+        try:
+            solvable = constant.solvable(*numbers)
+        except constant.TooHard:
+            solvable = True
+        if solvable and prover.facts.points:
+            return None
+        found = self._search(problem, prover, depth) if self.nodes < NODES // 2 else None
+        return found or (None if solvable else Numbers())
+
+    def _search(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        if not prover.facts.points:
+            absurd = prover.nonnegative(Poly.const(-1)) or _absurd(prover)
+            if absurd is not None:
+                return Absurd(absurd)
+        return self._rewritten(tidy(problem), prover, depth)
+
+    def _rewritten(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """Flip and join as long as possible, then tell apart, then pivot. The result is tidied."""
+        steps: list[Callable[[Proof], Proof]] = [Tidy]
+        signs: dict[Poly, tuple[int, Sum] | None] = {}
+
+        def sign(stride: Poly) -> tuple[int, Sum] | None:
+            if stride not in signs:
+                signs[stride] = _sign(stride, prover)
+            return signs[stride]
+
+        changed = True
+        while changed:
+            changed = False
+            for k, dim in enumerate(problem.dims):
+                found = sign(dim.stride)
+                if found is not None and found[0] < 0:
+                    dims = list(problem.dims)
+                    dims[k] = flipped(dim)
+                    problem = Problem(problem.offset, tuple(dims))
+                    steps.append(partial(Flip, k))
+                    changed = True
+            step = self._join(problem, prover)
+            if step is not None:
+                problem = tidy(joined(problem, *step[:3]))
+                steps += [partial(Join, *step), Tidy]
+                changed = True
+        core = self._core(problem, prover, sign, depth)
+        if core is None:
+            return None
+        for step_of in reversed(steps):
+            core = step_of(core)
+        return core
+
+    def _join(self, problem: Problem, prover: Prover) -> tuple[int, int, Poly, Sum, Sum] | None:
+        for outer, far in enumerate(problem.dims):
+            for inner, near in enumerate(problem.dims):
+                if outer == inner or len(near.stride.terms) > len(far.stride.terms) + 2:
+                    continue
+                factor = exact(far.stride, near.stride)
+                if factor is None or not factor.terms:
+                    continue
+                covers = prover.nonnegative(near.high - near.low + 1 - factor)
+                if covers is None:
+                    continue
+                positive = prover.nonnegative(factor)
+                if positive is not None:
+                    return outer, inner, factor, positive, covers
+        return None
+
+    def _core(self, problem: Problem, prover: Prover, sign: SignOf, depth: int) -> Proof | None:
+        signs = [sign(d.stride) for d in problem.dims]
+        if all(s is not None for s in signs):
+            known = Signs(tuple(s for s in signs if s is not None))
+            low, high = extremes(problem.dims, known)
+            above = prover.nonnegative(problem.offset + low - 1)
+            if above is not None:
+                return Apart(1, known, above)
+            below = prover.nonnegative(-(problem.offset + high) - 1)
+            if below is not None:
+                return Apart(-1, known, below)
+            if prover.missing is not None and depth == 0:
+                self.missing = prover.missing
+        if not problem.dims and not self.strides:
+            return self._split(problem, prover, depth)
+        for divisor in pivots(problem, self.strides):
+            proof = self._pivot(problem, divisor, prover, sign, depth)
+            if proof is not None:
+                return proof
+        return self._relax(problem, prover, depth) or self._split(problem, prover, depth)
+
+    def _pivot(
+        self, problem: Problem, divisor: Poly, prover: Prover, sign: SignOf, depth: int
+    ) -> Proof | None:
+        positive = prover.nonnegative(divisor - 1)
+        if positive is None:
+            return None
+        quotients = [exact(d.stride, divisor) for d in problem.dims]
+        members = tuple(k for k, q in enumerate(quotients) if q is not None)
+        others = [d for d, q in zip(problem.dims, quotients, strict=True) if q is None]
+        found = [sign(d.stride) for d in others]
+        if any(s is None for s in found):
+            return None
+        signs = Signs(tuple(s for s in found if s is not None))
+        low, high = extremes(others, signs)
+        quotient, remainder = divide(problem.offset, divisor)
+        for shift in (0, 1, -1):
+            ends = self._range(divisor, remainder - divisor * shift, low, high, prover)
+            if ends is not None:
+                proof = self._cases(
+                    problem, divisor, positive, members, quotient + shift,
+                    remainder - divisor * shift, signs, ends, prover, depth,
+                )  # fmt: skip
+                if proof is not None:
+                    return proof
+                break
+        return None
+
+    def _range(
+        self, divisor: Poly, remainder: Poly, low: Poly, high: Poly, prover: Prover
+    ) -> tuple[int, int, Sum, Sum] | None:
+        """The values that `w` can have: `divisor*w + remainder + rest = 0`."""
+        last = None
+        for value in (0, -1, 1, -2, 2, 3):
+            # w <= value, since w = value + 1 already makes the sum positive
+            above = prover.nonnegative(divisor * (value + 1) + remainder + low - 1)
+            if above is not None and (last is None or value < last[0]):
+                last = (value, above)
+                if value <= 0:
+                    lower = prover.nonnegative(divisor * value + remainder + low - 1)
+                    if lower is None:
+                        break
+        if last is None:
+            return None
+        first = None
+        for value in (0, 1, -1, 2, -2, -3):
+            below = prover.nonnegative(-(divisor * (value - 1)) - remainder - high - 1)
+            if below is not None and (first is None or value > first[0]):
+                first = (value, below)
+                if value >= 0:
+                    upper = prover.nonnegative(-(divisor * value) - remainder - high - 1)
+                    if upper is None:
+                        break
+        if first is None or last[0] - first[0] >= WIDEST:
+            return None
+        return first[0], last[0], first[1], last[1]
+
+    def _cases(
+        self,
+        problem: Problem,
+        divisor: Poly,
+        positive: Sum,
+        members: tuple[int, ...],
+        quotient: Poly,
+        remainder: Poly,
+        signs: Signs,
+        ends: tuple[int, int, Sum, Sum],
+        prover: Prover,
+        depth: int,
+    ) -> Proof | None:
+        first, last, from_below, from_above = ends
+        inside = [divided(problem.dims[k], divisor) for k in members]
+        outside = [d for k, d in enumerate(problem.dims) if k not in members]
+        cases: list[Case] = []
+        for value in range(first, last + 1):
+            case = self._case(
+                value, quotient, inside, divisor * value + remainder, outside, signs, prover, depth
+            )
+            if case is None:
+                return None
+            cases.append(case)
+        return Pivot(
+            divisor, positive, members, tuple(d.stride for d in inside), quotient, remainder,
+            signs, first, last, from_below, from_above, tuple(cases),
+        )  # fmt: skip
+
+    def _case(
+        self,
+        value: int,
+        quotient: Poly,
+        inside: list[Dim],
+        left_over: Poly,
+        outside: list[Dim],
+        outside_signs: Signs,
+        prover: Prover,
+        depth: int,
+    ) -> Case | None:
+        rest_facts = lent(left_over, outside, outside_signs)
+        multiple = Problem(quotient - value, tuple(inside))
+        proof = self.solve(multiple, _extended(prover, rest_facts), depth + 1)
+        if proof is not None:
+            return Case(value, True, outside_signs, proof)
+        found = [_sign(d.stride, prover) for d in inside]
+        known = Signs(tuple(s for s in found if s is not None))
+        if len(known.signs) < len(inside):
+            known = Signs(())
+            facts: tuple[Poly, ...] = ()
+        else:
+            facts = lent(quotient - value, inside, known)
+        proof = self.solve(Problem(left_over, tuple(outside)), _extended(prover, facts), depth + 1)
+        return None if proof is None else Case(value, False, known, proof)
+
+    def _relax(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """A stride that is nearly a multiple of another: count the two parts independently."""
+        for k, dim in enumerate(problem.dims):
+            for other in problem.dims:
+                if other.stride == dim.stride or not other.stride.names():
+                    continue
+                quotient, remainder = divide(dim.stride, other.stride)
+                if not quotient.terms or not remainder.terms:
+                    continue
+                first, second = dim.stride - remainder, remainder
+                dims = list(problem.dims)
+                dims[k : k + 1] = [Dim(first, dim.low, dim.high), Dim(second, dim.low, dim.high)]
+                relaxed = Problem(problem.offset, tuple(dims))
+                proof = self.solve(relaxed, prover, depth + 2)
+                if proof is not None:
+                    return Relax(k, first, second, proof)
+        return None
+
+    def _split(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
+        """Two cases by the sign of something that the offset is made of."""
+        if depth > 3:
+            return None
+        for term in _split_terms(problem, prover):
+            yes = self.solve(problem, _extended(prover, (term,)), depth + 2)
+            if yes is None:
+                continue
+            no = self.solve(problem, _extended(prover, (-term - 1,)), depth + 2)
+            if no is not None:
+                return Split(term, yes, no)
+        return None
+
+
+_Numbers = tuple[int, list[tuple[int, int, int]]]
+
+
+def _numbers(problem: Problem) -> _Numbers | None:
+    """Offset, strides and bounds, if all of them are numbers."""
+    offset = problem.offset.constant
+    if offset is None:
+        return None
+    dims: list[tuple[int, int, int]] = []
+    for dim in problem.dims:
+        stride, low, high = dim.stride.constant, dim.low.constant, dim.high.constant
+        if stride is None or low is None or high is None:
+            return None
+        dims.append((stride, low, high))
+    return offset, dims
+
+
+def extremes(dims: list[Dim] | tuple[Dim, ...], signs: Signs) -> tuple[Poly, Poly]:
+    """The smallest and the largest value of a sum of dimensions."""
+    low, high = Poly.const(0), Poly.const(0)
+    for dim, (sign, _) in zip(dims, signs.signs, strict=True):
+        ends = dim.stride * dim.low, dim.stride * dim.high
+        low, high = low + ends[sign < 0], high + ends[sign > 0]
+    return low, high
+
+
+def lent(offset: Poly, dims: list[Dim], signs: Signs) -> tuple[Poly, ...]:
+    """What follows from `offset + sum of dims = 0` being solvable: the range holds 0."""
+    low, high = extremes(dims, signs)
+    return -(offset + low), offset + high
+
+
+def divided(dim: Dim, divisor: Poly) -> Dim:
+    """The dimension with its stride divided."""
+    quotient = exact(dim.stride, divisor)
+    assert quotient is not None
+    return Dim(quotient, dim.low, dim.high)
+
+
+def _extended(prover: Prover, facts: tuple[Poly, ...]) -> Prover:
+    more = prover.facts.with_bounds(*facts)
+    return prover if more is prover.facts else Prover(more, prover)
+
+
+def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
+    up = prover.nonnegative(stride)
+    if up is not None:
+        return 1, up
+    down = prover.nonnegative(-stride)
+    return None if down is None else (-1, down)
+
+
+def _absurd(prover: Prover) -> Sum | None:
+    """A fact whose opposite can be proved strictly from the others."""
+    for fact in prover.facts.bounds[-3:]:
+        others = Facts(tuple(b for b in prover.facts.bounds if b != fact), prover.facts.equalities)
+        against = Prover(others, prover).nonnegative(-fact - 1)
+        if against is not None:
+            terms = (*against.terms, (against.scale, (fact,)))
+            return Sum(Poly.const(-1), against.scale, terms)
+    return None
+
+
+def _split_terms(problem: Problem, prover: Prover) -> list[Poly]:
+    """Differences of names that are not ordered yet, from the offset."""
+    found: list[Poly] = []
+    names = sorted(problem.offset.names())
+    for left, right in combinations(names, 2):
+        term = Poly.var(left) - Poly.var(right)
+        if prover.nonnegative(term) is None and prover.nonnegative(-term - 1) is None:
+            found.append(term)
+            if len(found) == SPLITS:
+                break
+    return found

@@ -1,0 +1,114 @@
+"""Division of polynomials, for pivots: `p = divisor * quotient + remainder`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import gcd
+
+from compiler.algebra.poly import Monomial, Poly
+from compiler.algebra.problem import Problem
+
+_ROUNDS = 30
+
+
+def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
+    """Quotient and remainder, whose monomials the divisor's leading one does not divide.
+
+    Coefficients are divided with rounding down, so that a constant remainder lies in `0 .. c-1`.
+    """
+    lead = max(divisor.terms, key=_order)
+    weight = divisor.terms[lead]
+    quotient: dict[Monomial, int] = {}
+    rest, remainder = p, Poly({})
+    for _ in range(_ROUNDS):
+        if not rest.terms:
+            break
+        mono = max(rest.terms, key=_order)
+        coefficient = rest.terms[mono]
+        over = _without(mono, lead)
+        share = 0 if over is None else coefficient // weight
+        if over is None or not share:
+            remainder = remainder + Poly({mono: coefficient})
+            rest = rest - Poly({mono: coefficient})
+            continue
+        quotient[over] = quotient.get(over, 0) + share
+        rest = rest - Poly({over: share}) * divisor
+        left = rest.terms.get(mono)
+        if left:
+            remainder = remainder + Poly({mono: left})
+            rest = rest - Poly({mono: left})
+    return Poly({m: c for m, c in quotient.items() if c}), remainder + rest
+
+
+def exact(p: Poly, divisor: Poly) -> Poly | None:
+    """`p / divisor` if nothing remains."""
+    quotient, remainder = divide(p, divisor)
+    return None if remainder.terms else quotient
+
+
+def pivots(problem: Problem, others: Sequence[Poly] = ()) -> Iterator[Poly]:
+    """Divisors worth trying: strides, their primitive parts, common monomials, names; no twins.
+
+    `others` are strides of dimensions that have gone: one of a single point still tells a step.
+    With them come the names of the offset.
+    """
+    seen: set[Poly] = set()
+
+    def fresh(poly: Poly) -> Iterator[Poly]:
+        if poly.terms and poly.constant not in (1, -1) and poly not in seen and -poly not in seen:
+            seen.add(poly)
+            yield poly
+
+    strides = sorted((d.stride for d in problem.dims), key=_size, reverse=True)
+    strides += [stride for stride in others if stride.names()]
+    for stride in strides:
+        yield from fresh(stride)
+    for stride in strides:
+        content = gcd(*stride.terms.values())
+        if content > 1:
+            yield from fresh(Poly({m: c // content for m, c in stride.terms.items()}))
+        common = _common(stride)
+        if common:
+            yield from fresh(Poly({common: 1}))
+            rest = exact(stride, Poly({common: 1}))
+            if rest is not None:
+                yield from fresh(rest)
+    named = (*strides, problem.offset) if others else strides
+    for name in sorted({n for poly in named for n in poly.names()}):
+        yield from fresh(Poly.var(name))
+    constant = problem.offset - Poly.const(problem.offset.terms.get((), 0))
+    contents = [c for s in (*strides, constant) for c in s.terms.values()]
+    if contents and gcd(*contents) > 1:
+        yield from fresh(Poly.const(gcd(*contents)))
+
+
+def _order(mono: Monomial) -> tuple[int, Monomial]:
+    return sum(power for _, power in mono), mono
+
+
+def _size(poly: Poly) -> tuple[int, int]:
+    degree = max((sum(p for _, p in m) for m in poly.terms), default=0)
+    return degree, max((abs(c) for c in poly.terms.values()), default=0)
+
+
+def _common(poly: Poly) -> Monomial:
+    """The largest monomial that divides all of `poly`."""
+    common: dict[str, int] | None = None
+    for mono in poly.terms:
+        powers = dict(mono)
+        if common is None:
+            common = powers
+        else:
+            common = {n: min(p, powers[n]) for n, p in common.items() if n in powers}
+    return tuple(sorted((common or {}).items()))
+
+
+def _without(mono: Monomial, lead: Monomial) -> Monomial | None:
+    """`mono / lead`, or None."""
+    powers = dict(mono)
+    for name, power in lead:
+        left = powers.get(name, 0) - power
+        if left < 0:
+            return None
+        powers[name] = left
+    return tuple(sorted((n, p) for n, p in powers.items() if p))

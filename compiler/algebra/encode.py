@@ -1,0 +1,186 @@
+"""Claims and their proofs as the plain data that the checker reads (`docs/certificates.md`).
+
+Everything in a proof is written down, so that what the page draws is what was checked. What is not
+of the exact types that it should be of is not written: such a proof is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from compiler.algebra import checker
+from compiler.algebra.argument import Argument, all_lines
+from compiler.algebra.certificate import (
+    Absurd,
+    Apart,
+    Case,
+    Flip,
+    Join,
+    Numbers,
+    Pivot,
+    Proof,
+    Relax,
+    Signs,
+    Split,
+    Sum,
+    Tidy,
+)
+from compiler.algebra.facts import Facts
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+
+Json = dict[str, Any]
+_STEPS: dict[type, tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind))
+    for kind in (Absurd, Apart, Flip, Join, Numbers, Pivot, Relax, Split, Tidy)
+}
+
+
+def refusal(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, proof: Proof) -> str:
+    """Why the checker refuses a proof that two LMADs are disjoint; "" if it accepts it."""
+    try:
+        checker.Theorem(theorem(first, second, facts, proof)).check()
+    except checker.Refused as why:
+        return str(why)
+    except RecursionError:
+        return "The proof is nested too deeply."
+    return ""
+
+
+def theorem(
+    first: Lmad[Poly], second: Lmad[Poly], facts: Facts, proof: Proof, about: str = ""
+) -> Json:
+    """The claim that two LMADs are disjoint under those of the facts that the proof uses.
+
+    `about` says what it is for. Raises `checker.Refused` if the proof is not made of what proofs
+    are made of.
+    """
+    writer = _Writer()
+    written = writer.proof(proof)
+    bounds = [
+        source
+        for bound, source in zip(facts.bounds, facts.sources or facts.bounds, strict=True)
+        if bound in writer.used
+    ]
+    names = set[Name](first.names() | second.names()).union(*(b.names() for b in bounds))
+    equal: list[Any] = []
+    for name, value in reversed(_needed(names, facts)):
+        equal.append([name, writer.poly(value)])
+    return {
+        "claim": "disjoint",
+        "about": about,
+        "nonnegative": [writer.poly(bound) for bound in bounds],
+        "equal": equal[::-1],
+        "a": writer.lmad(first),
+        "b": writer.lmad(second),
+        "proof": written,
+    }
+
+
+def inequality(argument: Argument, about: str = "") -> Json:
+    """The claim of an argument: what its sums show, if the lines that are no sums hold.
+
+    Those are what the program says, and steps that are no sums (`argument.py`).
+    """
+    writer = _Writer()
+    lines = all_lines(argument.lines)
+    given = [line.claim for line in lines if not isinstance(line.because, Sum)]
+    return {
+        "claim": "nonnegative",
+        "about": about,
+        "nonnegative": [writer.poly(claim) for claim in dict.fromkeys(given)],
+        "equal": [],
+        "polynomials": [writer.poly(c) for c in dict.fromkeys(one.claim for one in argument.lines)],
+        "proof": [writer.proof(line.because) for line in lines if isinstance(line.because, Sum)],
+    }
+
+
+def document(theorems: Sequence[Json]) -> Json:
+    """A file of claims."""
+    claims = list(theorems)
+    return {
+        "format": checker.FORMAT,
+        "version": checker.VERSION,
+        "sha256": checker.digest(claims),
+        "claims": claims,
+    }
+
+
+def _needed(names: set[Name], facts: Facts) -> list[tuple[Name, Poly]]:
+    """The equalities that define any of the names, or what those are made of."""
+    given = dict(facts.given)
+    wanted, waiting = set[Name](), list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in given and name not in wanted:
+            wanted.add(name)
+            waiting += given[name].names()
+    return [(name, value) for name, value in facts.given if name in wanted]
+
+
+class _Writer:
+    """Writes each polynomial once; `used` are the factors of all leaves."""
+
+    def __init__(self) -> None:
+        self.used: set[Poly] = set()
+        self._written: dict[int, tuple[Poly, list[Any]]] = {}
+        self._same: dict[Poly, list[Any]] = {}
+
+    def lmad(self, lmad: Lmad[Poly]) -> Json:
+        return {"offset": self.poly(lmad.offset), "dims": [self._dim(dim) for dim in lmad.dims]}
+
+    def _dim(self, dim: Dim[Poly]) -> list[Any]:
+        return [self.poly(dim.size), self.poly(dim.stride)]
+
+    def poly(self, poly: Poly) -> list[Any]:
+        found = self._written.get(id(poly))
+        if found is None:
+            _exactly(type(poly) is Poly and type(poly.terms) is dict)
+            terms: list[Any] = []
+            for monomial, coefficient in poly.terms.items():
+                term: list[Any] = [coefficient]
+                _exactly(type(coefficient) is int and type(monomial) is tuple)
+                for factor in monomial:
+                    _exactly(type(factor) is tuple and len(factor) == 2)
+                    name, power = factor
+                    _exactly(type(power) is int and 0 < power <= checker.DEGREE)
+                    term += [name] * power
+                terms.append(term)
+            found = self._written[id(poly)] = poly, self._same.setdefault(poly, terms)
+        return found[1]
+
+    def proof(self, value: object) -> Any:
+        """A proof or a part of one."""
+        kind = type(value)
+        if kind is Poly:
+            return self.poly(value)  # type: ignore[arg-type]
+        if kind is int or kind is bool:
+            return value
+        if kind is tuple:
+            return [self.proof(part) for part in value]  # type: ignore[attr-defined]
+        if kind is Sum:
+            return self._sum(value)  # type: ignore[arg-type]
+        if kind is Signs:
+            return self.proof(value.signs)  # type: ignore[attr-defined]
+        if kind is Case:
+            return {f.name: self.proof(getattr(value, f.name)) for f in fields(Case)}
+        _exactly(kind in _STEPS)
+        written = {name: self.proof(getattr(value, name)) for name in _STEPS[kind]}
+        return {"step": kind.__name__.lower(), **written}
+
+    def _sum(self, leaf: Sum) -> Json:
+        _exactly(type(leaf.terms) is tuple)
+        terms: list[Any] = []
+        for term in leaf.terms:
+            _exactly(type(term) is tuple and len(term) == 2 and type(term[1]) is tuple)
+            terms.append([term[0], [self.poly(factor) for factor in term[1]]])
+            self.used.update(term[1])
+        return {"claim": self.poly(leaf.claim), "scale": leaf.scale, "terms": terms}
+
+
+def _exactly(holds: bool) -> None:
+    if not holds:
+        raise checker.Refused("The proof is not of plain numbers, tuples and polynomials.")

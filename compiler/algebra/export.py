@@ -1,0 +1,202 @@
+"""What a certificate comes down to, for provers of others: SMT-LIB 2 and Lean 4.
+
+A certificate is a tree of steps over inequalities (and equations of numbers). Each of these is
+written as a question or theorem of its own, about the facts that its sum is made of; the steps
+between them are the checker's, and are not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from compiler.algebra import checker
+from compiler.algebra.checker import Leaf, Polynomial, Theorem
+
+FORMATS = ("smtlib", "lean")
+_SMTLIB = """\
+; What the proofs of {count} come down to: every answer must be unsat.
+(set-logic QF_NIA)
+"""
+_LEAN = """\
+-- What the proofs of {count} come down to. Needs Lean 4.22 or later, and no library.
+
+private theorem unscaled {{s c : Int}} (hs : 0 < s) (h : 0 ≤ s * c) : 0 ≤ c :=
+  Int.not_lt.mp fun hc => absurd h (Int.not_le.mpr (Int.mul_neg_of_pos_of_neg hs hc))
+"""
+
+
+def exported(certificate: dict[str, Any], to: str) -> str:
+    """All claims of a certificate in one of the formats. Raises `checker.Refused`."""
+    sentences = list(checker.verify(certificate))
+    parts = [
+        {"smtlib": _SMTLIB, "lean": _LEAN}[to].format(
+            count=f"{len(sentences)} claim{'s' * (len(sentences) != 1)}"
+        )
+    ]
+    for number, (sentence, data) in enumerate(
+        zip(sentences, certificate["claims"], strict=True), 1
+    ):
+        theorem = Theorem(data)
+        theorem.check()
+        comment = {"smtlib": ";", "lean": "--"}[to]
+        parts.append(f"{comment} Claim {number}: {_ascii(sentence)}\n")
+        parts += smtlib(theorem) if to == "smtlib" else lean(theorem, number)
+    return "\n".join(parts)
+
+
+# --- SMT-LIB ---
+
+
+def smtlib(theorem: Theorem) -> Iterator[str]:
+    """A question for each leaf: whether its facts can hold, and its claim not."""
+    for leaf in theorem.leaves:
+        at, claim, _, _ = leaf
+        facts = _facts(leaf)
+        names = _Names([claim, *facts], _smt_name)
+        asserted = [f"(>= {_prefix(fact, names)} 0)" for fact in facts]
+        yield _question(at, names, [*asserted, f"(< {_prefix(claim, names)} 0)"])
+    for at, offset, dims in theorem.equations:
+        unknowns = [f"z{k}" for k in range(len(dims))]
+        bounds = [
+            f"(<= {_number(low)} {z} {_number(high)})"
+            for z, (_, low, high) in zip(unknowns, dims, strict=True)
+        ]
+        products = [
+            f"(* {_number(stride)} {z})" for z, (stride, _, _) in zip(unknowns, dims, strict=True)
+        ]
+        equation = f"(= (+ {_number(offset)} 0 {' '.join(products)}) 0)"
+        yield _question(at, unknowns, [*bounds, equation])
+
+
+def _question(at: str, names: Sequence[str] | _Names, asserted: Sequence[str]) -> str:
+    lines = [f"; {at}", "(push 1)"]
+    lines += [f"(declare-const {name} Int)" for name in names]
+    lines += [f"(assert {formula})" for formula in asserted]
+    return "\n".join([*lines, "(check-sat)", "(pop 1)", ""])
+
+
+def _prefix(poly: Polynomial, names: _Names) -> str:
+    terms = [
+        f"(* {_number(c)} {' '.join(map(names.of, monomial))})" if monomial else _number(c)
+        for monomial, c in poly.items()
+    ]
+    return f"(+ {' '.join(terms)})" if len(terms) > 1 else (terms or ["0"])[0]
+
+
+def _number(value: int) -> str:
+    return str(value) if value >= 0 else f"(- {-value})"
+
+
+def _smt_name(name: str, number: int) -> str:
+    fits = name.isascii() and "|" not in name and "\\" not in name
+    return f"|{name}|" if fits else f"x{number}"
+
+
+# --- Lean ---
+
+
+def lean(theorem: Theorem, number: int) -> Iterator[str]:
+    """A theorem for each leaf: an identity of polynomials, and that its right side is natural."""
+    for k, leaf in enumerate(theorem.leaves, 1):
+        at, claim, scale, terms = leaf
+        facts = _facts(leaf)
+        names = _Names([claim, *facts], lambda _, at: f"x{at}")
+        given = [f"(h{j} : 0 ≤ {_infix(fact, names)})" for j, fact in enumerate(facts, 1)]
+        variables = [f"({' '.join(names)} : Int)"] if names else []
+        products = [
+            (
+                " * ".join([f"({c} : Int)", *(f"({_infix(f, names)})" for f in factors)]),
+                _natural(c, [facts.index(f) + 1 for f in factors]),
+            )
+            for c, factors in terms
+        ] or [("(0 : Int)", "(by decide : (0 : Int) ≤ 0)")]
+        total, shown = products[0]
+        for text, proof in products[1:]:
+            total, shown = f"{total} + {text}", f"(Int.add_nonneg {shown} {proof})"
+        said = _infix(claim, names)
+        yield "\n".join(
+            [
+                f"-- {at}" + "".join(f"; {new} is {_ascii(old)}" for old, new in names.pairs()),
+                " ".join(
+                    [f"theorem claim{number}_leaf{k}", *variables, *given, f": 0 ≤ {said} := by"]
+                ),
+                f"  have identity : ({scale} : Int) * ({said}) = {total} := by grind",
+                f"  have sum : 0 ≤ {total} := {shown}",
+                f"  exact unscaled (by decide : (0 : Int) < {scale})",
+                "    (Int.le_trans sum (Int.le_of_eq identity.symm))",
+                "",
+            ]
+        )
+    for k, (at, offset, dims) in enumerate(theorem.equations, 1):
+        unknowns = [f"z{j}" for j in range(len(dims))]
+        bounds = [
+            f"(l{j} : ({low} : Int) ≤ {z}) (u{j} : {z} ≤ ({high} : Int))"
+            for j, (z, (_, low, high)) in enumerate(zip(unknowns, dims, strict=True))
+        ]
+        total = " + ".join(
+            [
+                f"({offset} : Int)",
+                *(f"({s}) * {z}" for z, (s, _, _) in zip(unknowns, dims, strict=True)),
+            ]
+        )
+        variables = [f"({' '.join(unknowns)} : Int)"] if unknowns else []
+        yield "\n".join(
+            [
+                f"-- {at}",
+                f"theorem claim{number}_sums{k} {' '.join([*variables, *bounds])} :",
+                f"    {total} ≠ 0 := by omega",
+                "",
+            ]
+        )
+
+
+def _natural(coefficient: int, facts: Sequence[int]) -> str:
+    """That `c * f * g * ..` is not negative, associated to the left as Lean reads it."""
+    shown = f"(by decide : (0 : Int) ≤ {coefficient})"
+    for fact in facts:
+        shown = f"(Int.mul_nonneg {shown} h{fact})"
+    return shown
+
+
+def _infix(poly: Polynomial, names: _Names) -> str:
+    terms = [" * ".join([f"({c} : Int)", *map(names.of, monomial)]) for monomial, c in poly.items()]
+    return " + ".join(terms) or "(0 : Int)"
+
+
+# --- both ---
+
+
+class _Names:
+    """What the names of some polynomials are called there, in order."""
+
+    def __init__(self, polys: Sequence[Polynomial], call: Callable[[str, int], str]) -> None:
+        found = dict.fromkeys(name for poly in polys for monomial in poly for name in monomial)
+        self._called = {name: call(name, k) for k, name in enumerate(found, 1)}
+
+    def of(self, name: str) -> str:
+        """What a name is called."""
+        return self._called[name]
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Each name with what it is called."""
+        yield from self._called.items()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._called.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._called)
+
+
+def _facts(leaf: Leaf) -> list[Polynomial]:
+    """The facts that a leaf is made of, each once."""
+    found: list[Polynomial] = []
+    for _, factors in leaf[3]:
+        found += [fact for fact in factors if fact not in found]
+    return found
+
+
+def _ascii(text: str) -> str:
+    """On one line, and without what a comment could be ended by."""
+    return text.encode("ascii", "backslashreplace").decode()

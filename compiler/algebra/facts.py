@@ -1,0 +1,222 @@
+"""What is assumed: polynomials that are not negative, and equalities used as substitutions.
+
+A set of facts carries points that meet all of them. Most questions that a prover is asked are
+false, and a point that refutes one costs microseconds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+
+POINTS = 16
+TRIES = 60
+_LARGEST = 1 << 256
+"""Of a value: a chain of powers leaves all numbers behind that can be worked with."""
+_STEPS = (0, 0, 0, 1, 1, 2, 3, 5, 9)
+
+Point = dict[Name, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`bounds` are all >= 0, in terms of names that no equality defines.
+
+    `points` meet all bounds; names that occur in no bound have a value there too if they were
+    listed. Few points, or none, may mean that the facts contradict each other.
+
+    `sources` are the bounds and `given` the equalities as they were stated, which is what a
+    certificate is about. An equality that defines a name by itself is two bounds instead.
+    """
+
+    bounds: tuple[Poly, ...]
+    equalities: Mapping[Name, Poly] = field(default_factory=dict)
+    points: tuple[Point, ...] = ()
+    sources: tuple[Poly, ...] = ()
+    given: tuple[tuple[Name, Poly], ...] = ()
+
+    @staticmethod
+    def of(
+        bounds: Iterable[Poly],
+        equalities: Mapping[Name, Poly] | None = None,
+        names: Iterable[Name] = (),
+    ) -> Facts:
+        """Facts with fresh points over all names in them and in `names`."""
+        stated = tuple((equalities or {}).items())
+        solved = solve(stated)
+        sources: dict[Poly, Poly] = {}
+        unsolved = [poly - Poly.var(name) for name, poly in stated if name not in solved]
+        for bound in (*bounds, *unsolved, *(-poly for poly in unsolved)):
+            known = bound.subst(solved)
+            if known.constant is None or known.constant < 0:
+                sources.setdefault(known, bound)
+        normal = tuple(sources)
+        free = {n for b in normal for n in b.names()} | {n for n in names if n not in solved}
+        for poly in solved.values():
+            free |= poly.names()
+        given = tuple((name, poly) for name, poly in stated if name in solved)
+        points = _points(normal, tuple(sorted(free)))
+        return Facts(normal, solved, points, tuple(sources.values()), given)
+
+    def normal(self, poly: Poly) -> Poly:
+        """`poly` with the equalities substituted."""
+        return poly.subst(self.equalities) if self.equalities else poly
+
+    def with_bounds(self, *more: Poly) -> Facts:
+        """These facts and more; the points are those that still fit, none if a name is new."""
+        new = tuple(
+            b for b in more if b not in self.bounds and (b.constant is None or b.constant < 0)
+        )
+        if not new:
+            return self
+        names = frozenset[Name]().union(*(b.names() for b in new))
+        known = [p for p in self.points if names <= p.keys()]
+        fitting = tuple(p for p in known if all(b.evaluate(p) >= 0 for b in new))
+        return Facts(
+            (*self.bounds, *new), self.equalities, fitting, (*self.sources, *new), self.given
+        )
+
+    def refutes(self, poly: Poly) -> bool:
+        """Whether `poly >= 0` is false at one of the points that have values for its names."""
+        try:
+            return any(poly.evaluate(point) < 0 for point in self.points)
+        except KeyError:
+            return False
+
+    def complete(self, point: Point) -> Point:
+        """A point with the values of the names that equalities define."""
+        return {**point, **{name: poly.evaluate(point) for name, poly in self.equalities.items()}}
+
+
+def solve(
+    equalities: Iterable[tuple[Name, Poly]],
+    subst: Callable[[Poly, Mapping[Name, Poly]], Poly] = Poly.subst,
+) -> dict[Name, Poly]:
+    """Equalities whose right sides mention no name that one of them defines, one by one.
+
+    One that then defines its name by itself is left out.
+    """
+    solved: dict[Name, Poly] = {}
+    for name, poly in equalities:
+        value = subst(poly, solved)
+        if name not in value.names():
+            for other, old in solved.items():
+                if name in old.names():
+                    solved[other] = subst(old, {name: value})
+            solved[name] = value
+    return solved
+
+
+@lru_cache(maxsize=256)
+def _points(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, ...]:
+    rng = random.Random(7)
+    found: dict[tuple[int, ...], Point] = {}
+    within: dict[Name, list[Poly]] = {name: [] for name in names}
+    for bound in bounds:
+        for name in bound.names():
+            within[name].append(bound)
+    order = sorted(names, key=lambda name: len(within[name]))
+    edges = {name: _edges(name, within[name]) for name in names}
+    for attempt in range(TRIES * 4):
+        if len(found) >= POINTS:
+            break
+        if attempt:
+            rng.shuffle(order)
+        point = _point(order, edges, rng)
+        if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
+            found[tuple(point[n] for n in names)] = point
+        if attempt >= TRIES and not found:
+            break
+    rising = [] if found else _rising(names, edges)
+    for _ in range(TRIES if rising else 0):
+        point = _point(rising, edges, rng)
+        if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
+            found[tuple(point[n] for n in names)] = point
+    return tuple(found.values())[:POINTS]
+
+
+def _rising(names: Iterable[Name], edges: Mapping[Name, list[_Edge]]) -> list[Name]:
+    """Names after those of their lower bounds, and quotients after what is divided.
+
+    Long chains are hard to meet in another order.
+    """
+    order: dict[Name, None] = {}
+    for start in names:
+        stack, seen = [start], {start}
+        while stack:
+            below = {
+                other
+                for edge in edges[stack[-1]]
+                if edge.slope.constant is None
+                or (edge.slope.constant > 0 and all(len(m) < 2 for m in edge.rest.terms))
+                for other in edge.others
+                if other not in order and other not in seen
+            }
+            if below:
+                stack += sorted(below)
+                seen |= below
+            else:
+                order[stack.pop()] = None
+    return list(order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """A bound `slope*x + rest >= 0` on a name x, and the other names in it."""
+
+    slope: Poly
+    rest: Poly
+    others: frozenset[Name]
+
+
+def _edges(name: Name, bounds: Iterable[Poly]) -> list[_Edge]:
+    """The bounds that are linear in a name."""
+    found: list[_Edge] = []
+    for bound in bounds:
+        if bound.degree(name) == 1:
+            slope = bound.coefficient(name)
+            rest = bound - slope * Poly.var(name)
+            found.append(_Edge(slope, rest, slope.names() | rest.names()))
+    return found
+
+
+def _point(
+    order: list[Name], edges: Mapping[Name, list[_Edge]], rng: random.Random
+) -> Point | None:
+    """Values one by one, each within the bounds that are linear in it and otherwise known."""
+    point: Point = {}
+    for name in order:
+        low: int | None = None
+        high: int | None = None
+        for bound in edges[name]:
+            if not bound.others <= point.keys():
+                continue
+            slope, rest = bound.slope.evaluate(point), bound.rest.evaluate(point)
+            if slope > 0:
+                edge = -(rest // slope)
+                low = edge if low is None else max(low, edge)
+            elif slope < 0:
+                edge = rest // -slope
+                high = edge if high is None else min(high, edge)
+            elif rest < 0:
+                return None
+        step = rng.choice(_STEPS)
+        if low is not None:
+            value = low + step if high is None else min(low + step, high)
+            if high is not None and value < low:
+                return None
+            if high is not None and step == 9:
+                value = high
+        elif high is not None:
+            value = high - step
+        else:
+            value = rng.randint(-4, 12)
+        if abs(value) > _LARGEST:
+            return None
+        point[name] = value
+    return point

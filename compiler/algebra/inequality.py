@@ -1,0 +1,253 @@
+"""Proves `p >= 0` from facts, with a certificate: a sum of products of facts.
+
+In this order: refute by points; read it off; shift every name to its lower bound and look at the
+signs; eliminate a name, `p(x) = p(L) + (x - L) * Q`; subtract products of two facts. The work is
+bounded: elimination alone could go on for minutes.
+"""
+
+from __future__ import annotations
+
+from math import lcm
+
+from compiler.algebra.certificate import Sum
+from compiler.algebra.facts import Facts
+from compiler.algebra.poly import ONE, Poly
+from compiler.base.names import Name
+
+ELIMINATIONS = 60
+WORK = 1500
+"""Attempts at inequalities that all provers of one search share."""
+LARGEST = 40
+"""Terms of a polynomial beyond which it is not worked on."""
+DEGREE = 8
+
+Terms = dict[tuple[Poly, ...], int]
+_MARK = "\0"
+
+
+class Prover:
+    """Proves inequalities from one set of facts; `missing` is the last that failed unrefuted."""
+
+    __slots__ = ("_failed", "_left", "_orders", "_work", "facts", "missing")
+
+    def __init__(self, facts: Facts, parent: Prover | None = None) -> None:
+        """With a `parent`, both draw on the same amount of work."""
+        self.facts = facts
+        self._work: list[int] = [WORK] if parent is None else parent._work
+        self.missing: Poly | None = None
+        self._failed: set[Poly] = set()
+        self._left = 0
+        self._orders: tuple[dict[Name, list[Poly]], dict[Name, int]] | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many inequalities this one, and those with the same work, have attempted."""
+        return WORK - self._work[0]
+
+    def nonnegative(self, claim: Poly) -> Sum | None:
+        """A certificate of `claim >= 0`, or None."""
+        claim = self.facts.normal(claim)
+        if claim in self._failed:
+            return None
+        self._left = ELIMINATIONS
+        found = self._prove(claim, 4)
+        if found is None:
+            self._failed.add(claim)
+            if not self.facts.refutes(claim):
+                self.missing = claim
+            return None
+        return _sum(claim, *found)
+
+    def plainly(self, claim: Poly) -> Sum | None:
+        """A certificate of `claim >= 0` that can be read off, or None: other ways are not tried."""
+        claim = self.facts.normal(claim)
+        found = self._prove(claim, 0)
+        return None if found is None else _sum(claim, *found)
+
+    def _prove(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
+        """A scale and terms, or None."""
+        constant = p.constant
+        if constant is not None:
+            return (1, {(): constant} if constant else {}) if constant >= 0 else None
+        self._work[0] -= 1
+        if self._work[0] < 0 or len(p.terms) > LARGEST or self.facts.refutes(p):
+            return None
+        found = self._read_off(p) or self._shift(p)
+        if found is None and depth > 0:
+            found = self._eliminate(p, depth) or self._products(p, depth)
+        return found
+
+    def _read_off(self, p: Poly) -> tuple[int, Terms] | None:
+        """`p` is a fact, or one plus a non-negative number."""
+        for fact in self.facts.bounds:
+            difference = (p - fact).constant
+            if difference is not None and difference >= 0:
+                return 1, {(fact,): 1, **({(): difference} if difference else {})}
+        return None
+
+    def _shift(self, p: Poly) -> tuple[int, Terms] | None:
+        """With every name at its lower bound plus something, no coefficient is negative."""
+        for tightest in (True, False):
+            found = self._shift_by(p, tightest)
+            if found is not None:
+                return found
+        return None
+
+    def _shift_by(self, p: Poly, tightest: bool) -> tuple[int, Terms] | None:
+        if self._orders is None:
+            bounds = _lower_bounds(self.facts)
+            self._orders = bounds, _depths(bounds)
+        lower, depth = self._orders
+        symbols: dict[Name, Poly] = {}
+        done: set[Name] = set()
+        while True:
+            open_names = [n for n in p.names() if n[0] != _MARK]
+            if not open_names:
+                break
+            name = max(open_names, key=lambda n: (depth.get(n, 0), n))
+            choices = lower.get(name, ())
+            fact = next(
+                (
+                    f
+                    for f in (choices if tightest else reversed(choices))
+                    if not (f.names() - {name}) & done
+                ),
+                None,
+            )
+            if fact is None:
+                return None
+            done.add(name)
+            symbol = f"{_MARK}{len(symbols)}"
+            symbols[symbol] = fact
+            p = p.subst({name: Poly.var(symbol) + Poly.var(name) - fact})
+            if len(p.terms) > LARGEST:
+                return None
+        if any(coefficient < 0 for coefficient in p.terms.values()):
+            return None
+        terms: Terms = {}
+        for monomial, coefficient in p.terms.items():
+            factors = tuple(symbols[name] for name, power in monomial for _ in range(power))
+            terms[factors] = terms.get(factors, 0) + coefficient
+        return 1, terms
+
+    def _eliminate(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
+        for name in sorted(p.names(), key=lambda n: (p.degree(n), n)):
+            if p.degree(name) > DEGREE:
+                continue
+            for fact in self.facts.bounds:
+                if fact.degree(name) != 1:
+                    continue
+                slope = fact.coefficient(name).constant
+                if slope is None:
+                    continue
+                if self._left <= 0:
+                    return None
+                found = self._at_bound(p, name, fact, slope, depth)
+                if found is not None:
+                    return found
+        return None
+
+    def _at_bound(
+        self, p: Poly, name: Name, fact: Poly, slope: int, depth: int
+    ) -> tuple[int, Terms] | None:
+        """`p` from its value where `fact` is 0, and how it grows from there."""
+        if abs(slope) == 1:
+            edge = (Poly.var(name) * slope - fact) * slope
+            growth = _quotient(p, name, edge) * slope
+            at_edge, scale = p.subst({name: edge}), 1
+        else:
+            if p.degree(name) != 1:
+                return None
+            scale = abs(slope)
+            growth = p.coefficient(name) * (1 if slope > 0 else -1)
+            at_edge = p * scale - growth * fact
+        if self.facts.refutes(growth) or self.facts.refutes(at_edge):
+            return None
+        self._left -= 1
+        first = self._prove(at_edge, depth - 1)
+        if first is None:
+            return None
+        second = self._prove(growth, depth - 1)
+        if second is None:
+            return None
+        return _combine(first, second, fact, scale)
+
+    def _products(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
+        """Subtract a product of two facts that takes away a monomial of the highest degree."""
+        names = p.names()
+        degree = max(_degree(m) for m in p.terms)
+        if degree < 2:
+            return None
+        useful = [f for f in self.facts.bounds if f.names() <= names]
+        for i, left in enumerate(useful):
+            for right in useful[i:]:
+                if self._left <= 0:
+                    return None
+                product = left * right
+                if not any(_degree(m) == degree and m in p.terms for m in product.terms):
+                    continue
+                rest = p - product
+                if len(rest.terms) > len(p.terms) or self.facts.refutes(rest):
+                    continue
+                self._left -= 1
+                found = self._prove(rest, depth - 2)
+                if found is not None:
+                    scale, terms = found
+                    key = (left, right)
+                    return scale, {**terms, key: terms.get(key, 0) + scale}
+        return None
+
+
+def _lower_bounds(facts: Facts) -> dict[Name, list[Poly]]:
+    """Facts of the form `name - L`, by name; the ones with the most names first."""
+    found: dict[Name, list[Poly]] = {}
+    for fact in sorted(facts.bounds, key=lambda f: (-len(f.names()), len(f.terms))):
+        for name in fact.names():
+            if fact.degree(name) == 1 and fact.coefficient(name).constant == 1:
+                found.setdefault(name, []).append(fact)
+    return found
+
+
+def _depths(lower: dict[Name, list[Poly]]) -> dict[Name, int]:
+    """How far up a name stands in the order that lower bounds give: `q` above `i` if `q > i`."""
+    depth = dict.fromkeys(lower, 1)
+    for _ in range(len(lower)):
+        before = dict(depth)
+        for name, found in lower.items():
+            below = [before.get(n, 0) for f in found for n in f.names() if n != name]
+            depth[name] = min(len(lower) + 1, 1 + max(below, default=0))
+        if depth == before:
+            break
+    return depth
+
+
+def _quotient(p: Poly, name: Name, edge: Poly) -> Poly:
+    """`(p - p(edge)) / (name - edge)`."""
+    x = Poly.var(name)
+    total = Poly.const(0)
+    for power in range(1, p.degree(name) + 1):
+        inner = Poly.const(0)
+        for k in range(power):
+            inner = inner + x**k * edge ** (power - 1 - k)
+        total = total + p.coefficient(name, power) * inner
+    return total
+
+
+def _combine(
+    first: tuple[int, Terms], second: tuple[int, Terms], fact: Poly, scale: int
+) -> tuple[int, Terms]:
+    """`scale*p = first + fact * second`, over a common scale."""
+    common = lcm(first[0], second[0])
+    terms: Terms = {key: c * (common // first[0]) for key, c in first[1].items()}
+    for key, c in second[1].items():
+        product = (*key, fact)
+        terms[product] = terms.get(product, 0) + c * (common // second[0])
+    return common * scale, terms
+
+
+def _degree(monomial: tuple[tuple[Name, int], ...]) -> int:
+    return 0 if monomial is ONE else sum(power for _, power in monomial)
+
+
+def _sum(claim: Poly, scale: int, terms: Terms) -> Sum:
+    return Sum(claim, scale, tuple((c, factors) for factors, c in terms.items()))

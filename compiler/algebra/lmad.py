@@ -1,0 +1,366 @@
+"""Linear memory access descriptors: where the elements of an array lie (thesis, chapter 3).
+
+An LMAD is read in two ways. As an index function it maps a point to a cell, and views of an array
+are new LMADs over the same block. As a set it is the cells that it reaches; the operations of the
+second part (`normalise`, `join`, `split`, ..) keep that set and not the function.
+The same class works over polynomials in the compiler and over plain ints in tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Generic, TypeVar
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+
+Num = TypeVar("Num", int, Poly)
+
+Sign = Callable[[Num], int | None]
+"""-1, 0 or 1, or None where the sign is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dim(Generic[Num]):
+    """`size` points, `stride` cells apart."""
+
+    size: Num
+    stride: Num
+
+
+@dataclass(frozen=True, slots=True)
+class NoView:
+    """Why an operation's result is not a single LMAD: a sentence's second half."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lmad(Generic[Num]):
+    """Element (i, j, ..) lies at cell `offset + i*stride_0 + j*stride_1 + ..`."""
+
+    offset: Num
+    dims: tuple[Dim[Num], ...]
+
+    # --- making and asking ---
+
+    @staticmethod
+    def row_major(shape: Sequence[Num], offset: Num | None = None) -> Lmad[Num]:
+        """Dense, the last dimension's elements next to each other; `shape` is not empty."""
+        stride = _number(1, shape[0])
+        dims: list[Dim[Num]] = []
+        for size in reversed(shape):
+            dims.append(Dim(size, stride))
+            stride = stride * size
+        return Lmad(_number(0, shape[0]) if offset is None else offset, tuple(reversed(dims)))
+
+    @staticmethod
+    def column_major(shape: Sequence[Num], offset: Num | None = None) -> Lmad[Num]:
+        """Dense, the first dimension's elements next to each other; `shape` is not empty."""
+        mirrored = Lmad.row_major(tuple(reversed(shape)), offset)
+        return Lmad(mirrored.offset, mirrored.dims[::-1])
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
+    @property
+    def shape(self) -> tuple[Num, ...]:
+        """The size of every dimension."""
+        return tuple(dim.size for dim in self.dims)
+
+    @property
+    def strides(self) -> tuple[Num, ...]:
+        """The stride of every dimension."""
+        return tuple(dim.stride for dim in self.dims)
+
+    @property
+    def size(self) -> Num:
+        """The number of points."""
+        total = _number(1, self.offset)
+        for dim in self.dims:
+            total = total * dim.size
+        return total
+
+    def __str__(self) -> str:
+        """As the thesis writes it, `offset + {(size : stride), ..}`."""
+        dims = ", ".join(f"({dim.size} : {dim.stride})" for dim in self.dims)
+        return f"{self.offset} + {{{dims}}}"
+
+    def same_cells(self, other: Lmad[Num]) -> bool:
+        """Whether both are one index function; the stride of a single-element dimension is free."""
+        if self is other:
+            return True
+        if self.offset != other.offset or len(self.dims) != len(other.dims):
+            return False
+        return all(
+            mine.size == theirs.size and (mine.stride == theirs.stride or mine.size == 1)
+            for mine, theirs in zip(self.dims, other.dims, strict=True)
+        )
+
+    def is_row_major(self) -> bool:
+        """Whether the elements lie densely in row-major order, from whatever offset on."""
+        return not self.dims or self.same_cells(Lmad.row_major(self.shape, self.offset))
+
+    # --- as an index function (thesis 3.4, figure 3.6) ---
+
+    def index(self, *point: Num) -> Num:
+        """The cell of the element at `point`, one index per dimension."""
+        cell = self.offset
+        for at, dim in zip(point, self.dims, strict=True):
+            cell = cell + at * dim.stride
+        return cell
+
+    def fix(self, *point: Num) -> Lmad[Num]:
+        """The sub-array at the given indices of the first dimensions."""
+        cell = self.offset
+        for at, dim in zip(point, self.dims, strict=False):
+            cell = cell + at * dim.stride
+        return Lmad(cell, self.dims[len(point) :])
+
+    def fix_dim(self, k: int, at: Num) -> Lmad[Num]:
+        """The sub-array at index `at` of dimension `k`, which goes."""
+        cell = self.offset + at * self.dims[k].stride
+        return Lmad(cell, self.dims[:k] + self.dims[k + 1 :])
+
+    def slice(self, k: int, start: Num, count: Num, stride: Num) -> Lmad[Num]:
+        """`count` indices of dimension `k` from `start` on, `stride` apart (of any sign)."""
+        old = self.dims[k]
+        new = Dim(count, old.stride * stride)
+        return Lmad(self.offset + start * old.stride, _spliced(self.dims, k, 1, [new]))
+
+    def slice_lmad(self, *slices: Lmad[Num]) -> Lmad[Num]:
+        """One LMAD per dimension, each of which becomes that LMAD's dimensions."""
+        cell = self.offset
+        dims: list[Dim[Num]] = []
+        for old, part in zip(self.dims, slices, strict=True):
+            cell = cell + part.offset * old.stride
+            dims += [Dim(dim.size, old.stride * dim.stride) for dim in part.dims]
+        return Lmad(cell, tuple(dims))
+
+    def permute(self, perm: Sequence[int]) -> Lmad[Num]:
+        """Dimension `i` of the result is dimension `perm[i]`."""
+        return Lmad(self.offset, tuple([self.dims[k] for k in perm]))
+
+    def transpose(self) -> Lmad[Num]:
+        """The two outer dimensions exchanged."""
+        return Lmad(self.offset, _spliced(self.dims, 0, 2, [self.dims[1], self.dims[0]]))
+
+    def reshape(self, shape: Sequence[Num]) -> Lmad[Num] | NoView:
+        """The same elements in row-major order under `shape`, whose product must be the same.
+
+        Dimensions are taken together in the smallest runs of equal product on both sides; each run
+        of old ones must be evenly spaced.
+        """
+        if any(size == 0 for size in shape):
+            return Lmad.row_major(shape, self.offset)
+        old = [dim for dim in self.dims if dim.size != 1]
+        new = [size for size in shape if size != 1]
+        strides: list[Num] = []
+        while old or new:
+            run = _equal_run([dim.size for dim in old], new)
+            if run is None:
+                return NoView(_unequal(self.shape, shape))
+            taken, made = run
+            gap = _uneven(old[:taken])
+            if gap:
+                return NoView(gap)
+            strides += row_strides(new[:made], old[taken - 1].stride)
+            old, new = old[taken:], new[made:]
+        return Lmad(self.offset, _with_single(shape, strides))
+
+    # --- as a set of cells (thesis 3.5) ---
+
+    def normalise(self, sign: Sign[Num]) -> Lmad[Num] | None:
+        """The same cells with non-negative strides, largest first; None if an order is unknown.
+
+        The right form of procedure 3.3: a negative stride moves the offset by (size-1)*stride.
+        """
+        cell = self.offset
+        dims: list[Dim[Num]] = []
+        for dim in self.dims:
+            way = sign(dim.stride)
+            if way is None:
+                return None
+            if way < 0:
+                cell = cell + (dim.size - 1) * dim.stride
+                dim = Dim(dim.size, -dim.stride)
+            at = 0
+            while at < len(dims):
+                order = sign(dims[at].stride - dim.stride)
+                if order is None:
+                    return None
+                if order < 0:
+                    break
+                at += 1
+            dims.insert(at, dim)
+        return Lmad(cell, tuple(dims))
+
+    def insert_empty(self, k: int, stride: Num) -> Lmad[Num]:
+        """A dimension of a single point before dimension `k`."""
+        empty = Dim(_number(1, stride), stride)
+        return Lmad(self.offset, _spliced(self.dims, k, 0, [empty]))
+
+    def join(self, k: int) -> Lmad[Num] | None:
+        """Dimensions `k` and `k+1` as one, if the outer stride is the inner extent."""
+        outer, inner = self.dims[k], self.dims[k + 1]
+        if outer.stride != inner.size * inner.stride:
+            return None
+        joined = Dim(outer.size * inner.size, inner.stride)
+        return Lmad(self.offset, _spliced(self.dims, k, 2, [joined]))
+
+    def split(self, k: int, outer: Num, inner: Num) -> Lmad[Num] | None:
+        """Dimension `k` as two whose sizes multiply to its own; None if they do not."""
+        dim = self.dims[k]
+        if outer * inner != dim.size:
+            return None
+        halves = [Dim(outer, inner * dim.stride), Dim(inner, dim.stride)]
+        return Lmad(self.offset, _spliced(self.dims, k, 1, halves))
+
+    def corners(self) -> list[Num]:
+        """The cells at both ends of every dimension: if there is any, all lie between them."""
+        cells = [self.offset]
+        for dim in self.dims:
+            extent = (dim.size - 1) * dim.stride
+            cells += [cell + extent for cell in cells]
+        return cells
+
+    def points(self: Lmad[int]) -> list[int]:
+        """All cells in row-major order of the points, of an LMAD over ints."""
+        ranges = [range(dim.size) for dim in self.dims]
+        return [self.index(*point) for point in product(*ranges)]
+
+    # --- over polynomials ---
+
+    def expand(self: Lmad[Poly], name: Name, lower: Poly, count: Poly) -> Lmad[Poly] | None:
+        """The union over `lower <= name < lower + count`, as a new outer dimension.
+
+        None if `name` occurs in a dimension, or not linearly in the offset (procedure 3.4).
+        """
+        if any(name in dim.size.names() or name in dim.stride.names() for dim in self.dims):
+            return None
+        if self.offset.degree(name) > 1:
+            return None
+        stride = self.offset.coefficient(name)
+        start = self.offset.subst({name: lower})
+        return Lmad(start, (Dim(count, stride), *self.dims))
+
+    def names(self: Lmad[Poly]) -> frozenset[Name]:
+        """The variables that occur."""
+        polys = [self.offset, *(side for dim in self.dims for side in (dim.size, dim.stride))]
+        return frozenset().union(*(poly.names() for poly in polys))
+
+    def subst(self: Lmad[Poly], mapping: Mapping[Name, Poly]) -> Lmad[Poly]:
+        """Replace variables by polynomials; the same object if none occurs."""
+        offset = self.offset.subst(mapping)
+        changed = offset is not self.offset
+        dims: list[Dim[Poly]] = []
+        for dim in self.dims:
+            size, stride = dim.size.subst(mapping), dim.stride.subst(mapping)
+            if size is not dim.size or stride is not dim.stride:
+                changed = True
+                dim = Dim(size, stride)
+            dims.append(dim)
+        return Lmad(offset, tuple(dims)) if changed else self
+
+    def evaluate(self: Lmad[Poly], env: Mapping[Name, int]) -> Lmad[int]:
+        """The LMAD over ints under `env`, which must bind every name."""
+        dims = [Dim(dim.size.evaluate(env), dim.stride.evaluate(env)) for dim in self.dims]
+        return Lmad(self.offset.evaluate(env), tuple(dims))
+
+
+def int_sign(value: int) -> int:
+    """The `Sign` of plain integers."""
+    return (value > 0) - (value < 0)
+
+
+def size_sign(value: Poly) -> int | None:
+    """The `Sign` of polynomials whose names all stand for non-negative numbers.
+
+    A polynomial with coefficients of both signs has none. A product of sizes may be 0 and counts
+    as positive all the same: an order of strides does not matter for a set that is empty.
+    """
+    if not value.terms:
+        return 0
+    if all(coeff > 0 for coeff in value.terms.values()):
+        return 1
+    return -1 if all(coeff < 0 for coeff in value.terms.values()) else None
+
+
+def row_strides(shape: Sequence[Num], innermost: Num) -> list[Num]:
+    """The strides of a row-major array whose last dimension has stride `innermost`."""
+    strides: list[Num] = []
+    stride = innermost
+    for size in reversed(shape):
+        strides.append(stride)
+        stride = stride * size
+    return strides[::-1]
+
+
+def _spliced(
+    dims: tuple[Dim[Num], ...], k: int, removed: int, new: list[Dim[Num]]
+) -> tuple[Dim[Num], ...]:
+    """`dims` with `new` in place of `removed` ones from `k` on."""
+    result = list(dims)
+    result[k : k + removed] = new
+    return tuple(result)
+
+
+def _number(value: int, like: Num) -> Num:
+    """`value` as a number of the kind of `like`."""
+    return value if isinstance(like, int) else Poly.const(value)
+
+
+def _equal_run(old: Sequence[Num], new: Sequence[Num]) -> tuple[int, int] | None:
+    """The shortest non-empty prefixes of equal product, as lengths.
+
+    Sizes of 1 are not among them, so equal products can be reached in only one order.
+    """
+    if not old or not new:
+        return None
+    reached = {product_: count + 1 for count, product_ in enumerate(_products(old))}
+    for made, product_ in enumerate(_products(new)):
+        if product_ in reached:
+            return reached[product_], made + 1
+    return None
+
+
+def _products(sizes: Sequence[Num]) -> list[Num]:
+    """The product of the first one, two, .. of `sizes`."""
+    result = [sizes[0]]
+    for size in sizes[1:]:
+        result.append(result[-1] * size)
+    return result
+
+
+def _uneven(run: Sequence[Dim[Num]]) -> str:
+    """Why the dimensions of a run are not evenly spaced, or "" if they are."""
+    for outer, inner in pairwise(run):
+        if outer.stride != inner.size * inner.stride:
+            return (
+                f"its rows are {outer.stride} cells apart, and a row's {inner.size} elements "
+                f"at stride {inner.stride} do not fill that distance evenly"
+            )
+    return ""
+
+
+def _unequal(old: Sequence[Num], new: Sequence[Num]) -> str:
+    before, after = ("".join(f"[{size}]" for size in shape) for shape in (old, new))
+    return f"the products of {before} and {after} are not the same polynomial"
+
+
+def _with_single(shape: Sequence[Num], strides: Sequence[Num]) -> tuple[Dim[Num], ...]:
+    """Dimensions of `shape`; `strides` are for those that are not 1, which get a fitting one."""
+    dims: list[Dim[Num]] = []
+    left = list(strides)
+    for size in reversed(shape):
+        if size != 1:
+            dims.append(Dim(size, left.pop()))
+        elif dims:
+            dims.append(Dim(size, dims[-1].size * dims[-1].stride))
+        else:
+            dims.append(Dim(size, size))
+    return tuple(reversed(dims))

@@ -1,0 +1,282 @@
+"""Problems as JSON: polynomials as text, assumptions by kind (`docs/proving.md` has the notation).
+
+Floor division `a // b` stands for a name of its own, `d`, with the facts `0 <= a - b*d <= b - 1`;
+the name is the division itself in parentheses, so that answers can be read and given back.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.algebra.facts import Facts, solve
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Monomial, Poly
+from compiler.base.errors import UsageError
+from compiler.base.names import Name
+
+_KEYS = (
+    "nonnegative",
+    "equalities",
+    "upper_bounds_exclusive",
+    "lower_bounds_exclusive",
+    "other",
+)
+_BOUNDS = ("upper_bounds_exclusive", "lower_bounds_exclusive")
+_KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div)
+_FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
+LONGEST = 4000
+"""Characters of a polynomial."""
+MOST_TERMS = 200
+MOST_DEGREE = 16
+MOST_BITS = 256
+"""Of a coefficient."""
+MOST_DIMS = 16
+MOST_ASSUMPTIONS = 500
+
+
+class Reader:
+    """Reads polynomials; what they need beside them gathers in `bounds`.
+
+    With `opaque`, other operations are names of their own, as in what the compiler prints.
+    """
+
+    def __init__(self, opaque: bool = False) -> None:
+        self.opaque = opaque
+        self.bounds: list[Poly] = []
+        self.names: set[Name] = set()
+        self.quotients: dict[tuple[Poly, Poly], Name] = {}
+
+    def poly(self, text: object) -> Poly:
+        """The polynomial that a text (or a number) denotes. Raises UsageError."""
+        if isinstance(text, int) and not isinstance(text, bool):
+            return _within(Poly.const(text))
+        if not isinstance(text, str):
+            raise UsageError("A polynomial is text or a whole number.")
+        if len(text) > LONGEST:
+            raise UsageError(f"A polynomial has at most {LONGEST} characters.")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the parser's, about what is no polynomial anyway
+                tree = ast.parse(text.strip(), mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise UsageError(f"`{text}` is not a polynomial.") from None
+        return self._of(tree.body, text)
+
+    def _of(self, node: ast.expr, text: str) -> Poly:
+        match node:
+            case ast.Constant(value=int(value)) if not isinstance(value, bool):
+                return _within(Poly.const(value))
+            case ast.Name(id=name):
+                self.names.add(name)
+                return Poly.var(name)
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return -self._of(inner, text)
+            case ast.BinOp(left=left, op=operator, right=right):
+                if self.opaque and not isinstance(operator, _KNOWN):
+                    return self._opaque(node)
+                return self._binary(self._of(left, text), operator, self._of(right, text), text)
+        if self.opaque and not isinstance(node, ast.Constant):
+            return self._opaque(node)
+        raise UsageError(
+            f"`{text}` is not a polynomial.",
+            hint="Polynomials are made of whole numbers, names, + - * // and parentheses.",
+        )
+
+    def _opaque(self, node: ast.expr) -> Poly:
+        name = ast.unparse(node)
+        self.names.add(name)
+        return Poly.var(name)
+
+    def _binary(self, left: Poly, operator: ast.operator, right: Poly, text: str) -> Poly:
+        match operator:
+            case ast.Add():
+                return left + right
+            case ast.Sub():
+                return left - right
+            case ast.Mult():
+                return _product(left, right)
+            case ast.Pow() if right.constant is not None and 0 <= right.constant <= MOST_DEGREE:
+                power = Poly.const(1)
+                for _ in range(right.constant):
+                    power = _product(power, left)
+                return power
+            case ast.FloorDiv():
+                return self._quotient(left, right)
+            case ast.Div() if self.opaque:
+                return self._quotient(left, right)
+        raise UsageError(f"`{text}` has an operator that polynomials do not have.")
+
+    def _quotient(self, dividend: Poly, divisor: Poly) -> Poly:
+        if divisor.constant == 0:
+            raise UsageError("Division by zero.")
+        key = dividend, divisor
+        if key not in self.quotients:
+            parts = [str(p) if len(p.terms) == 1 else f"({p})" for p in key]
+            name = f"({parts[0]}//{parts[1]})"
+            self.quotients[key] = name
+            self.names.add(name)
+            rest = dividend - _product(divisor, Poly.var(name))
+            self.bounds += [Poly.var(name), divisor - 1, rest, divisor - 1 - rest]
+        return Poly.var(self.quotients[key])
+
+    def lmad(self, data: object) -> Lmad[Poly]:
+        """`{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it."""
+        if isinstance(data, str):
+            data = _parts(data)
+        if not isinstance(data, Mapping) or not isinstance(data.get("dims"), list):
+            raise UsageError('An LMAD is {"offset": .., "dims": [[size, stride], ..]}.')
+        if len(data["dims"]) > MOST_DIMS:
+            raise UsageError(f"An LMAD has at most {MOST_DIMS} dimensions.")
+        dims = []
+        for pair in data["dims"]:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise UsageError("A dimension of an LMAD is [size, stride].")
+            dims.append(Dim(self.poly(pair[0]), self.poly(pair[1])))
+        return Lmad(self.poly(data.get("offset", 0)), tuple(dims))
+
+
+def _within(poly: Poly) -> Poly:
+    """The polynomial, which is of a size that can be worked with. Raises UsageError."""
+    degree = max((_degree(mono) for mono in poly.terms), default=0)
+    bits = max((abs(c).bit_length() for c in poly.terms.values()), default=0)
+    if len(poly.terms) > MOST_TERMS or degree > MOST_DEGREE or bits > MOST_BITS:
+        raise UsageError(
+            "A polynomial is too large.",
+            hint=f"It has at most {MOST_TERMS} terms of degree {MOST_DEGREE}, and numbers of at "
+            f"most {MOST_BITS} bits.",
+        )
+    return poly
+
+
+def _product(left: Poly, right: Poly) -> Poly:
+    return _within(left * right)
+
+
+def _degree(mono: Monomial) -> int:
+    return sum(power for _, power in mono)
+
+
+def _parts(text: str) -> dict[str, Any]:
+    """`offset + {(size : stride), ..}` as an object; without braces it is a single cell."""
+    if len(text) > LONGEST * MOST_DIMS:
+        raise UsageError("This text is too long for an LMAD.", hint=_FORM)
+    offset, opened, inside = text.partition("{")
+    if not opened:
+        return {"offset": text, "dims": []}
+    inside = inside.strip()
+    if not inside.endswith("}"):
+        raise UsageError(f"`{text}` ends without `}}`.", hint=_FORM)
+    offset = offset.strip().removesuffix("+").strip() or "0"
+    dims: list[list[str]] = []
+    rest = inside.removesuffix("}").strip()
+    while rest:
+        end = _closing(rest)
+        size, found, stride = rest[1:end].partition(":")
+        if end < 0 or not found:
+            raise UsageError(f"`{rest}` is not a list of (size : stride).", hint=_FORM)
+        dims.append([size.strip(), stride.strip()])
+        rest = rest[end + 1 :].strip().removeprefix(",").strip()
+    return {"offset": offset, "dims": dims}
+
+
+def _closing(text: str) -> int:
+    """Where the parenthesis that `text` begins with is closed, or -1."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth <= 0:
+            return at if at else -1
+    return -1
+
+
+def facts_of(reader: Reader, assumptions: object) -> Facts:
+    """Assumptions as facts, with everything that the reader has gathered. Raises UsageError."""
+    given = checked(assumptions)
+    bounds: list[Poly] = [reader.poly(name) for name in given["nonnegative"]]
+    equalities: dict[Name, Poly] = {}
+    for text in given["equalities"]:
+        left, _, right = text.partition("=")
+        name = reader.poly(left).as_name
+        if name is None or not right:
+            raise UsageError(f"`{text}` is not of the form `name = polynomial`.")
+        equalities[name] = reader.poly(right)
+    for name, limit in given["upper_bounds_exclusive"].items():
+        bounds.append(reader.poly(limit) - reader.poly(name) - 1)
+    for name, limit in given["lower_bounds_exclusive"].items():
+        bounds.append(reader.poly(name) - reader.poly(limit) - 1)
+    for text in given["other"]:
+        bounds += _relation(reader, text, equalities)
+    solved = solve(equalities.items(), _subst)
+    for bound in (*bounds, *reader.bounds):
+        _subst(bound, solved)
+    return Facts.of([*bounds, *reader.bounds], equalities, reader.names)
+
+
+def checked(assumptions: object) -> dict[str, Any]:
+    """Assumptions by kind, all kinds there, of the right types. Raises UsageError."""
+    if assumptions is None:
+        assumptions = {}
+    if not isinstance(assumptions, Mapping):
+        raise UsageError("`assumptions` is an object.")
+    for key in assumptions:
+        if key not in _KEYS:
+            known = ", ".join(_KEYS)
+            raise UsageError(f"There is no kind of assumption `{key}`.", hint=f"There are {known}.")
+    given: dict[str, Any] = {}
+    for key in _KEYS:
+        found = assumptions.get(key)
+        if key in _BOUNDS:
+            if not isinstance(found, Mapping | None):
+                raise UsageError(f"`{key}` is an object of names with their bounds.")
+            given[key] = found or {}
+            continue
+        if not isinstance(found, list | tuple | None):
+            raise UsageError(f"`{key}` is a list.")
+        if key != "nonnegative" and not all(isinstance(text, str) for text in found or ()):
+            raise UsageError(f"`{key}` is a list of text.")
+        given[key] = found or ()
+    if sum(map(len, given.values())) > MOST_ASSUMPTIONS:
+        raise UsageError(f"At most {MOST_ASSUMPTIONS} assumptions are taken.")
+    return given
+
+
+def _subst(poly: Poly, mapping: Mapping[Name, Poly]) -> Poly:
+    """`poly` with names replaced, unless that would be too large: it is estimated first."""
+    if mapping.keys().isdisjoint(poly.names()):
+        return poly
+    terms = 0
+    for mono in poly.terms:
+        product = 1
+        for name, power in mono:
+            product *= max(1, len(mapping[name].terms)) ** power if name in mapping else 1
+        terms += product
+    if terms > MOST_TERMS * MOST_DEGREE:
+        raise UsageError("The equalities make a polynomial too large.")
+    return _within(poly.subst(mapping))
+
+
+def _relation(reader: Reader, text: str, equalities: dict[Name, Poly]) -> list[Poly]:
+    for operator in ("<=", ">=", "==", "<", ">"):
+        left, found, right = text.partition(operator)
+        if not found:
+            continue
+        difference = reader.poly(right) - reader.poly(left)
+        match operator:
+            case "<=":
+                return [difference]
+            case ">=":
+                return [-difference]
+            case "<":
+                return [difference - 1]
+            case ">":
+                return [-difference - 1]
+            case _:
+                name = reader.poly(left).as_name
+                if name is not None and name not in equalities:
+                    equalities[name] = reader.poly(right)
+                    return []
+                return [difference, -difference]
+    raise UsageError(f"`{text}` is no relation.", hint="Use <, <=, ==, >= or >.")

@@ -1,0 +1,1 @@
+"""From memory-annotated programs to text: the imperative IR, and one folder for each target."""

@@ -1,0 +1,1 @@
+"""C for all cores of a CPU."""

@@ -1,0 +1,183 @@
+"""Histograms on all cores: bins of its own for every part of the points, if there are few bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.base.names import Name
+from compiler.codegen.c.folds import FoldKernels
+from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.imp.nodes import (
+    Bins,
+    Define,
+    HistWork,
+    If,
+    Kernel,
+    Load,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stm,
+    Stms,
+    Store,
+)
+from compiler.codegen.index import product, row_major
+from compiler.codegen.sequential import inside, next_name, sequential, update_bins
+from compiler.codegen.traits import Traits, traits_of
+from compiler.ir.nodes import SE, Var
+
+
+class Kernels(FoldKernels):
+    """C statements with all kinds of kernels."""
+
+    def other(self, kernel: Kernel, name: str) -> None:
+        """A kernel that is no map."""
+        match kernel.work:
+            case ReduceWork(folds):
+                self.reduce(kernel, folds, name)
+            case ScanWork(folds):
+                self.scan(kernel, folds, name)
+            case HistWork(hists):
+                self.hist(kernel, hists, name)
+
+    def hist(self, kernel: Kernel, hists: tuple[Bins, ...], name: str) -> None:
+        """Segments in parallel if there are several; else parts of the points with own bins."""
+        traits = traits_of(kernel.body)
+        points = kernel.dims[-1][1]
+        parts = f"{name}_parts"
+        sizes = [self.scalars.within(product(bins.shape), 10) for bins in hists]
+        need = " + ".join(sizes)
+        self.line(
+            f"const int64_t {parts} = ss_parts({self.show(points)}, {need}, {traits.weight});"
+        )
+        outer = kernel.dims[:-1]
+        segments = self.show(product([size for _, size in outer]))
+        several = f"{segments} >= {parts} || " if outer else ""
+        if outer:
+            self.nested_map(f"if ({several}{parts} <= 1) {{", self.by_segment(kernel))
+        else:
+            self.open(f"if ({parts} <= 1) {{")
+            inner = sequential(kernel)
+            self.body(inner, traits_of(inner))
+            self.indent = self.indent[:-4]
+        self.open("} else {")
+        for dim in outer:
+            self.loop_over(dim)
+        self.private_bins(kernel, hists, name, traits)
+        self.close_all(1 + len(outer))
+
+    def private_bins(
+        self, kernel: Kernel, hists: tuple[Bins, ...], name: str, traits: Traits
+    ) -> None:
+        """Each part of the points fills bins of its own, which are then combined in order."""
+        parts, part = f"{name}_parts", f"{name}_part"
+        own = [self.own_bins(kernel, bins, k, name) for k, bins in enumerate(hists)]
+        self.line("#pragma omp parallel for schedule(static, 1)")
+        self.open(f"for (int64_t {part} = 0; {part} < {parts}; {part}++) {{")
+        for bins, (size, blocks) in zip(hists, own, strict=True):
+            self.clear_bins(bins, size, blocks, part)
+        points = self.show(kernel.dims[-1][1])
+        low, high = f"{points} * {part} / {parts}", f"{points} * ({part} + 1) / {parts}"
+        self.line(f"const int64_t {name}_high = {high};")
+        self.loop_over(kernel.dims[-1], low, f"{name}_high")
+        updates = tuple(
+            stm
+            for bins, (size, blocks) in zip(hists, own, strict=True)
+            for stm in self.update_own(kernel, bins, blocks, size, part)
+        )
+        self.body(kernel.body + updates, traits)
+        self.close_all(2)
+        for bins, (size, blocks) in zip(hists, own, strict=True):
+            self.merge_bins(kernel, bins, size, blocks, name)
+            for block in blocks:
+                self.line(f"ss_drop({c_name(block)});")
+
+    def own_bins(self, kernel: Kernel, bins: Bins, k: int, name: str) -> tuple[str, list[Name]]:
+        """Allocate the parts' bins."""
+        size = f"{name}_bins{k}"
+        self.line(f"const int64_t {size} = {self.show(product(bins.shape))};")
+        blocks = []
+        for lhs, prim in zip(bins.op.lhs, bins.op.prims, strict=True):
+            block = next_name(lhs).replace("_next", "_bins", 1)
+            kind = C_TYPE[prim]
+            cells = f"ss_times({name}_parts, {size})"
+            self.line(f"{kind} *{c_name(block)} = ss_alloc({cells}, sizeof({kind}));")
+            self.open(f"if (!{c_name(block)}) {{")
+            self.fail(
+                self.site(kernel.prov, ("There is not enough memory for partial histograms.",))
+            )
+            self.close()
+            blocks.append(block)
+        return size, blocks
+
+    def clear_bins(self, bins: Bins, size: str, blocks: Sequence[Name], part: str) -> None:
+        """A part's bins start at the neutral element."""
+        self.open(f"for (int64_t bin = 0; bin < {size}; bin++) {{")
+        for block, ne in zip(blocks, bins.op.neutral, strict=True):
+            self.line(f"{c_name(block)}[{part} * {size} + bin] = {self.show(ne)};")
+        self.close()
+
+    def update_own(
+        self, kernel: Kernel, bins: Bins, blocks: Sequence[Name], size: str, part: str
+    ) -> Stms:
+        """As `update_bins`, with a part's own bins as destinations."""
+        at = row_major(bins.bins, bins.shape)
+        base = Var(f"{part}_base", "i64")
+        self.scalars.names = {**self.scalars.names, base.name: f"{part} * {size}"}
+        place = Var(f"{part}_{size}_at", "i64")
+        self.scalars.names = {
+            **self.scalars.names,
+            place.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
+        }
+        return own_update(kernel, bins, blocks, place)
+
+    def merge_bins(
+        self, kernel: Kernel, bins: Bins, size: str, blocks: Sequence[Name], name: str
+    ) -> None:
+        """Combine the parts' bins, in order, with the destination."""
+        index = [(f"{name}_b{k}_0", bound) for k, bound in enumerate(bins.shape)]
+        at = row_major([Var(i, "i64") for i, _ in index], bins.shape)
+        part = f"{name}_part"
+        place = Var(f"{part}_{size}_at", "i64")
+        self.scalars.names = {
+            **self.scalars.names,
+            place.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
+        }
+        loads: list[Stm] = []
+        values: list[SE] = []
+        for block, lhs, prim in zip(blocks, bins.op.lhs, bins.op.prims, strict=True):
+            own = next_name(lhs).replace("_next", "_own", 1)
+            loads.append(Load(own, prim, block, place, kernel.prov))
+            values.append(Var(own, prim))
+        points = tuple(Var(i, "i64") for i, _ in index)
+        always = replace(bins, bins=points, values=tuple(values))
+        (guarded,) = update_bins(always, kernel.prov)
+        assert isinstance(guarded, If)
+        traits = traits_of(guarded.then)
+        whole = replace(kernel, dims=tuple(index), work=MapWork())
+        self.parallel(whole, traits, len(index))
+        for dim in index:
+            self.loop_over(dim)
+        self.open(f"for (int64_t {part} = 0; {part} < {name}_parts; {part}++) {{")
+        self.body((*loads, *guarded.then), traits)
+        self.close_all(1 + len(index))
+
+
+def own_update(kernel: Kernel, bins: Bins, blocks: Sequence[Name], place: SE) -> Stms:
+    """Combine one bin of a part with a point's values, unless the place is outside."""
+    op = bins.op
+    loads = tuple(
+        Load(lhs, prim, block, place, kernel.prov)
+        for block, lhs, prim in zip(blocks, op.lhs, op.prims, strict=True)
+    )
+    rhs = tuple(
+        Define(name, prim, value, kernel.prov)
+        for name, prim, value in zip(op.rhs, op.prims, bins.values, strict=True)
+    )
+    stores = tuple(
+        Store(block, prim, place, result, kernel.prov)
+        for block, prim, result in zip(blocks, op.prims, op.results, strict=True)
+    )
+    cond = inside(bins.bins, bins.shape)
+    return (If(cond, (*loads, *rhs, *op.body, *stores), (), kernel.prov),)

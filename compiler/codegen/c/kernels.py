@@ -1,0 +1,359 @@
+"""Maps and single statements on all cores: OpenMP loops over flat blocks of memory.
+
+Maps share out their points; the last dimension is cut into pieces, so that long rows are shared out
+too and the innermost loop is left for vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.base.names import Name
+from compiler.base.prim import BYTES
+from compiler.codegen.c.stms import Statements
+from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.c.vector import reduction_pragma
+from compiler.codegen.checks import Checks, checks_first
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assign,
+    Copy,
+    Declare,
+    For,
+    Free,
+    HistWork,
+    Kernel,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stm,
+    Stms,
+)
+from compiler.codegen.index import is_plain, poly_exp, product
+from compiler.codegen.interior import Interior, interior
+from compiler.codegen.sequential import copy_body, copy_dims, is_dense, next_name, sequential
+from compiler.codegen.traits import Traits, allocations, traits_of, work_of
+from compiler.ir.nodes import SE, Bin, Lit, Var
+
+PARALLEL_WORK = 1 << 16
+"""Operations below which a kernel runs on one core."""
+PIECE = 4096
+"""Points of the innermost loop of a map that stay together."""
+BLOCK = 16384
+"""Elements of a reduction or scan that stay together; fewer where a point is a lot of work."""
+HEAVY_BLOCK = 64
+
+
+class MapKernels(Statements):
+    """C statements with maps; `folds.py` and `hists.py` add the other kinds of kernels.
+
+    `label` is where a failed check goes; None among host statements.
+    """
+
+    label: str | None = None
+    labels = 0
+
+    # --- single statements -------------------------------------------------------------------
+
+    def fail(self, call: str) -> None:
+        """Report, then leave the point of the kernel or the program."""
+        self.line(f"ss_fail({call});")
+        self.reached.add(self.label)
+        self.line("return 1;" if self.label is None else f"goto {self.label};")
+
+    def run_alloc(self, stm: Alloc) -> None:
+        """A counted block of the host, or scratch memory of a point."""
+        kind, name = C_TYPE[stm.prim], c_name(stm.name)
+        if self.label is None:
+            count, shown = self.elements(stm.count), stm.count
+            if not isinstance(shown, (Lit, Var)):
+                wide = c_name(f"count_of_{stm.name}")
+                self.line(f"const ss_wide {wide} = {count};")
+                shown = Var(f"ss_narrow({wide})", "i64")
+                self.scalars.names = {**self.scalars.names, shown.name: shown.name}
+                count = wide
+            site = self.site(stm.prov, self.no_memory(stm, shown))
+            self.line(f"{kind} *{name} = ss_alloc({count}, sizeof({kind}));")
+            self.open(f"if (!{name}) {{")
+            self.fail(site)
+            self.close()
+        elif not self.local_array(stm):
+            count = self.elements(stm.count)
+            self.line(f"{name} = ss_scratch({name}, {count}, sizeof({kind}));")
+            self.open(f"if (!{name}) {{")
+            self.fail(self.site(stm.prov, self.no_memory(stm, stm.count)))
+            self.close()
+
+    def elements(self, count: SE) -> str:
+        """How many elements a block has: sums and products do not wrap around."""
+        shown = self.exact(count)
+        return f"ss_at_least_none({shown})" if is_plain(count) else shown
+
+    def exact(self, count: SE) -> str:
+        """The value of an i64 expression before 64 bits cut it."""
+        match count:
+            case Bin("*", "i64", lhs, rhs):
+                return f"ss_times({self.exact(lhs)}, {self.exact(rhs)})"
+            case Bin("+", "i64", lhs, rhs):
+                return f"ss_plus({self.exact(lhs)}, {self.exact(rhs)})"
+            case Bin("-", "i64", lhs, rhs):
+                return f"ss_plus({self.exact(lhs)}, ss_times(-1, {self.exact(rhs)}))"
+        return self.show(count)
+
+    def no_memory(self, stm: Alloc, count: SE) -> tuple[str | SE, ...]:
+        """What to say when there is not enough memory."""
+        return (
+            "There is not enough memory for an array of ",
+            count,
+            f" elements of {BYTES[stm.prim]} bytes (type {stm.prim}).",
+        )
+
+    def declare_block(self, stm: Declare, kind: object) -> None:
+        """On the host a variable that holds a block is counted."""
+        if self.label is not None:
+            super().declare_block(stm, stm.type)  # type: ignore[arg-type]
+            return
+        prim = stm.type.prim
+        start = "0" if stm.value is None else f"ss_hold({self.operand(stm.value)})"
+        self.line(f"{C_TYPE[prim]} *{c_name(stm.name)} = {start};")
+
+    def assign(self, stm: Assign) -> None:
+        """Blocks on the host are counted."""
+        if isinstance(stm.value, str) and self.label is None:
+            self.line(f"ss_set({c_name(stm.name)}, {c_name(stm.value)});")
+        else:
+            super().assign(stm)
+
+    def free(self, stm: Free) -> None:
+        """The variable lets go of its block."""
+        if self.label is None:
+            self.line(f"ss_drop({c_name(stm.name)});")
+
+    def loop_pragma(self, stm: For) -> str:
+        """Let lanes share a plain reduction or a loop of independent stores."""
+        return reduction_pragma(stm) if self.label is not None else ""
+
+    def run_copy(self, stm: Copy) -> None:
+        """One `memcpy` where both are dense, else a map."""
+        count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
+        size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
+        if is_dense(stm.dest_lmad) and is_dense(stm.source_lmad):
+            dest = f"{c_name(stm.dest)} + {self.scalars.within(poly_exp(stm.dest_lmad.offset), 10)}"
+            start = self.scalars.within(poly_exp(stm.source_lmad.offset), 10)
+            source = f"{c_name(stm.source)} + {start}"
+            move = "ss_copy" if self.label is None else "ss_move"
+            self.line(f"{move}({dest}, {source}, {size});".replace(" + 0,", ","))
+        elif self.label is None:
+            dims, body = copy_dims(stm), copy_body(stm)
+            self.open("{")
+            self.line(f"ss_copied({size});")
+            self.run_kernel(Kernel("copy", "grid", dims, body, MapWork(), prov=stm.prov))
+            self.close()
+        else:
+            self.open("{")
+            self.line(f"ss_copied({size});")
+            super().run_copy(stm)
+            self.close()
+
+    # --- kernels -----------------------------------------------------------------------------
+
+    def run_kernel(self, kernel: Kernel) -> None:
+        """A kernel of the host in parallel; one of a block in sequence."""
+        if self.label is not None:
+            for stm in sequential(kernel):
+                self.stms((stm,))
+            return
+        name = c_name(kernel.name)
+        self.open("{ // " + kernel.name)
+        kernel = self.simple_bounds(kernel)
+        match kernel.work:
+            case MapWork():
+                self.map(kernel)
+            case _:
+                self.other(kernel, name)
+        if traits_of(kernel.body).asserts or _ops_assert(kernel):
+            self.line("if (ss_failed) return 1;")
+        self.close()
+
+    def other(self, kernel: Kernel, name: str) -> None:
+        """A kernel that is no map."""
+        raise NotImplementedError
+
+    def simple_bounds(self, kernel: Kernel) -> Kernel:
+        """The kernel with names or literals for bounds, as OpenMP's loops want them."""
+        dims: list[tuple[Name, SE]] = []
+        for index, bound in kernel.dims:
+            if type(bound) is not Lit and type(bound) is not Var:
+                name = f"{next_name(index).replace('_next', '_end', 1)}"
+                self.line(f"const int64_t {c_name(name)} = {self.show(bound)};")
+                bound = Var(name, "i64")
+            dims.append((index, bound))
+        return replace(kernel, dims=tuple(dims))
+
+    def condition(self, kernel: Kernel, traits: Traits) -> str:
+        """`if(..)`: run in parallel only if there is enough to do."""
+        work = work_of(kernel, traits)
+        least = max(1, PARALLEL_WORK // max(1, traits.weight))
+        if type(work) is Lit:
+            return "" if int(work.value) >= least else " if(0)"
+        if least == 1:
+            return ""
+        return f" if({self.scalars.within(work, 8)} >= {least})"
+
+    def parallel(self, kernel: Kernel, traits: Traits, loops: int, simd: bool = False) -> None:
+        """The directive before `loops` nested loops that are shared out."""
+        collapse = f" collapse({loops})" if loops > 1 else ""
+        schedule = " schedule(dynamic)" if traits.uneven else ""
+        vector = " simd" if simd else ""
+        cond = self.condition(kernel, traits)
+        self.line(f"#pragma omp parallel for{vector}{collapse}{schedule}{cond}")
+
+    def body(self, stms: Stms, traits: Traits, after: Sequence[Stm] = ()) -> None:
+        """A point's statements; failed checks jump behind them, scratch memory is given back."""
+        self.labels += 1
+        outer, self.label = self.label, f"next_{self.labels}"
+        kept, self.scratch = self.scratch, []
+        if traits.allocs:
+            self.scratch_names((*stms, *after))
+        self.stms(stms)
+        self.stms(after)
+        if self.label in self.reached:
+            self.line(f"{self.label}:;")
+        for name in self.scratch:
+            self.line(f"ss_unscratch({name});")
+        self.scratch = kept
+        self.label = outer
+
+    def scratch_names(self, stms: Stms) -> None:
+        """Declare the variables for scratch memory, which failed checks must not jump over."""
+        for stm in allocations(stms):
+            if not self.is_local(stm):
+                name = c_name(stm.name)
+                self.line(f"{C_TYPE[stm.prim]} *{name} = 0;")
+                self.scratch.append(name)
+
+    def map(self, kernel: Kernel) -> None:
+        """Share out the points."""
+        traits = traits_of(kernel.body)
+        dims = kernel.dims
+        if not dims:
+            self.body(kernel.body, traits)
+            return
+        inside = interior(kernel.body, dims[-1][0], traits.bound) if traits.straight else None
+        checks = None if traits.straight else checks_first(kernel.body)
+        if len(dims) == 1 and inside is None and checks is None:
+            self.parallel(kernel, traits, 1, traits.straight)
+            self.loop_over(dims[0])
+            self.body(kernel.body, traits)
+            self.close()
+            return
+        self.pieces(kernel, traits, inside, checks)
+
+    def loop_over(self, dim: tuple[Name, SE], low: str = "0", high: str = "") -> None:
+        """The head of a loop over a dimension or a part of it."""
+        index = c_name(dim[0])
+        end = high or self.show(dim[1])
+        self.open(f"for (int64_t {index} = {low}; {index} < {end}; {index}++) {{")
+
+    def pieces(
+        self,
+        kernel: Kernel,
+        traits: Traits,
+        inside: Interior | None,
+        checks: Checks | None,
+    ) -> None:
+        """Several dimensions: the last one is cut into pieces, all others are shared out."""
+        *outer, last = kernel.dims
+        if not traits.straight and checks is None:
+            self.parallel(kernel, traits, len(kernel.dims))
+            for dim in kernel.dims:
+                self.loop_over(dim)
+            self.body(kernel.body, traits)
+            for _ in kernel.dims:
+                self.close()
+            return
+        cut = not outer or not (type(last[1]) is Lit and int(last[1].value) <= PIECE)
+        self.parallel(kernel, traits, len(outer) + cut)
+        for dim in outer:
+            self.loop_over(dim)
+        index, end = c_name(last[0]), self.show(last[1])
+        if cut:
+            low, high = f"{index}_low", f"{index}_high"
+            self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {PIECE}) {{")
+            self.line(f"const int64_t {high} = {end} - {low} < {PIECE} ? {end} : {low} + {PIECE};")
+        else:
+            low, high = "0", end
+        if checks is not None:
+            self.checked_loop(last, low, high, kernel.body, checks)
+        elif inside is None:
+            self.simd_loop(last, low, high, kernel.body, traits)
+        else:
+            self.split_loop(kernel, traits, inside, low, high)
+        if cut:
+            self.close()
+        for _ in outer:
+            self.close()
+
+    def simd_loop(
+        self, dim: tuple[Name, SE], low: str, high: str, body: Stms, traits: Traits
+    ) -> None:
+        """Independent points in vector registers."""
+        self.line("#pragma omp simd")
+        self.loop_over(dim, low, high)
+        self.body(body, traits)
+        self.close()
+
+    def make_checks(self, dim: tuple[Name, SE], low: str, high: str, checks: Checks) -> None:
+        """`checked` tells whether all points of a range pass their checks."""
+        self.line("bool checked = true;")
+        self.line("#pragma omp simd reduction(&&:checked)")
+        self.loop_over(dim, low, high)
+        self.body(checks.needs, traits_of(checks.needs))
+        conditions = " && ".join(self.scalars.within(c, 3) for c in checks.conditions)
+        self.line(f"checked = checked && {conditions};")
+        self.close()
+
+    def checked_loop(
+        self, dim: tuple[Name, SE], low: str, high: str, body: Stms, checks: Checks
+    ) -> None:
+        """All checks of a range first; then the work without them, or with them."""
+        self.make_checks(dim, low, high, checks)
+        self.open("if (checked) {")
+        self.simd_loop(dim, low, high, checks.rest, traits_of(checks.rest))
+        self.close("} else {")
+        self.indent += "    "
+        self.loop_over(dim, low, high)
+        self.body(body, traits_of(body))
+        self.close()
+        self.close()
+
+    def split_loop(
+        self, kernel: Kernel, traits: Traits, inside: Interior, low: str, high: str
+    ) -> None:
+        """First points, the inside without clamped indices, last points."""
+        last = kernel.dims[-1]
+        first, end = f"{c_name(last[0])}_first", f"{c_name(last[0])}_end"
+        self.line(f"int64_t {first} = {low}, {end} = {high};")
+        for edge in map(self.show, inside.lows):
+            self.line(f"if ({first} < {edge}) {first} = {edge};")
+        for edge in map(self.show, inside.highs):
+            self.line(f"if ({end} > {edge}) {end} = {edge};")
+        self.line(f"if ({first} > {high}) {first} = {high};")
+        self.line(f"if ({end} < {first}) {end} = {first};")
+        self.loop_over(last, low, first)
+        self.body(kernel.body, traits)
+        self.close()
+        self.simd_loop(last, first, end, inside.body, traits)
+        self.loop_over(last, end, high)
+        self.body(kernel.body, traits)
+        self.close()
+
+
+def _ops_assert(kernel: Kernel) -> bool:
+    match kernel.work:
+        case ReduceWork(folds) | ScanWork(folds):
+            return any(traits_of(fold.op.body).asserts for fold in folds)
+        case HistWork(hists):
+            return any(traits_of(bins.op.body).asserts for bins in hists)
+    return False

@@ -1,0 +1,149 @@
+"""IMP to C with OpenMP: one file that needs nothing but a C compiler.
+
+The file has small helpers, one function per entry point, and at its end a description of the entry
+points and checks (JSON in a string), so that a compiled program can be run without its source.
+
+An entry point takes and fills arrays of 64-bit slots, one per scalar or block, in order.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+from compiler.base.context import Ctx
+from compiler.base.spans import Prov
+from compiler.base.text import Line, Text
+from compiler.codegen.c import runtime as c_runtime
+from compiler.codegen.c.hists import Kernels
+from compiler.codegen.c.scalar import Scalars
+from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.imp.nodes import Formal, ImpFun, ImpProg
+from compiler.codegen.signature import Plain, signature, symbol
+from compiler.ir.nodes import SE, Mem, Operand
+from compiler.ir.sizes import prim_of
+
+_VECTOR_MATH = (
+    "sin cos exp log pow"
+    " acos acosh asin asinh atan atan2 atanh cbrt cosh erf erfc exp10 exp2 hypot log10 log1p log2"
+    " sinh tan tanh"
+).split()
+_VECTOR_OFF = """\
+#ifndef SS_VECTOR
+#define SS_VECTOR
+#endif
+"""
+_TWO = frozenset(("pow", "atan2", "hypot", "fmod", "copysign", "nextafter"))
+
+
+def emit(prog: ImpProg, ctx: Ctx) -> Text:
+    """The C file of a program."""
+    scalars = Scalars()
+    sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
+    bodies: list[Line] = []
+    numbers = count()
+    for fun in prog.funs:
+        out = Kernels(scalars, sites, numbers)
+        out.functions = []
+        _function(out, fun)
+        bodies.extend(out.functions)
+        bodies.extend(out.lines)
+    body_text = "\n".join(line.text for line in bodies)
+    head = [c_runtime.HEAD, c_runtime.FAILURE, c_runtime.MEMORY]
+    for word, text in (
+        ("ss_bits(", c_runtime.BITS),
+        ("ss_copy(", c_runtime.COPY),
+        ("ss_move(", c_runtime.MOVE),
+        ("ss_parts(", c_runtime.PARTS),
+        ("ss_scratch(", c_runtime.SCRATCH),
+    ):
+        if word in body_text:
+            head.append(text)
+    if scalars.math:
+        head.append(
+            _VECTOR_OFF + "\n".join(_declaration(name) for name in sorted(scalars.math)) + "\n"
+        )
+    if any("trunc" in text for text in scalars.helpers.values()):
+        head.append(c_runtime.TRUNC)
+    if scalars.helpers:
+        head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
+    lines = [Line(text) for part in head for text in part.split("\n")]
+    return (*lines, *bodies, *_about(prog, sites))
+
+
+def _declaration(name: str) -> str:
+    """The prototype of a function of the C library, with its vector version where there is one."""
+    base = name[:-1] if name.endswith("f") and name not in ("erf",) else name
+    kind = "float" if base != name else "double"
+    count = 3 if base == "fma" else 2 if base in _TWO else 1
+    args = ", ".join([kind] * count)
+    if base == "ldexp":
+        args = f"{kind}, int"
+    vector = "SS_VECTOR " if base in _VECTOR_MATH else ""
+    return f"{vector}{kind} {name}({args});"
+
+
+def _function(out: Kernels, fun: ImpFun) -> None:
+    out.src = fun.prov
+    out.line("")
+    out.open(f"int {symbol(fun.name)}(const int64_t *in, int64_t *out) {{")
+    for k, param in enumerate(fun.params):
+        out.line(f"{_taken(param, k)};")
+    out.stms(fun.body)
+    for k, (formal, value) in enumerate(zip(fun.results, fun.values, strict=True)):
+        out.line(f"out[{k}] = {_given(out, formal, value)};")
+    held = [p.name for p in fun.params if isinstance(p.type, Mem)]
+    held += [v for v in dict.fromkeys(fun.values) if isinstance(v, str) and v not in held]
+    for name in held:
+        out.line(f"ss_drop({c_name(name)});")
+    out.line("return 0;")
+    out.close()
+
+
+def _taken(param: Formal, k: int) -> str:
+    name = c_name(param.name)
+    kind = C_TYPE[param.type.prim]
+    if isinstance(param.type, Mem):
+        return f"{kind} *{name} = ss_hold(({kind} *)in[{k}])"
+    if param.type.prim[0] == "f":
+        return f"{kind} {name}; memcpy(&{name}, in + {k}, sizeof {name})"
+    return f"const {kind} {name} = ({kind})in[{k}]"
+
+
+def _given(out: Kernels, formal: Formal, value: Operand) -> str:
+    if isinstance(value, str):
+        return f"(int64_t)ss_hold({c_name(value)})"
+    if prim_of(value)[0] == "f":
+        return f"ss_bits({out.show(value)})"
+    return f"(int64_t){out.scalars.atom(value)}"
+
+
+def description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> Plain:
+    """Entry points and checks as plain data."""
+    return {
+        "entries": [signature(fun) for fun in prog.funs],
+        "sites": [
+            {
+                "span": list(prov[0]) if prov else None,
+                "parts": [p if isinstance(p, str) else {"prim": prim_of(p)} for p in message],
+            }
+            for prov, message in sites
+        ],
+    }
+
+
+def _about(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> list[Line]:
+    text = json.dumps(description(prog, sites))
+    pieces = [text[at : at + 90] for at in range(0, len(text), 90)]
+    lines = [
+        Line(""),
+        Line("// What the runner reads: entry points, and checks with their places."),
+    ]
+    lines.append(Line("const char ss_about[] ="))
+    lines.extend(Line(f"    {_quoted(piece)}") for piece in pieces)
+    lines[-1] = Line(lines[-1].text + ";")
+    return lines
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?") + '"'

@@ -1,0 +1,291 @@
+"""Scalar expressions in C and CUDA: few parentheses, exact integer semantics.
+
+Compiled with wrapping arithmetic (`-fwrapv`; CUDA's wraps anyway). What C lacks is a call of a
+small function (`helpers.py`), and narrow integers are cut back after each operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.base.names import Name
+from compiler.base.prim import COMPARE_OPS, FUNS, Prim
+from compiler.codegen.c.helpers import helper
+from compiler.codegen.c.types import C_TYPE, c_literal, c_name
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.sizes import prim_of
+
+_LEVEL: dict[str, int] = {
+    op: level
+    for level, ops in enumerate(
+        ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %"), start=1
+    )
+    for op in ops.split()
+}
+_CAST, _ATOM, _TERNARY = 11, 12, 0
+_MIXED = frozenset(("|", "^", "&", "<<", ">>", "||"))
+"""Operators whose precedence readers do not know: operands of other operators get parentheses."""
+_NARROW = frozenset(("i8", "i16", "u8", "u16"))
+_COMPARE = frozenset(COMPARE_OPS)
+
+_MATH = {
+    "lgamma": "lgamma",
+    "gamma": "tgamma",
+    **{
+        f: f
+        for f in (
+            "sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh"
+            " tanh asinh acosh atanh erf erfc floor ceil trunc atan2 hypot copysign nextafter fma"
+        ).split()
+    },
+    "round": "rint",
+    "ldexp": "ldexp",
+}
+_PI = {"f32": "3.14159265358979f", "f64": "3.141592653589793", "f16": "3.14159265358979f"}
+
+
+class Scalars:
+    """Prints expressions; collects the helper functions that they call.
+
+    `names` maps variables to C text where they are not simply named, such as lanes of a tile.
+    """
+
+    def __init__(self) -> None:
+        self.helpers: dict[str, str] = {}
+        self.math: set[str] = set()
+        self.names: Mapping[Name, str] = {}
+
+    # what CUDA prints otherwise
+    def half(self, text: str) -> str:
+        """An f16 value: `text` computed in a wider type, rounded."""
+        return f"(_Float16)({text})"
+
+    def half_bits(self, fun: str, text: str) -> str:
+        """Between f16 and its bits."""
+        return self.call(fun, "f16", text)
+
+    def show(self, se: SE) -> str:
+        """The expression, to be put where any expression may stand alone."""
+        return self.level(se)[0]
+
+    def atom(self, se: SE) -> str:
+        """The expression, in parentheses unless it holds together."""
+        return self.within(se, _ATOM)
+
+    def within(self, se: SE, level: int) -> str:
+        """The expression as an operand of an operator of that level."""
+        text, own = self.level(se)
+        return text if own >= level else f"({text})"
+
+    def level(self, se: SE) -> tuple[str, int]:
+        """The text and how tightly it binds."""
+        match se:
+            case Var(name, _):
+                return self.names.get(name) or c_name(name), _ATOM
+            case Lit(value, prim):
+                text = c_literal(value, prim)
+                return (self.half(text) if prim == "f16" else text), _ATOM
+            case Bin(op, at, lhs, rhs):
+                return self.binary(op, at, lhs, rhs)
+            case Un(op, at, arg):
+                return self.unary(op, at, arg)
+            case Conv(src, dst, arg):
+                return self.convert(src, dst, arg)
+            case Fun(fun, at, args):
+                return self.function(fun, at, args)
+            case Select(cond, then, orelse):
+                parts = (self.within(e, 1) for e in (cond, then, orelse))
+                return "{} ? {} : {}".format(*parts), _TERNARY
+
+    def call(self, name: str, prim: Prim, *args: str) -> str:
+        """A call of a helper function."""
+        text = helper(name, prim)
+        called = text[: text.index("(")].rpartition(" ")[2]
+        self.helpers[called] = text
+        return f"{called}({', '.join(args)})"
+
+    # --- operators ---------------------------------------------------------------------------
+
+    def binary(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
+        """An infix operator or a call."""
+        if op in ("min", "max"):
+            name = f"f{op}" if at[0] == "f" else op
+            if at == "bool":
+                return self.binary("&&" if op == "min" else "||", at, lhs, rhs)
+            return self.call(name, at, self.show(lhs), self.show(rhs)), _ATOM
+        if op in _COMPARE or op in ("&&", "||"):
+            return self.infix(op, lhs, rhs)
+        if op in ("/", "%", "//", "%%", "**"):
+            return self.division(op, at, lhs, rhs)
+        if op in ("<<", ">>"):
+            return self.shift(op, at, lhs, rhs)
+        if at == "bool":
+            return self.infix(op, lhs, rhs)
+        return self.cut(at, *self.infix(op, lhs, rhs))
+
+    def infix(self, op: str, lhs: SE, rhs: SE) -> tuple[str, int]:
+        """`lhs op rhs` with the parentheses that are needed, and those that help."""
+        level = _LEVEL[op]
+        left, left_level = self.level(lhs)
+        right, right_level = self.level(rhs)
+        mixed = op in _MIXED
+        if left_level < level or (mixed and left_level < _CAST and not _same(op, lhs)):
+            left = f"({left})"
+        if right_level <= level or (mixed and right_level < _CAST):
+            right = f"({right})"
+        if type(lhs) is Lit and type(rhs) is Lit and lhs.prim == "i64":
+            left = f"(int64_t){left}"
+        return f"{left} {op} {right}", level
+
+    def cut(self, at: Prim, text: str, level: int) -> tuple[str, int]:
+        """Back to the operation's own type, where C computes in a wider one."""
+        if at == "f16":
+            return self.half(text), _CAST
+        if at in _NARROW:
+            return f"({C_TYPE[at]})({text})", _CAST
+        return text, level
+
+    def division(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
+        """Division, remainder and power."""
+        if at[0] == "f":
+            if op == "/":
+                return self.cut(at, *self.infix("/", lhs, rhs))
+            name = {"%": "fmod", "**": "pow"}[op]
+            return self.math_call(name, at, (lhs, rhs))
+        safe = type(rhs) is Lit and rhs.value not in (0, -1)
+        if op != "**" and (at[0] == "u" or (safe and op in ("//", "%%"))):
+            plain = {"//": "/", "%%": "%"}.get(op, op)
+            return self.cut(at, *self.infix(plain, lhs, rhs))
+        name = {"/": "div", "%": "mod", "//": "quot", "%%": "rem", "**": "pow"}[op]
+        return self.call(name, at, self.show(lhs), self.show(rhs)), _ATOM
+
+    def shift(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
+        """A shift; by a literal within the width it is C's own."""
+        from compiler.base.prim import BYTES
+
+        if type(rhs) is Lit and 0 <= rhs.value < BYTES[at] * 8 and type(lhs) is not Lit:
+            return self.cut(at, *self.infix(op, lhs, rhs))
+        return self.call("shl" if op == "<<" else "shr", at, self.show(lhs), self.show(rhs)), _ATOM
+
+    def unary(self, op: str, at: Prim, arg: SE) -> tuple[str, int]:
+        """Sign, complement, absolute value."""
+        match op:
+            case "neg":
+                inner = self.within(arg, _CAST)
+                inner = f"({inner})" if inner[0] in "-(" and type(arg) is not Bin else inner
+                return self.cut(at, f"-{inner}", _CAST)
+            case "not" if at == "bool":
+                return f"!{self.within(arg, _ATOM)}", _CAST
+            case "not":
+                return self.cut(at, f"~{self.within(arg, _ATOM)}", _CAST)
+            case "abs" if at[0] == "f":
+                return self.math_call("fabs", at, (arg,))
+            case "abs" if at[0] == "u":
+                return self.level(arg)
+            case "abs":
+                return self.call("abs", at, self.show(arg)), _ATOM
+        if at[0] == "u":
+            return f"{self.within(arg, 7)} != 0", 6
+        return self.call("fsgn" if at[0] == "f" else "sgn", at, self.show(arg)), _ATOM
+
+    def convert(self, src: Prim, dst: Prim, arg: SE) -> tuple[str, int]:
+        """Between types."""
+        if src == dst:
+            return self.level(arg)
+        if dst == "bool":
+            return f"{self.within(arg, 7)} != 0", 6
+        if src[0] == "f" and dst[0] != "f":
+            text = helper("", src, dst)
+            name = f"to_{dst}_from_{src}"
+            self.helpers[name] = text
+            return f"{name}({self.show(arg)})", _ATOM
+        if dst == "f16":
+            return self.half(self.show(arg)), _CAST
+        return f"({C_TYPE[dst]}){self.within(arg, _CAST)}", _CAST
+
+    # --- functions ---------------------------------------------------------------------------
+
+    def function(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
+        """A function of the numeric modules."""
+        if fun in _MATH:
+            return self.math_call(_MATH[fun], at, args)
+        texts = [self.atom(a) for a in args]
+        one = "1.0" if at == "f64" else "1.0f"
+        match fun:
+            case "isnan":
+                return f"{texts[0]} != {texts[0]}", 6
+            case "isinf":
+                size, _ = self.math_call("fabs", at, args)
+                return f"{size} == {'1.0 / 0.0' if at == 'f64' else '1.0f / 0.0f'}", 6
+            case "rsqrt":
+                root, _ = self.math_call("sqrt", at, args)
+                return self.cut(at, f"{one} / {root}", 10)
+            case "recip":
+                return self.cut(at, f"{one} / {texts[0]}", 10)
+            case "to_bits" | "from_bits" if at == "f16":
+                return self.half_bits(fun, self.show(args[0])), _ATOM
+            case "to_bits" | "from_bits":
+                return self.call(fun, at, self.show(args[0])), _ATOM
+            case "lerp":
+                a, b, t = texts
+                return self.cut(at, f"{a} + ({b} - {a}) * {t}", 9)
+            case "mad":
+                a, b, c = texts
+                return self.cut(at, f"{a} * {b} + {c}", 9)
+            case "popc" | "clz" | "ctz":
+                return self.bits(fun, at, args[0]), _TERNARY
+            case "mul_hi":
+                return self.mul_hi(at, args[0], args[1]), _ATOM
+            case "mad_hi":
+                high = self.mul_hi(at, args[0], args[1])
+                return self.cut(at, f"{high} + {texts[2]}", 9)
+        if FUNS[fun][1] == "lmad":
+            return self.call(fun, at, *map(self.show, args)), _ATOM
+        if fun in ("sinpi", "cospi", "tanpi"):
+            return self.of_pi(fun, at, self.show(args[0]))
+        text, _ = self.math_call(fun[:-2], at, args)
+        return self.cut(at, f"{text} / {_PI[at]}", 10)
+
+    def of_pi(self, fun: str, at: Prim, arg: str) -> tuple[str, int]:
+        """`sin(pi * x)` and the like, exact at multiples of a half."""
+        wide: Prim = "f32" if at == "f16" else at
+        end = "" if wide == "f64" else "f"
+        self.math.update(f"{name}{end}" for name in ("fmod", "fabs", "sin", "cos"))
+        if fun == "tanpi":
+            text = f"{self.call('sinpi', wide, arg)} / {self.call('cospi', wide, arg)}"
+            return self.cut(at, text, 10)
+        return self.cut(at, self.call(fun, wide, arg), _ATOM)
+
+    def math_call(self, name: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
+        """A function of the C library at the right width."""
+        return self.named_math(name, at, ", ".join(self.show(a) for a in args))
+
+    def named_math(self, name: str, at: Prim, args: str) -> tuple[str, int]:
+        """As `math_call`, of arguments that are text already."""
+        name = name if at == "f64" else f"{name}f"
+        self.math.add(name)
+        text = f"{name}({args})"
+        return (self.half(text), _CAST) if at == "f16" else (text, _ATOM)
+
+    def bits(self, fun: str, at: Prim, arg: SE) -> str:
+        """Counting bits; the count of zeros in 0 is the width."""
+        from compiler.base.prim import BYTES
+
+        width = BYTES[at] * 8
+        unsigned = at if at[0] == "u" else f"u{at[1:]}"
+        x = self.show(Conv(at, unsigned, arg)) if at != unsigned else self.atom(arg)  # type: ignore[arg-type]
+        match fun:
+            case "popc":
+                return f"__builtin_popcountll({x}) + 0"
+            case "clz":
+                return f"{x} == 0 ? {width} : __builtin_clzll({x}) - {64 - width}"
+        return f"{x} == 0 ? {width} : __builtin_ctzll({x})"
+
+    def mul_hi(self, at: Prim, lhs: SE, rhs: SE) -> str:
+        """The upper half of a product."""
+        name = "mul_hi" if at[0] == "i" else "umul_hi"
+        return self.call(name, at, self.show(lhs), self.show(rhs))
+
+
+def _same(op: str, se: SE) -> bool:
+    return type(se) is Bin and se.op == op and prim_of(se) == se.at

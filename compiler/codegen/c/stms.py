@@ -1,0 +1,292 @@
+"""Statements in C and CUDA: what one thread does.
+
+`Writer` keeps the lines with their provenance; `Statements` prints what both languages share. The
+languages differ in how a check fails, how kernels run and where scratch memory comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
+from compiler.base.spans import Prov
+from compiler.base.text import Line
+from compiler.codegen.c.scalar import Scalars
+from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Copy,
+    Declare,
+    Define,
+    For,
+    Free,
+    If,
+    Kernel,
+    Load,
+    Stm,
+    Stms,
+    Store,
+    While,
+)
+from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
+from compiler.ir.nodes import SE, Lit, Mem, Var
+from compiler.ir.sizes import prim_of
+
+LOCAL_BYTES = 4096
+"""Blocks of a thread up to this size are arrays on its stack."""
+
+
+class Writer:
+    """Lines of text with an indent; every line carries the statement that it came from.
+
+    Writers of one text share `numbers`, so that no two statements have the same one.
+    """
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        self.lines: list[Line] = []
+        self.indent = ""
+        self.src: Prov = ()
+        self.node = -1
+        self.numbers = numbers
+
+    def line(self, text: str) -> None:
+        """One line."""
+        self.lines.append(Line(self.indent + text if text else "", self.src, self.node))
+
+    def open(self, text: str) -> None:
+        """A line that ends in a brace, and what follows is further in."""
+        self.line(text)
+        self.indent += "    "
+
+    def close(self, text: str = "}") -> None:
+        """The end of what `open` began."""
+        self.indent = self.indent[:-4]
+        self.line(text)
+
+
+class Statements(Writer):
+    """Prints statement lists; `sites` are the checks, by number."""
+
+    def __init__(
+        self,
+        scalars: Scalars,
+        sites: list[tuple[Prov, tuple[str | SE, ...]]],
+        numbers: Iterator[int],
+    ) -> None:
+        super().__init__(numbers)
+        self.scalars = scalars
+        self.sites = sites
+        self.show = scalars.show
+        self.scratch: list[str] = []
+        self.reached: set[str | None] = set()
+        """Labels that failed checks jump to."""
+        self.types: dict[Name, Prim] = {}
+
+    # --- to be said by each language ---------------------------------------------------------
+
+    def type(self, prim: Prim) -> str:
+        """The type of a scalar variable."""
+        return C_TYPE[prim]
+
+    def cell_type(self, prim: Prim) -> str:
+        """The type of a block's elements."""
+        return C_TYPE[prim]
+
+    def fail(self, call: str) -> None:
+        """Report a failed check and leave."""
+        raise NotImplementedError
+
+    def run_kernel(self, kernel: Kernel) -> None:
+        """A kernel among the statements."""
+        self.stms(sequential(kernel))
+
+    def run_copy(self, copy: Copy) -> None:
+        """A bulk copy."""
+        self.stms(loops(copy_dims(copy), copy_body(copy), copy.prov))
+
+    def run_alloc(self, alloc: Alloc) -> None:
+        """A block."""
+        raise NotImplementedError
+
+    def loop_pragma(self, stm: For) -> str:
+        """What stands before a loop."""
+        return ""
+
+    # --- shared ------------------------------------------------------------------------------
+
+    def stms(self, stms: Sequence[Stm]) -> None:
+        """Statements, each with its provenance."""
+        src, node = self.src, self.node
+        for stm in stms:
+            self.src = stm.prov or src
+            self.node = next(self.numbers)
+            getattr(self, _PRINT[type(stm)])(stm)
+        self.src, self.node = src, node
+
+    def nested(self, head: str, stms: Stms, tail: str = "}") -> None:
+        """Statements in braces."""
+        self.open(head)
+        self.stms(stms)
+        self.close(tail)
+
+    def define(self, stm: Define) -> None:
+        """A constant."""
+        name = self.scalars.names.get(stm.name)
+        if name is None:
+            self.line(f"const {self.type(stm.prim)} {c_name(stm.name)} = {self.show(stm.value)};")
+        else:
+            self.line(f"{name} = {self.show(stm.value)};")
+
+    def declare(self, stm: Declare) -> None:
+        """A variable."""
+        if isinstance(stm.type, Mem):
+            self.declare_block(stm, stm.type)
+            return
+        start = "" if stm.value is None else f" = {self.operand(stm.value)}"
+        name = self.scalars.names.get(stm.name)
+        if name is None:
+            self.line(f"{self.type(stm.type.prim)} {c_name(stm.name)}{start};")
+        elif start:
+            self.line(f"{name}{start};")
+
+    def declare_block(self, stm: Declare, kind: Mem) -> None:
+        """A variable that holds a block."""
+        start = "0" if stm.value is None else self.operand(stm.value)
+        self.line(f"{self.cell_type(kind.prim)} *{c_name(stm.name)} = {start};")
+
+    def operand(self, value: SE | Name) -> str:
+        """A scalar expression or a block's name."""
+        return c_name(value) if isinstance(value, str) else self.show(value)
+
+    def assign(self, stm: Assign) -> None:
+        """A variable's next value."""
+        name = self.scalars.names.get(stm.name) or c_name(stm.name)
+        self.line(f"{name} = {self.operand(stm.value)};")
+
+    def load(self, stm: Load) -> None:
+        """A cell's value."""
+        name = self.scalars.names.get(stm.name)
+        text = self.read(stm.prim, f"{c_name(stm.block)}[{self.show(stm.at)}]")
+        self.line(f"{name or f'const {self.type(stm.prim)} {c_name(stm.name)}'} = {text};")
+
+    def read(self, prim: Prim, place: str) -> str:
+        """The value of a cell."""
+        return place
+
+    def store(self, stm: Store) -> None:
+        """A cell's next value."""
+        place = f"{c_name(stm.block)}[{self.show(stm.at)}]"
+        self.line(f"{place} = {self.written(stm.prim, self.show(stm.value))};")
+
+    def written(self, prim: Prim, value: str) -> str:
+        """A value as it is put in a cell."""
+        return value
+
+    def branch(self, stm: If) -> None:
+        """One arm or two."""
+        cond = self.show(stm.cond)
+        if stm.then or not stm.orelse:
+            self.nested(f"if ({cond}) {{", stm.then, "} else {" if stm.orelse else "}")
+            if stm.orelse:
+                self.indent += "    "
+                self.stms(stm.orelse)
+                self.close()
+        else:
+            self.nested(f"if (!{self.scalars.atom(stm.cond)}) {{", stm.orelse)
+
+    def count_loop(self, stm: For) -> None:
+        """A loop that counts."""
+        index, kind = c_name(stm.index), self.type(stm.prim)
+        end = self.once(stm.bound, f"{index}_end", kind)
+        pragma = self.loop_pragma(stm)
+        if pragma:
+            self.line(pragma)
+        self.nested(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{", stm.body)
+
+    def once(self, se: SE, name: str, kind: str = "int64_t") -> str:
+        """The text of a value that does not change; a name for it if it takes computing."""
+        if type(se) is Lit or type(se) is Var:
+            return self.show(se)
+        self.line(f"const {kind} {name} = {self.show(se)};")
+        return name
+
+    def while_loop(self, stm: While) -> None:
+        """A loop with a condition."""
+        cond = self.scalars.names.get(stm.cond) or c_name(stm.cond)
+        self.nested(f"while ({cond}) {{", stm.body)
+
+    def check(self, stm: Assert) -> None:
+        """An assertion."""
+        self.open(f"if ({self.negated(stm.cond)}) {{")
+        self.fail(self.site(stm.prov, stm.message))
+        self.close()
+
+    def negated(self, cond: SE) -> str:
+        """The opposite of a condition."""
+        return f"!{self.scalars.atom(cond)}"
+
+    def site(self, prov: Prov, message: tuple[str | SE, ...]) -> str:
+        """The arguments that report a failure: the number of the check, and the values it shows."""
+        number = len(self.sites)
+        self.sites.append((prov, message))
+        values = [self.bits(part) for part in message if not isinstance(part, str)]
+        if not values:
+            return f"{number}, 0, 0"
+        return f"{number}, {len(values)}, (const int64_t[]){{{', '.join(values)}}}"
+
+    def bits(self, value: SE) -> str:
+        """A value as 64 bits."""
+        prim = prim_of(value)
+        if prim[0] == "f":
+            return f"ss_bits({self.show(value)})"
+        return f"(int64_t){self.scalars.atom(value)}" if prim != "i64" else self.show(value)
+
+    def free(self, stm: Free) -> None:
+        """Only the host frees."""
+
+    def alloc(self, stm: Alloc) -> None:
+        """A block."""
+        self.run_alloc(stm)
+
+    def kernel(self, stm: Kernel) -> None:
+        """A kernel."""
+        self.run_kernel(stm)
+
+    def copy(self, stm: Copy) -> None:
+        """A bulk copy."""
+        self.run_copy(stm)
+
+    def is_local(self, stm: Alloc) -> bool:
+        """Whether a block of a thread is an array on its stack."""
+        count = stm.count
+        return isinstance(count, Lit) and int(count.value) * BYTES[stm.prim] <= LOCAL_BYTES
+
+    def local_array(self, stm: Alloc) -> bool:
+        """A block of constant, small size as an array on the stack; False for others."""
+        if not self.is_local(stm):
+            return False
+        assert isinstance(stm.count, Lit)
+        size = max(1, int(stm.count.value))
+        self.line(f"{self.cell_type(stm.prim)} {c_name(stm.name)}[{size}];")
+        return True
+
+
+_PRINT: dict[type, str] = {
+    Define: "define",
+    Declare: "declare",
+    Assign: "assign",
+    Alloc: "alloc",
+    Free: "free",
+    Load: "load",
+    Store: "store",
+    Copy: "copy",
+    If: "branch",
+    For: "count_loop",
+    While: "while_loop",
+    Assert: "check",
+    Kernel: "kernel",
+}
+"""The method that prints a statement; languages override some of them."""

@@ -1,0 +1,53 @@
+"""Loops of a thread whose iterations may share vector registers."""
+
+from __future__ import annotations
+
+from compiler.codegen.c.types import c_name
+from compiler.codegen.imp.nodes import Assign, Declare, Define, For, Load
+from compiler.codegen.traits import reads, stored, traits_of
+from compiler.ir.nodes import Var
+
+
+def reduction_pragma(stm: For) -> str:
+    """`#pragma omp simd ..` for a loop whose lanes may run together; "" for others.
+
+    That is a straight body that stores nothing and ends in `acc := acc op value` for variables
+    from outside that are used nowhere else.
+    """
+    traits = traits_of(stm.body)
+    if not traits.straight or traits.branches or stored(stm.body):
+        return ""
+    ends = [s for s in stm.body if isinstance(s, Assign)]
+    if not ends:
+        return ""
+    shares = []
+    accumulators = {s.name for s in ends}
+    for other in stm.body:
+        if isinstance(other, Declare):
+            return ""
+        se = other.value if isinstance(other, Define) else None
+        se = other.at if isinstance(other, Load) else se
+        if se is not None and reads(se) & accumulators:
+            return ""
+    for end in ends:
+        kind = _shared(end)
+        if kind is None:
+            return ""
+        shares.append(f"reduction({kind}:{c_name(end.name)})")
+    return f"#pragma omp simd {' '.join(shares)}"
+
+
+def _shared(end: Assign) -> str | None:
+    """The operator of `acc := acc op value` where `value` does not read `acc`."""
+    from compiler.codegen.traits import BUILTIN
+    from compiler.ir.nodes import Bin
+
+    value = end.value
+    if not isinstance(value, Bin) or value.op not in BUILTIN or value.at in ("f16", "bool"):
+        return None
+    sides = [value.lhs, value.rhs]
+    own = [s for s in sides if isinstance(s, Var) and s.name == end.name]
+    rest = [s for s in sides if not (isinstance(s, Var) and s.name == end.name)]
+    if len(own) != 1 or len(rest) != 1 or end.name in reads(rest[0]):
+        return None
+    return BUILTIN[value.op]

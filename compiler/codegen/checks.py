@@ -1,0 +1,67 @@
+"""Checks before work: a body without its assertions, for points whose checks have been made.
+
+A check inside of a loop keeps it from vector registers. Where conditions do not depend on what
+earlier checks protect, a loop over the conditions alone comes first; if all hold, the work needs
+no checks. Else the loop with checks runs and reports the first failure as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.names import Name
+from compiler.codegen.imp.nodes import Assert, Declare, Define, If, Load, Stm, Stms, Store
+from compiler.codegen.traits import reads, traits_of
+from compiler.ir.nodes import SE, Bin
+from compiler.ir.total import is_division
+from compiler.ir.walk import se_parts
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """If `conditions`, computed by `needs`, hold for a point, `rest` may run as its body."""
+
+    needs: Stms
+    conditions: tuple[SE, ...]
+    rest: Stms
+
+
+def checks_first(body: Stms) -> Checks | None:
+    """The checks of a body that has no loops, if they can be made before everything else."""
+    traits = traits_of(body)
+    if not traits.asserts or traits.loops or traits.allocs:
+        return None
+    rest = tuple(stm for stm in body if not isinstance(stm, Assert))
+    if traits_of(rest).asserts:
+        return None
+    conditions = tuple(stm.cond for stm in body if isinstance(stm, Assert))
+    wanted: set[Name] = set()
+    for cond in conditions:
+        wanted |= reads(cond)
+    needs: list[Stm] = []
+    first = next(k for k, stm in enumerate(body) if isinstance(stm, Assert))
+    for k in range(len(body) - 1, -1, -1):
+        stm = body[k]
+        match stm:
+            case Define(name, _, value) if name in wanted:
+                if k > first and divides(value):
+                    return None
+                wanted |= reads(value)
+                needs.append(stm)
+            case Load(name, _, _, at) if name in wanted:
+                if k > first:
+                    return None
+                wanted |= reads(at)
+                needs.append(stm)
+            case Declare(name, _, _) if name in wanted:
+                return None
+            case Store() | If() if k < first:
+                return None
+    return Checks(tuple(reversed(needs)), conditions, rest)
+
+
+def divides(se: SE) -> bool:
+    """Whether an integer division is in an expression, which a check may protect."""
+    if isinstance(se, Bin) and is_division(se.op, se.at):
+        return True
+    return any(divides(part) for part in se_parts(se))

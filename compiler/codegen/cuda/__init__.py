@@ -1,0 +1,1 @@
+"""CUDA: kernels in C++, and the Python program on the host that starts them."""

@@ -1,0 +1,56 @@
+"""IMP to CUDA: a file of kernels without headers, and the host program that launches them."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+from compiler.base.context import Ctx
+from compiler.base.spans import Prov
+from compiler.base.text import Line, Text
+from compiler.codegen.c.program import description
+from compiler.codegen.cuda import runtime as cuda_runtime
+from compiler.codegen.cuda.folds import CudaKernels
+from compiler.codegen.cuda.host import Host
+from compiler.codegen.cuda.scalar import CudaScalars
+from compiler.codegen.imp.nodes import ImpProg
+from compiler.ir.nodes import SE
+
+HOST_MARK = "// ---- host program: Python over CuPy ----"
+
+
+def emit(prog: ImpProg, ctx: Ctx) -> Text:
+    """Kernels, then the host program after `HOST_MARK`."""
+    scalars = CudaScalars()
+    sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
+    kernels = CudaKernels(scalars, sites, count())
+    host = Host(kernels)
+    host.line("import numpy as np")
+    host.line("from compiler.codegen.py_runtime import *")
+    for fun in prog.funs:
+        host.function(fun)
+    body = "\n".join(line.text for line in kernels.lines)
+    head = [cuda_runtime.HEAD, cuda_runtime.FAILURE]
+    for word, text in (("ss_bits(", cuda_runtime.BITS), ("half_", cuda_runtime.HALF)):
+        if word in body or any(word in h for h in scalars.helpers.values()):
+            head.append(text)
+    if scalars.helpers:
+        head.append("".join(f"__device__ {text}\n" for text in scalars.helpers.values()))
+    about = json.dumps(description(prog, sites))
+    return (
+        *(Line(text) for part in head for text in part.split("\n")),
+        *kernels.lines,
+        Line(""),
+        Line(HOST_MARK),
+        *host.lines,
+        Line(""),
+        Line("ABOUT = ("),
+        *(Line(f"    {about[at : at + 90]!r}") for at in range(0, len(about), 90)),
+        Line(")"),
+    )
+
+
+def split(code: str) -> tuple[str, str]:
+    """Kernels and host program of a text that `emit` made."""
+    kernels, _, host = code.partition(HOST_MARK)
+    return kernels, host

@@ -1,0 +1,324 @@
+"""The nodes of the imperative IR (thesis, section 4.7, figure 4.12).
+
+Grammar, one line per form; `printer.py` says how they look, `runtime/imp_interp.py` what they mean.
+
+    prog   ::= fun..
+    fun    ::= name(param..) -> (result..) = stm..
+    stm    ::= define | declare | assign | alloc | free | load | store | copy
+             | if | for | while | assert | kernel
+    kernel ::= space, body, and what happens with the values of the points: map, reduce, scan, hist
+
+Variables are scalars or blocks; a block is flat and holds elements of one primitive type. Scalar
+expressions are those of the core language; memory is read by `Load` only. A statement list is one
+scope: names defined in it are gone after it. All names are unique in the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import Prov
+from compiler.ir.nodes import SE, Array, Level, Mem, Operand, Scalar, Space
+
+# --- scalars and blocks ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """A scalar that never changes."""
+
+    name: Name
+    prim: Prim
+    value: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A variable that is assigned later; `value` is what it starts as (a name for blocks)."""
+
+    name: Name
+    type: Scalar | Mem
+    value: Operand | None = None
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A declared variable gets another value: a scalar expression, or the name of a block."""
+
+    name: Name
+    value: Operand
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """A fresh block of `count` elements, with any contents, bound to `name`.
+
+    Sums, differences and products in `count` are exact. Less than none is an error like too many,
+    but none where `index.is_plain` says that a check of the array's own is going to tell.
+    """
+
+    name: Name
+    count: SE
+    prim: Prim
+    space: Space = "device"
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """`name` is not used any more; its block goes when no other variable holds it."""
+
+    name: Name
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Define the scalar `name` as cell `at` of `block`."""
+
+    name: Name
+    prim: Prim
+    block: Name
+    at: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Cell `at` of `block` becomes `value`."""
+
+    block: Name
+    prim: Prim
+    at: SE
+    value: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Element `i` of the destination becomes element `i` of the source, for all indices `i`.
+
+    Both LMADs have the same sizes. The cells of the two do not meet, unless they are equal.
+    """
+
+    prim: Prim
+    dest: Name
+    dest_lmad: Lmad[Poly]
+    source: Name
+    source_lmad: Lmad[Poly]
+    prov: Prov = ()
+
+
+# --- control ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """One of two statement lists."""
+
+    cond: SE
+    then: Stms
+    orelse: Stms
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`index` counts from 0 up to, not including, `bound`, which is evaluated once."""
+
+    index: Name
+    prim: Prim
+    bound: SE
+    body: Stms
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """As long as the variable `cond` is true."""
+
+    cond: Name
+    body: Stms
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """Stop the program with `message` unless `cond` holds."""
+
+    cond: SE
+    message: tuple[str | SE, ...]
+    prov: Prov = ()
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """An associative operator on tuples of scalars.
+
+    `body` computes `results` from `lhs` and `rhs`; `neutral` is evaluated outside of the kernel.
+    """
+
+    prims: tuple[Prim, ...]
+    lhs: tuple[Name, ...]
+    rhs: tuple[Name, ...]
+    body: Stms
+    results: tuple[SE, ...]
+    neutral: tuple[SE, ...]
+    commutative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A place in memory."""
+
+    block: Name
+    at: SE
+
+
+@dataclass(frozen=True, slots=True)
+class MapWork:
+    """The body has done everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One operator with its `inputs` at a point, and where each component of the outcome goes.
+
+    `into` has a `Cell` per component (its index mentions the outer indices; for scans all), or the
+    name of a declared scalar variable where a reduction has no outer dimensions.
+    """
+
+    op: Combine
+    inputs: tuple[SE, ...]
+    into: tuple[Cell | Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceWork:
+    """Reduce along the last dimension."""
+
+    folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanWork:
+    """All inclusive prefixes along the last dimension."""
+
+    folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """One histogram: at `bins`, if inside of `shape`, combine the destinations with `values`.
+
+    A destination's cell is `lmad(bins)` of its block; the LMADs mention the outer indices.
+    """
+
+    op: Combine
+    shape: tuple[SE, ...]
+    bins: tuple[SE, ...]
+    values: tuple[SE, ...]
+    dests: tuple[tuple[Name, Lmad[Poly]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistWork:
+    """Histograms over the last dimension, one per point of the outer ones."""
+
+    hists: tuple[Bins, ...]
+
+
+Work = MapWork | ReduceWork | ScanWork | HistWork
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Run `body` at every point of `dims` (outermost first), in any order, then do `work`.
+
+    `level`: `grid` stands among host statements; `block` inside of the body of a `per_block`
+    kernel, whose points are worked on by a block of threads each.
+    """
+
+    name: str
+    level: Level
+    dims: tuple[tuple[Name, SE], ...]
+    body: Stms
+    work: Work
+    per_block: bool = False
+    prov: Prov = ()
+
+
+Stm = (
+    Define
+    | Declare
+    | Assign
+    | Alloc
+    | Free
+    | Load
+    | Store
+    | Copy
+    | If
+    | For
+    | While
+    | Assert
+    | Kernel
+)
+Stms = tuple[Stm, ...]
+
+# --- programs --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Formal:
+    """A parameter or result of a function: a scalar or a block."""
+
+    name: Name
+    type: Scalar | Mem
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A value as callers see it: `type` is scalar or a row-major array; `block` holds an array.
+
+    Sizes in `type` are names among the parameters (of a result: or among the results).
+    """
+
+    name: Name
+    type: Scalar | Array
+    block: Name = ""
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImpFun:
+    """An entry point. `values` are what the results get, in order.
+
+    The first `implicit` parameters are sizes that follow from the shapes of `takes`.
+    """
+
+    name: str
+    params: tuple[Formal, ...]
+    results: tuple[Formal, ...]
+    body: Stms
+    values: tuple[Operand, ...]
+    takes: tuple[External, ...]
+    gives: tuple[External, ...]
+    implicit: int = 0
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImpProg:
+    """The entry points of a program."""
+
+    funs: tuple[ImpFun, ...]

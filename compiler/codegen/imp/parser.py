@@ -1,0 +1,390 @@
+"""From the text form of IMP (see `printer.py`) back to a program.
+
+Errors are `SyntaxError_` with the position. Provenance is not part of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Bins,
+    Cell,
+    Combine,
+    Copy,
+    Declare,
+    Define,
+    External,
+    Fold,
+    For,
+    Formal,
+    Free,
+    HistWork,
+    If,
+    ImpFun,
+    ImpProg,
+    Kernel,
+    Load,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stm,
+    Stms,
+    Store,
+    While,
+    Work,
+)
+from compiler.ir.nodes import SE, Array, Level, Mem, Operand, Scalar, Type
+from compiler.ir.parse_scalar import ScalarParser
+from compiler.ir.syntax import PRECEDENCE
+
+_T = TypeVar("_T")
+
+
+def parse(text: str) -> ImpProg:
+    """Read a program; `parse(plain(show(p))) == p` but for provenance."""
+    return _Parser(text).prog()
+
+
+class _Parser(ScalarParser):
+    """A recursive descent over tokens, one method per form."""
+
+    def prog(self) -> ImpProg:
+        """Entry points up to the end of the text."""
+        funs: list[ImpFun] = []
+        while self.tokens.kind != "end":
+            funs.append(self.function())
+        return ImpProg(tuple(funs))
+
+    def function(self) -> ImpFun:
+        """One entry point."""
+        t = self.tokens
+        t.expect("entry")
+        name = t.name("an entry point's name")
+        params = self.formals()
+        t.expect("->")
+        results = self.formals()
+        t.expect("{")
+        implicit = 0
+        if self.word("sizes"):
+            implicit = 1
+            t.name()
+            while t.take(","):
+                t.name()
+                implicit += 1
+        takes = self.externals("takes")
+        gives = self.externals("gives")
+        body: list[Stm] = []
+        while not self.word("return"):
+            body.append(self.stm())
+        values = self.operands()
+        t.expect("}")
+        return ImpFun(name, params, results, tuple(body), values, takes, gives, implicit)
+
+    def formals(self) -> tuple[Formal, ...]:
+        """Parameters or results."""
+        return tuple(Formal(p.name, _flat(p.type)) for p in self.params())
+
+    def externals(self, word: str) -> tuple[External, ...]:
+        """What callers give or get."""
+        t = self.tokens
+        found: list[External] = []
+        while self.word(word):
+            name = t.name()
+            t.expect(":")
+            unique = t.take("*")
+            kind = self.type()
+            if isinstance(kind, Array):
+                t.expect("in")
+                found.append(External(name, kind, t.name("a block"), unique))
+            else:
+                found.append(External(name, cast(Scalar, kind), "", unique))
+        return tuple(found)
+
+    # --- statements --------------------------------------------------------------------------
+
+    def block(self) -> Stms:
+        """Statements in braces."""
+        t = self.tokens
+        t.expect("{")
+        stms: list[Stm] = []
+        while not t.take("}"):
+            stms.append(self.stm())
+        return tuple(stms)
+
+    def stm(self) -> Stm:
+        """One statement."""
+        t = self.tokens
+        form = _FORMS.get(t.text)
+        if form is not None:
+            t.next()
+            return form(self)
+        name = t.name("a statement")
+        if t.take("["):
+            at = self.se()
+            t.expect("]")
+            self.arrow()
+            return Store(name, self.element(name), at, self.se())
+        self.arrow()
+        return Assign(name, self.operand())
+
+    def word(self, text: str) -> bool:
+        """Step over a word of ours, if it is the next one."""
+        found = self.tokens.text == text
+        if found:
+            self.tokens.next()
+        return found
+
+    def need(self, text: str) -> None:
+        """Step over a word of ours."""
+        if not self.word(text):
+            self.tokens.fail(f"expected `{text}`")
+
+    def arrow(self) -> None:
+        """`<-`."""
+        self.tokens.expect("<")
+        self.tokens.expect("-")
+
+    def element(self, block: Name) -> Prim:
+        """The element type of a block."""
+        kind = self.types.get(block)
+        if not isinstance(kind, Mem):
+            self.tokens.fail(f"expected a block, and `{block}` is none")
+        return kind.prim
+
+    def let(self) -> Stm:
+        """A scalar, a cell or a fresh block."""
+        t = self.tokens
+        name = t.name()
+        t.expect(":")
+        kind = self.type()
+        t.expect("=")
+        if isinstance(kind, Mem):
+            t.expect("alloc")
+            t.expect("(")
+            count = self.se()
+            t.expect(")")
+            self.types[name] = kind
+            return Alloc(name, count, kind.prim, kind.space)
+        prim = _flat(kind).prim
+        after = t.peek()
+        if t.kind == "name" and after.kind == "op" and after.text == "[":
+            block = t.next()
+            at = self.index()
+            self.types[name] = kind
+            return Load(name, prim, block, at)
+        value = self.se()
+        self.types[name] = kind
+        return Define(name, prim, value)
+
+    def index(self) -> SE:
+        """A cell's number in brackets."""
+        self.tokens.expect("[")
+        at = self.se()
+        self.tokens.expect("]")
+        return at
+
+    def var(self) -> Stm:
+        """A variable."""
+        t = self.tokens
+        name = t.name()
+        t.expect(":")
+        kind = self.type()
+        value = self.operand() if t.take("=") else None
+        self.types[name] = kind
+        return Declare(name, _flat(kind), value)
+
+    def free(self) -> Stm:
+        """A block that is done with."""
+        return Free(self.tokens.name("a block"))
+
+    def copy(self) -> Stm:
+        """A bulk copy."""
+        prim = self.prim()
+        dest, dest_lmad = self.lmad()
+        self.arrow()
+        source, source_lmad = self.lmad()
+        return Copy(prim, dest, dest_lmad, source, source_lmad)
+
+    def lmad(self) -> tuple[Name, Lmad[Poly]]:
+        """A block with an LMAD."""
+        place = self._place()
+        return place.block, place.lmad
+
+    def branch(self) -> Stm:
+        """One arm or two."""
+        cond = self.se()
+        then = self.block()
+        return If(cond, then, self.block() if self.tokens.take("else") else ())
+
+    def count_loop(self) -> Stm:
+        """A loop that counts."""
+        t = self.tokens
+        index = t.name()
+        t.expect(":")
+        prim = self.prim()
+        t.expect("<")
+        bound = self.se()
+        self.types[index] = Scalar(prim)
+        return For(index, prim, bound, self.block())
+
+    def while_loop(self) -> Stm:
+        """A loop with a condition."""
+        cond = self.tokens.name("a variable")
+        return While(cond, self.block())
+
+    def check(self) -> Stm:
+        """An assertion."""
+        t = self.tokens
+        t.expect("(")
+        cond = self.se()
+        message: list[str | SE] = []
+        while t.take(","):
+            message.append(t.string() if t.kind == "string" else self.se())
+        t.expect(")")
+        return Assert(cond, tuple(message))
+
+    # --- kernels -----------------------------------------------------------------------------
+
+    def kernel(self, word: str) -> Stm:
+        """A kernel of that kind."""
+        t = self.tokens
+        name = t.name("a kernel's name")
+        t.expect("@")
+        if t.text not in ("grid", "block", "thread"):
+            t.fail("expected `grid`, `block` or `thread`")
+        level = cast(Level, t.next())
+        dims = tuple(self.listed(self.dimension))
+        for index, _ in dims:
+            self.types[index] = Scalar("i64")
+        per_block = t.take("per_block")
+        t.expect("{")
+        body: list[Stm] = []
+        while t.text not in ("}", "fold", "bins"):
+            body.append(self.stm())
+        work: Work = MapWork()
+        if word == "hist":
+            work = HistWork(tuple(self.each("bins", self.bins)))
+        elif word != "map":
+            folds = tuple(self.each("fold", self.fold))
+            work = ScanWork(folds) if word == "scan" else ReduceWork(folds)
+        t.expect("}")
+        return Kernel(name, level, dims, tuple(body), work, per_block)
+
+    def listed(self, item: Callable[[], _T]) -> list[_T]:
+        """Items with commas in between, in parentheses."""
+        t = self.tokens
+        t.expect("(")
+        found: list[_T] = []
+        while not t.take(")"):
+            found.append(item())
+            if t.text != ")":
+                t.expect(",")
+        return found
+
+    def each(self, word: str, item: Callable[[], _T]) -> list[_T]:
+        """Items that each begin with `word`."""
+        found: list[_T] = []
+        while self.word(word):
+            found.append(item())
+        return found
+
+    def dimension(self) -> tuple[Name, SE]:
+        """`index < bound`."""
+        name = self.tokens.name("an index")
+        self.tokens.expect("<")
+        return name, self.se()
+
+    def fold(self) -> Fold:
+        """An operator with its inputs and places."""
+        inputs = self.scalars()
+        self.tokens.expect("into")
+        into = tuple(self.listed(self.target))
+        return Fold(self.combine(), inputs, into)
+
+    def target(self) -> Cell | Name:
+        """A cell, or a variable of the host."""
+        name = self.tokens.name("a block or variable")
+        return Cell(name, self.index()) if self.tokens.text == "[" else name
+
+    def bins(self) -> Bins:
+        """A histogram."""
+        t = self.tokens
+        places = self.listed(self.bin_place)
+        t.expect("in")
+        dests = tuple(self.listed(self.lmad))
+        self.need("get")
+        values = self.scalars()
+        op = self.combine()
+        return Bins(op, tuple(n for _, n in places), tuple(i for i, _ in places), values, dests)
+
+    def bin_place(self) -> tuple[SE, SE]:
+        """`bin < size`."""
+        at = self.se(_ABOVE_COMPARISON)
+        self.tokens.expect("<")
+        return at, self.se(_ABOVE_COMPARISON)
+
+    def combine(self) -> Combine:
+        """An operator on scalars."""
+        t = self.tokens
+        t.expect("op")
+        params = self.params()
+        half = len(params) // 2
+        self.need("neutral")
+        neutral = self.scalars()
+        commutative = t.take("comm")
+        t.expect("{")
+        body: list[Stm] = []
+        while not t.take("in"):
+            body.append(self.stm())
+        results = self.scalars()
+        t.expect("}")
+        return Combine(
+            tuple(p.type.prim for p in params[:half]),
+            tuple(p.name for p in params[:half]),
+            tuple(p.name for p in params[half:]),
+            tuple(body),
+            results,
+            neutral,
+            commutative,
+        )
+
+    def scalars(self) -> tuple[SE, ...]:
+        """Scalar expressions in parentheses."""
+        found: list[Operand] = list(self.operands())
+        for operand in found:
+            if isinstance(operand, str):
+                self.tokens.fail("expected scalars")
+        return tuple(cast(list[SE], found))
+
+
+_ABOVE_COMPARISON = PRECEDENCE["<"] + 1
+
+
+def _flat(kind: Type) -> Scalar | Mem:
+    assert not isinstance(kind, Array)
+    return kind
+
+
+_FORMS: dict[str, Callable[[_Parser], Stm]] = {
+    "let": _Parser.let,
+    "var": _Parser.var,
+    "free": _Parser.free,
+    "copy": _Parser.copy,
+    "if": _Parser.branch,
+    "for": _Parser.count_loop,
+    "while": _Parser.while_loop,
+    "assert": _Parser.check,
+    "map": lambda p: p.kernel("map"),
+    "reduce": lambda p: p.kernel("reduce"),
+    "scan": lambda p: p.kernel("scan"),
+    "hist": lambda p: p.kernel("hist"),
+}

@@ -1,0 +1,249 @@
+"""IMP as text; `parser.py` reads it back.
+
+entry main (n_1: i64, xs_mem_2: mem(f32)) -> (s_9: f32) {
+sizes n_1
+takes xs_3: [n_1]f32 in xs_mem_2
+gives s_9: f32
+var s_4: f32
+reduce sum_5 @grid (i_6 < n_1) {
+let x_7: f32 = xs_mem_2[i_6]
+fold (x_7) into (s_4) op (a_10: f32, b_11: f32) neutral (0.0f32) comm {
+in (a_10 + b_11)
+}
+}
+return (s_4)
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from compiler.base.spans import Prov
+from compiler.base.text import Line, Text
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Bins,
+    Cell,
+    Combine,
+    Copy,
+    Declare,
+    Define,
+    External,
+    Fold,
+    For,
+    Formal,
+    Free,
+    HistWork,
+    If,
+    ImpFun,
+    ImpProg,
+    Kernel,
+    Load,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stm,
+    Stms,
+    Store,
+    While,
+)
+from compiler.ir.nodes import Array, Mem
+from compiler.ir.show_scalar import show_lmad, show_operand, show_operands, show_se, show_type
+from compiler.ir.syntax import name_text, string_text
+
+_WORDS: dict[type, str] = {
+    MapWork: "map",
+    ReduceWork: "reduce",
+    ScanWork: "scan",
+    HistWork: "hist",
+}
+
+
+def show(prog: ImpProg) -> Text:
+    """The program as lines with provenance."""
+    out = _Out()
+    for k, fun in enumerate(prog.funs):
+        if k:
+            out.line(0, "")
+        _function(out, fun)
+    return tuple(out.lines)
+
+
+class _Out:
+    """The lines so far."""
+
+    __slots__ = ("count", "lines", "node", "src")
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.count = 0
+        self.node = -1
+        self.src: Prov = ()
+
+    def line(self, indent: int, text: str) -> None:
+        self.lines.append(Line(" " * indent + text, self.src, self.node))
+
+
+def _function(out: _Out, fun: ImpFun) -> None:
+    out.src, out.node = fun.prov, -1
+    head = f"entry {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{"
+    out.line(0, head)
+    if fun.implicit:
+        names = ", ".join(name_text(p.name) for p in fun.params[: fun.implicit])
+        out.line(2, f"sizes {names}")
+    for taken in fun.takes:
+        out.line(2, f"takes {_external(taken)}")
+    for given in fun.gives:
+        out.line(2, f"gives {_external(given)}")
+    _stms(out, 2, fun.body)
+    out.line(2, f"return {show_operands(fun.values)}")
+    out.line(0, "}")
+
+
+def _formals(formals: Iterable[Formal]) -> str:
+    return f"({', '.join(f'{name_text(f.name)}: {show_type(f.type)}' for f in formals)})"
+
+
+def _external(e: External) -> str:
+    star = "*" if e.unique else ""
+    place = f" in {name_text(e.block)}" if isinstance(e.type, Array) else ""
+    return f"{name_text(e.name)}: {star}{show_type(e.type)}{place}"
+
+
+def _stms(out: _Out, indent: int, stms: Stms) -> None:
+    src, node = out.src, out.node
+    for stm in stms:
+        out.src, out.node = stm.prov, out.count
+        out.count += 1
+        _PRINT[type(stm)](out, indent, stm)
+    out.src, out.node = src, node
+
+
+def _cell(block: str, at: object) -> str:
+    return f"{name_text(block)}[{show_se(at, suffix=False)}]"  # type: ignore[arg-type]
+
+
+def _define(out: _Out, indent: int, s: Define) -> None:
+    out.line(indent, f"let {name_text(s.name)}: {s.prim} = {show_se(s.value)}")
+
+
+def _declare(out: _Out, indent: int, s: Declare) -> None:
+    start = "" if s.value is None else f" = {show_operand(s.value)}"
+    out.line(indent, f"var {name_text(s.name)}: {show_type(s.type)}{start}")
+
+
+def _assign(out: _Out, indent: int, s: Assign) -> None:
+    out.line(indent, f"{name_text(s.name)} <- {show_operand(s.value)}")
+
+
+def _alloc(out: _Out, indent: int, s: Alloc) -> None:
+    kind = show_type(Mem(s.prim, s.space))
+    out.line(indent, f"let {name_text(s.name)}: {kind} = alloc({show_se(s.count, suffix=False)})")
+
+
+def _free(out: _Out, indent: int, s: Free) -> None:
+    out.line(indent, f"free {name_text(s.name)}")
+
+
+def _load(out: _Out, indent: int, s: Load) -> None:
+    out.line(indent, f"let {name_text(s.name)}: {s.prim} = {_cell(s.block, s.at)}")
+
+
+def _store(out: _Out, indent: int, s: Store) -> None:
+    out.line(indent, f"{_cell(s.block, s.at)} <- {show_se(s.value)}")
+
+
+def _copy(out: _Out, indent: int, s: Copy) -> None:
+    source = f"{name_text(s.source)} -> {show_lmad(s.source_lmad)}"
+    dest = f"{name_text(s.dest)} -> {show_lmad(s.dest_lmad)}"
+    out.line(indent, f"copy {s.prim} {dest} <- {source}")
+
+
+def _if(out: _Out, indent: int, s: If) -> None:
+    out.line(indent, f"if {show_se(s.cond)} {{")
+    _stms(out, indent + 2, s.then)
+    if s.orelse:
+        out.line(indent, "} else {")
+        _stms(out, indent + 2, s.orelse)
+    out.line(indent, "}")
+
+
+def _for(out: _Out, indent: int, s: For) -> None:
+    out.line(indent, f"for {name_text(s.index)}: {s.prim} < {show_se(s.bound)} {{")
+    _stms(out, indent + 2, s.body)
+    out.line(indent, "}")
+
+
+def _while(out: _Out, indent: int, s: While) -> None:
+    out.line(indent, f"while {name_text(s.cond)} {{")
+    _stms(out, indent + 2, s.body)
+    out.line(indent, "}")
+
+
+def _assert(out: _Out, indent: int, s: Assert) -> None:
+    parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in s.message)
+    out.line(indent, f"assert({', '.join((show_se(s.cond), *parts))})")
+
+
+def _kernel(out: _Out, indent: int, s: Kernel) -> None:
+    dims = ", ".join(f"{name_text(i)} < {show_se(bound, suffix=False)}" for i, bound in s.dims)
+    per_block = " per_block" if s.per_block else ""
+    word = _WORDS[type(s.work)]
+    out.line(indent, f"{word} {name_text(s.name)} @{s.level} ({dims}){per_block} {{")
+    _stms(out, indent + 2, s.body)
+    match s.work:
+        case ReduceWork(folds) | ScanWork(folds):
+            for fold in folds:
+                _fold(out, indent + 2, fold)
+        case HistWork(hists):
+            for bins in hists:
+                _bins(out, indent + 2, bins)
+    out.line(indent, "}")
+
+
+def _fold(out: _Out, indent: int, fold: Fold) -> None:
+    into = ", ".join(
+        _cell(i.block, i.at) if isinstance(i, Cell) else name_text(i) for i in fold.into
+    )
+    _combine(out, indent, f"fold {show_operands(fold.inputs)} into ({into})", fold.op)
+
+
+def _bins(out: _Out, indent: int, bins: Bins) -> None:
+    at = ", ".join(
+        f"{show_se(i)} < {show_se(n)}" for i, n in zip(bins.bins, bins.shape, strict=True)
+    )
+    dests = ", ".join(f"{name_text(block)} -> {show_lmad(lmad)}" for block, lmad in bins.dests)
+    _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(bins.values)}", bins.op)
+
+
+def _combine(out: _Out, indent: int, head: str, op: Combine) -> None:
+    names = (*op.lhs, *op.rhs)
+    params = ", ".join(
+        f"{name_text(n)}: {p}" for n, p in zip(names, op.prims + op.prims, strict=True)
+    )
+    comm = " comm" if op.commutative else ""
+    out.line(indent, f"{head} op ({params}) neutral {show_operands(op.neutral)}{comm} {{")
+    _stms(out, indent + 2, op.body)
+    out.line(indent + 2, f"in {show_operands(op.results)}")
+    out.line(indent, "}")
+
+
+_PRINT: dict[type[Stm], Callable[[_Out, int, Any], None]] = {
+    Define: _define,
+    Declare: _declare,
+    Assign: _assign,
+    Alloc: _alloc,
+    Free: _free,
+    Load: _load,
+    Store: _store,
+    Copy: _copy,
+    If: _if,
+    For: _for,
+    While: _while,
+    Assert: _assert,
+    Kernel: _kernel,
+}

@@ -1,0 +1,212 @@
+"""Points of a map side by side: a body with inner loops, turned inside out for vector registers.
+
+The points `j .. j + lanes` of a map's last dimension run in step: an inner loop whose bound is the
+same for all of them stays outside, and the statements between loops become loops over lanes,
+which compilers turn into vector code. What is the same for all lanes is computed once. That is
+legal for every map, since points are independent; it pays where neighbouring points read
+neighbouring cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
+from compiler.codegen.free import Uses
+from compiler.codegen.imp.nodes import (
+    Assign,
+    Declare,
+    Define,
+    For,
+    If,
+    Kernel,
+    Load,
+    MapWork,
+    Stm,
+    Stms,
+    Store,
+)
+from compiler.codegen.traits import assigned, reads, stored
+from compiler.ir.nodes import SE, Mem
+from compiler.ir.sizes import poly_of
+
+TILE_BYTES = 512
+"""Size of a variable for all lanes of a tile, in bytes."""
+
+
+@dataclass(slots=True)
+class LaneLoop:
+    """Statements that every lane runs."""
+
+    stms: list[Stm] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Uniform:
+    """A statement that is the same for all lanes."""
+
+    stm: Stm
+
+
+@dataclass(slots=True)
+class Shared:
+    """A loop that all lanes go through together."""
+
+    loop: For
+    parts: list[Part]
+
+
+Part = LaneLoop | Uniform | Shared
+
+
+@dataclass(slots=True)
+class Plan:
+    """A body in parts; `kept` are the variables that live from one lane loop to another."""
+
+    parts: list[Part]
+    kept: dict[Name, Prim]
+    lanes: int
+
+
+def plan(kernel: Kernel) -> Plan | None:
+    """How to run the last dimension in lanes; None where it cannot be done or would not pay."""
+    if not isinstance(kernel.work, MapWork) or kernel.per_block or not kernel.dims:
+        return None
+    finder = _Finder(kernel)
+    parts = finder.split(kernel.body)
+    if parts is None or not finder.loops or not finder.pays:
+        return None
+    kept: dict[Name, Prim] = {}
+    finder.crossing(parts, kept)
+    widest = max([BYTES[p] for p in kept.values()], default=4)
+    return Plan(parts, kept, TILE_BYTES // max(4, widest))
+
+
+def _stored_before_the_end(body: Stms) -> set[Name]:
+    """The blocks that a point may write and then read.
+
+    Not those that it writes last, in place of something else: another point does not read its
+    cells, and what it reads itself it has read by then.
+    """
+    end = len(body)
+    while end and isinstance(body[end - 1], Store):
+        end -= 1
+    return stored(body[:end])
+
+
+class _Finder:
+    """Splits a body; `varying` are the names that differ between lanes."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.lane = kernel.dims[-1][0]
+        self.varying: set[Name] = {self.lane}
+        self.written = _stored_before_the_end(kernel.body)
+        self.prims: dict[Name, Prim] = {}
+        self.loops = 0
+        self.pays = True
+
+    def varies(self, se: SE) -> bool:
+        """Whether an expression differs between lanes."""
+        return bool(reads(se) & self.varying)
+
+    def split(self, stms: Stms, inner: bool = False) -> list[Part] | None:
+        """A statement list in parts; None if a statement does not fit."""
+        parts: list[Part] = []
+        for stm in stms:
+            part = self.part(stm, inner)
+            if part is None:
+                return None
+            if isinstance(part, LaneLoop) and parts and isinstance(parts[-1], LaneLoop):
+                parts[-1].stms.extend(part.stms)
+            elif isinstance(part, Uniform) and parts and isinstance(parts[-1], LaneLoop):
+                parts.insert(len(parts) - 1, part)
+            else:
+                parts.append(part)
+        return parts
+
+    def part(self, stm: Stm, inner: bool) -> Part | None:
+        """One statement."""
+        match stm:
+            case Define(name, prim, value):
+                self.prims[name] = prim
+                if not self.varies(value):
+                    return Uniform(stm)
+                self.varying.add(name)
+            case Load(name, prim, block, at):
+                self.prims[name] = prim
+                if not self.varies(at) and block not in self.written:
+                    return Uniform(stm)
+                self.varying.add(name)
+                if inner and not self.next_to(at):
+                    self.pays = False
+            case Store(_, _, at, _):
+                if inner and not self.next_to(at):
+                    self.pays = False
+            case Declare():
+                if isinstance(stm.type, Mem):
+                    return None
+                self.prims[stm.name] = stm.type.prim
+                self.varying.add(stm.name)
+            case Assign(_, value):
+                if isinstance(value, str):
+                    return None
+            case If():
+                if not self.simple(stm):
+                    return None
+            case For():
+                return self.shared(stm)
+            case _:
+                return None
+        return LaneLoop([stm])
+
+    def shared(self, stm: For) -> Shared | None:
+        """A loop whose bound is the same for all lanes."""
+        if self.varies(stm.bound):
+            return None
+        self.loops += 1
+        parts = self.split(stm.body, inner=True)
+        return None if parts is None else Shared(stm, parts)
+
+    def simple(self, stm: If) -> bool:
+        """A branch without loops; what it defines stays inside."""
+        for inner in (*stm.then, *stm.orelse):
+            match inner:
+                case Define(name, prim, _) | Load(name, prim, _, _):
+                    self.prims[name] = prim
+                    self.varying.add(name)
+                case Declare():
+                    if isinstance(inner.type, Mem):
+                        return False
+                    self.prims[inner.name] = inner.type.prim
+                    self.varying.add(inner.name)
+                case Store() | Assign():
+                    pass
+                case If():
+                    if not self.simple(inner):
+                        return False
+                case _:
+                    return False
+        return True
+
+    def next_to(self, at: SE) -> bool:
+        """Whether neighbouring lanes mean neighbouring cells."""
+        poly = poly_of(at)
+        if poly is None:
+            return False
+        rest = poly - Poly.var(self.lane)
+        return not rest.names() & self.varying
+
+    def crossing(self, parts: list[Part], kept: dict[Name, Prim]) -> None:
+        """Collect the varying names that one lane loop uses and another one has."""
+        for part in parts:
+            if isinstance(part, Shared):
+                self.crossing(part.parts, kept)
+            elif isinstance(part, LaneLoop):
+                uses = Uses()
+                stms = tuple(part.stms)
+                uses.stms(stms)
+                outer = (set(uses.scalars) | assigned(stms)) - uses.bound
+                for name in sorted(outer & self.varying - {self.lane}):
+                    kept[name] = self.prims[name]

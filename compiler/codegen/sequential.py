@@ -1,0 +1,182 @@
+"""What a kernel means, as plain loops: every kernel can be run by one thread.
+
+Used for operators inside of a thread, for the inner operators of a block on the CPU, and by the
+interpreter, which takes it as the definition (thesis, figure 4.13, rule E-IMP-KERNEL).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name, base_of
+from compiler.base.prim import Prim
+from compiler.base.spans import Prov
+from compiler.codegen.imp.nodes import (
+    Assign,
+    Bins,
+    Cell,
+    Combine,
+    Copy,
+    Declare,
+    Define,
+    Fold,
+    For,
+    HistWork,
+    If,
+    Kernel,
+    Load,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stm,
+    Stms,
+    Store,
+)
+from compiler.codegen.index import ZERO, cell, poly_exp
+from compiler.ir.nodes import SE, Bin, Lit, Scalar, Var
+from compiler.ir.walk import se_uses
+
+
+def sequential(kernel: Kernel) -> Stms:
+    """The kernel as a nest of loops, outermost dimension first."""
+    prov = kernel.prov
+    match kernel.work:
+        case MapWork():
+            return loops(kernel.dims, kernel.body, prov)
+        case HistWork(hists):
+            updates = tuple(stm for bins in hists for stm in update_bins(bins, prov))
+            return loops(kernel.dims, kernel.body + updates, prov)
+        case ReduceWork(folds):
+            start = tuple(stm for fold in folds for stm in begin(fold.op, prov))
+            step = tuple(stm for fold in folds for stm in accumulate(fold, prov))
+            end = tuple(stm for fold in folds for stm in finish(fold, prov))
+            inner = loops(kernel.dims[-1:], kernel.body + step, prov)
+            return loops(kernel.dims[:-1], start + inner + end, prov)
+        case ScanWork(folds):
+            start = tuple(stm for fold in folds for stm in begin(fold.op, prov))
+            step = tuple(
+                stm for fold in folds for stm in accumulate(fold, prov) + finish(fold, prov)
+            )
+            inner = loops(kernel.dims[-1:], kernel.body + step, prov)
+            return loops(kernel.dims[:-1], start + inner, prov)
+
+
+def loops(dims: Sequence[tuple[Name, SE]], body: Stms, prov: Prov) -> Stms:
+    """`body` under one loop per dimension."""
+    for name, bound in reversed(dims):
+        body = (For(name, "i64", bound, body, prov),)
+    return body
+
+
+def begin(op: Combine, prov: Prov) -> Stms:
+    """Declare the operator's left operands as accumulators, at the neutral element."""
+    return tuple(
+        Declare(name, Scalar(prim), ne, prov)
+        for name, prim, ne in zip(op.lhs, op.prims, op.neutral, strict=True)
+    )
+
+
+def accumulate(fold: Fold, prov: Prov) -> Stms:
+    """Combine the accumulators with a point's inputs."""
+    return combine(fold.op, fold.inputs, prov)
+
+
+def combine(op: Combine, inputs: Sequence[SE], prov: Prov) -> Stms:
+    """`lhs := lhs op inputs` for declared accumulators."""
+    rhs: Stms = tuple(
+        Define(name, prim, value, prov)
+        for name, prim, value in zip(op.rhs, op.prims, inputs, strict=True)
+    )
+    return rhs + op.body + assign_all(op.lhs, op.prims, op.results, prov)
+
+
+def finish(fold: Fold, prov: Prov) -> Stms:
+    """Put the accumulators where they belong."""
+    return tuple(
+        Store(into.block, prim, into.at, Var(name, prim), prov)
+        if isinstance(into, Cell)
+        else Assign(into, Var(name, prim), prov)
+        for into, name, prim in zip(fold.into, fold.op.lhs, fold.op.prims, strict=True)
+    )
+
+
+def update_bins(bins: Bins, prov: Prov) -> Stms:
+    """Combine one bin with a point's values, unless the place is outside."""
+    op = bins.op
+    loads: list[Stm] = []
+    stores: list[Stm] = []
+    for (block, lmad), name, prim, result in zip(
+        bins.dests, op.lhs, op.prims, op.results, strict=True
+    ):
+        at = cell(lmad, bins.bins)
+        loads.append(Load(name, prim, block, at, prov))
+        stores.append(Store(block, prim, at, result, prov))
+    rhs: Stms = tuple(
+        Define(name, prim, value, prov)
+        for name, prim, value in zip(op.rhs, op.prims, bins.values, strict=True)
+    )
+    return (If(inside(bins.bins, bins.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
+
+
+def inside(at: Sequence[SE], shape: Sequence[SE]) -> SE:
+    """Whether a place lies within a shape."""
+    result: SE = Lit(True, "bool")
+    for i, size in zip(at, shape, strict=True):
+        low = Bin("<=", "i64", ZERO, i)
+        both = Bin("&&", "bool", low, Bin("<", "i64", i, size))
+        result = both if type(result) is Lit else Bin("&&", "bool", result, both)
+    return result
+
+
+def assign_all(
+    names: Sequence[Name], prims: Sequence[Prim], values: Sequence[SE], prov: Prov
+) -> Stms:
+    """Assign all at once: a value that reads a name assigned before it is computed first."""
+    early: list[Stm] = []
+    assigns: list[Stm] = []
+    assigned: set[Name] = set()
+    for name, prim, value in zip(names, prims, values, strict=True):
+        read: set[Name] = set()
+        se_uses(value, read.add)
+        if read & assigned:
+            temporary = next_name(name)
+            early.append(Define(temporary, prim, value, prov))
+            value = Var(temporary, prim)
+        if not (type(value) is Var and value.name == name):
+            assigns.append(Assign(name, value, prov))
+        assigned.add(name)
+    return (*early, *assigns)
+
+
+def next_name(name: Name) -> Name:
+    """The name for the next value of `name`; unique because the tag is."""
+    base = base_of(name)
+    return f"{base}_next{name[len(base) :]}" if base != name else f"{name}_next"
+
+
+def copy_dims(copy: Copy) -> tuple[tuple[Name, SE], ...]:
+    """Index names and sizes for a copy's loops; the names are free for every copy to use."""
+    return tuple((f"c{k}_0", poly_exp(dim.size)) for k, dim in enumerate(copy.dest_lmad.dims))
+
+
+def copy_body(copy: Copy) -> Stms:
+    """What one point of a copy does, in terms of the names of `copy_dims`."""
+    point = [Var(f"c{k}_0", "i64") for k in range(len(copy.dest_lmad.dims))]
+    return (
+        Load("cell_0", copy.prim, copy.source, cell(copy.source_lmad, point), copy.prov),
+        Store(
+            copy.dest, copy.prim, cell(copy.dest_lmad, point), Var("cell_0", copy.prim), copy.prov
+        ),
+    )
+
+
+def is_dense(lmad: Lmad[Poly]) -> bool:
+    """Whether the elements lie one after another in row-major order."""
+    stride = Poly.const(1)
+    for dim in reversed(lmad.dims):
+        if dim.stride != stride and dim.size != 1:
+            return False
+        stride = stride * dim.size
+    return True

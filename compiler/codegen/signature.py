@@ -1,0 +1,137 @@
+"""What a compiled entry point takes and gives, as plain data, and how sizes follow from shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.algebra.poly import Poly
+from compiler.base.errors import RuntimeError_, UsageError
+from compiler.codegen.c.types import c_name
+from compiler.codegen.imp.nodes import External, Formal, ImpFun
+from compiler.ir.nodes import Array, Mem
+from compiler.ir.sizes import signed
+
+Plain = dict[str, Any]
+"""JSON data."""
+
+
+def signature(fun: ImpFun) -> Plain:
+    """The entry point's slots and external values.
+
+    `takes` and `gives`: name, prim, shape, block; sizes are lists of [coefficient, [names..]].
+    `params` and `results`: the slots in order, as name and whether it is a block.
+    """
+    return {
+        "name": fun.name,
+        "symbol": symbol(fun.name),
+        "implicit": [p.name for p in fun.params[: fun.implicit]],
+        "params": [_slot(p) for p in fun.params],
+        "results": [_slot(p) for p in fun.results],
+        "takes": [_external(e) for e in fun.takes],
+        "gives": [_external(e) for e in fun.gives],
+    }
+
+
+def symbol(name: str) -> str:
+    """The C function of an entry point."""
+    return f"entry_{c_name(f'{name}_0')[:-2]}"
+
+
+def _slot(formal: Formal) -> Plain:
+    return {
+        "name": formal.name,
+        "prim": formal.type.prim,
+        "block": isinstance(formal.type, Mem),
+    }
+
+
+def _external(e: External) -> Plain:
+    if isinstance(e.type, Array):
+        shape = [_poly_data(size) for size in e.type.shape]
+        return {
+            "name": e.name,
+            "prim": e.type.prim,
+            "shape": shape,
+            "block": e.block,
+            "unique": e.unique,
+        }
+    return {"name": e.name, "prim": e.type.prim, "shape": None}
+
+
+def _poly_data(poly: Poly) -> list[Any]:
+    return [
+        [coeff, [name for name, power in mono for _ in range(power)]]
+        for mono, coeff in poly.terms.items()
+    ]
+
+
+def poly_value(poly: list[Any], env: Mapping[str, int]) -> int:
+    """The value of a polynomial as `signature` writes it, in 64-bit arithmetic."""
+    total = 0
+    for coeff, names in poly:
+        for name in names:
+            coeff *= env[name]
+        total += coeff
+    return signed(total)
+
+
+def shape_of(polys: list[list[Any]], env: Mapping[str, int]) -> list[int]:
+    """The sizes of a result. Raises RuntimeError_ for one that is negative."""
+    shape = [poly_value(poly, env) for poly in polys]
+    if min(shape) < 0:
+        raise RuntimeError_(f"An array cannot have the negative size {min(shape)}.")
+    return shape
+
+
+def poly_text(poly: list[Any]) -> str:
+    """A size for messages."""
+    terms = ["*".join([*([] if c == 1 and ns else [str(c)]), *ns]) for c, ns in poly]
+    return " + ".join(terms) or "0"
+
+
+def choose_entry(about: Plain, entry: str) -> Plain:
+    """The signature of an entry point by name."""
+    known = [e["name"] for e in about["entries"]]
+    for found in about["entries"]:
+        if found["name"] == entry:
+            return dict(found)
+    names = ", ".join(f"`{k}`" for k in known) or "none"
+    raise UsageError(f"There is no entry point `{entry}`.", hint=f"The entry points are: {names}.")
+
+
+def solve_sizes(entry: Plain, shapes: Sequence[Sequence[int] | None]) -> dict[str, int]:
+    """The implicit sizes, from the shapes of the arrays given (None for scalars).
+
+    Raises RuntimeError_ where two arrays disagree on a size.
+    """
+    implicit = set(entry["implicit"])
+    env: dict[str, int] = {}
+    for taken, shape in zip(entry["takes"], shapes, strict=True):
+        if shape is None or taken["shape"] is None:
+            continue
+        for poly, size in zip(taken["shape"], shape, strict=True):
+            if len(poly) == 1 and poly[0][0] == 1 and len(poly[0][1]) == 1:
+                (name,) = poly[0][1]
+                if name in implicit:
+                    env.setdefault(name, int(size))
+    return env
+
+
+def check_shapes(
+    entry: Plain, shapes: Sequence[Sequence[int] | None], env: Mapping[str, int]
+) -> None:
+    """Every array has the sizes that its type says; `env` has all integer parameters."""
+    for k, (taken, shape) in enumerate(zip(entry["takes"], shapes, strict=True)):
+        if shape is None or taken["shape"] is None:
+            continue
+        for axis, (poly, size) in enumerate(zip(taken["shape"], shape, strict=True)):
+            if any(name not in env for _, names in poly for name in names):
+                continue
+            expected = poly_value(poly, env)
+            if expected != size:
+                raise RuntimeError_(
+                    f"Input {k + 1} has size {size} in dimension {axis + 1},"
+                    f" but its type says {expected} ({poly_text(poly)})",
+                    hint="Arrays that share a size in the entry point's type must agree on it.",
+                )

@@ -1,0 +1,602 @@
+"""FUNMEM to IMP: arrays become cells of flat blocks (thesis, procedures 4.6 and 4.7).
+
+Takes the stage `merged`: every array has a block and an LMAD, and no kernel allocates device
+memory. A change of layout makes no code; every other array operation writes where its pattern's
+LMAD says. Operators inside of a thread become loops; those of grids and blocks stay kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug, Limitation
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import NOWHERE, Prov, Span
+from compiler.codegen.frees import insert_frees
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.nodes import Stm, Stms
+from compiler.codegen.index import add, cell, mul, poly_exp
+from compiler.codegen.sequential import assign_all, inside, sequential
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import SE, Array, Level, Lit, Mem, MemBind, Scalar, Var
+from compiler.ir.sizes import poly_of
+from compiler.ir.slices import sliced, whole, with_indices
+
+LARGEST = 2**63 - 1
+Where = Level | None
+"""What runs the statements: None is the host; else a point of a kernel of that level."""
+
+
+def to_imp(prog: ir.Prog, ctx: Ctx) -> imp.ImpProg:
+    """All entry points of `prog` as imperative programs."""
+    return imp.ImpProg(tuple(_function(fun, ctx) for fun in prog.funs if fun.entry))
+
+
+def _function(fun: ir.Function, ctx: Ctx) -> imp.ImpFun:
+    maker = _Maker(ctx)
+    for param in fun.params:
+        maker.know(param)
+    body = maker.stms(fun.body.stms, None)
+    values = tuple(
+        value
+        for value, result in zip(fun.body.results, fun.results, strict=True)
+        if not isinstance(result.type, Array)
+    )
+    return imp.ImpFun(
+        fun.name,
+        _formals(fun.params),
+        _formals(fun.results),
+        insert_frees(body, {v for v in values if isinstance(v, str)}),
+        values,
+        _externals(fun.params[fun.implicit :]),
+        _results(fun.results),
+        fun.implicit,
+        fun.prov,
+    )
+
+
+def _formals(params: Iterable[ir.Param]) -> tuple[imp.Formal, ...]:
+    return tuple(imp.Formal(p.name, p.type) for p in params if not isinstance(p.type, Array))
+
+
+def _externals(params: Iterable[ir.Param]) -> tuple[imp.External, ...]:
+    found = []
+    for p in params:
+        if isinstance(p.type, Array):
+            block = p.type.mem.block if p.type.mem else ""
+            plain = Array(p.type.prim, p.type.shape)
+            found.append(imp.External(p.name, plain, block, p.unique))
+        elif isinstance(p.type, Scalar):
+            found.append(imp.External(p.name, p.type))
+    return tuple(found)
+
+
+def _results(results: Sequence[ir.Param]) -> tuple[imp.External, ...]:
+    """The results that a caller sees: sizes of later arrays are not among them."""
+    sizes = {
+        name
+        for r in results
+        if isinstance(r.type, Array)
+        for size in r.type.shape
+        for name in size.names()
+    }
+    return tuple(e for e in _externals(results) if e.name not in sizes)
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Translates statements; `arrays` are the types of all arrays bound so far."""
+
+    ctx: Ctx
+    arrays: dict[Name, Array] = field(default_factory=dict)
+
+    def know(self, param: ir.Param) -> None:
+        """Remember where an array lies."""
+        if isinstance(param.type, Array):
+            self.arrays[param.name] = param.type
+
+    def memory(self, name: Name) -> MemBind:
+        """Where the array `name` lies."""
+        return bind_of(self.arrays[name])
+
+    # --- statements --------------------------------------------------------------------------
+
+    def stms(self, stms: Iterable[ir.Stm], where: Where) -> Stms:
+        """The statements one after another."""
+        out: list[Stm] = []
+        for stm in stms:
+            for param in stm.pat:
+                self.know(param)
+            make = _MAKERS.get(type(stm.exp))
+            if make is None:
+                kind = type(stm.exp).__name__
+                raise CompilerBug(f"no imperative code for {kind}", place(stm.prov))
+            out.extend(make(self, stm, stm.exp, where))
+        return tuple(out)
+
+    def scalar(self, stm: ir.Stm, exp: SE, where: Where) -> Stms:
+        """`let x = se`; a size without a value is a scalar too."""
+        (param,) = stm.pat
+        return (imp.Define(param.name, prim_of(param), exp, stm.prov),)
+
+    def threshold(self, stm: ir.Stm, exp: ir.Threshold, where: Where) -> Stms:
+        """Compare with the tuning parameter's value."""
+        chosen = dict(self.ctx.options.thresholds).get(exp.name, exp.default)
+        reached = ir.Bin(">=", "i64", exp.amount, Lit(chosen, "i64"))
+        return (imp.Define(stm.pat[0].name, "bool", reached, stm.prov),)
+
+    def check(self, stm: ir.Stm, exp: ir.Assert, where: Where) -> Stms:
+        """An assertion stays one."""
+        return (imp.Assert(exp.cond, exp.message, stm.prov),)
+
+    def alloc(self, stm: ir.Stm, exp: ir.Alloc, where: Where) -> Stms:
+        """A block. A size that no 64 bits can tell is as good as the largest that they can."""
+        told = all(-LARGEST <= coeff <= LARGEST for coeff in exp.count.terms.values())
+        count = poly_exp(exp.count) if told else Lit(LARGEST, "i64")
+        return (imp.Alloc(stm.pat[0].name, count, exp.prim, exp.space, stm.prov),)
+
+    def index(self, stm: ir.Stm, exp: ir.Index, where: Where) -> Stms:
+        """Read one cell."""
+        mem = self.memory(exp.array)
+        prim = prim_of(stm.pat[0])
+        return (imp.Load(stm.pat[0].name, prim, mem.block, cell(mem.lmad, exp.at), stm.prov),)
+
+    def view(self, stm: ir.Stm, exp: ir.Slice | ir.Rearrange | ir.Reshape, where: Where) -> Stms:
+        """Free if the result lies in the operand's block, else a copy."""
+        dest, source = bind_of(stm.pat[0].type), self.memory(exp.array)
+        if dest.block == source.block:
+            return ()
+        shape = self.arrays[exp.array].shape
+        match exp:
+            case ir.Slice():
+                lmad = sliced(source.lmad, exp.dims, _poly, whole)
+                return self.copy(self.arrays[stm.pat[0].name].prim, dest, lmad, source, stm.prov)
+            case ir.Rearrange(perm, _):
+                lmad = Lmad(source.lmad.offset, tuple(source.lmad.dims[k] for k in perm))
+                return self.copy(self.arrays[stm.pat[0].name].prim, dest, lmad, source, stm.prov)
+            case ir.Reshape():
+                target = dense(dest.lmad.offset, shape)
+                prim = self.arrays[exp.array].prim
+                return self.copy(prim, MemBind(dest.block, target), source.lmad, source, stm.prov)
+
+    def copy(
+        self, prim: Prim, dest: MemBind, lmad: Lmad[Poly], source: MemBind, prov: Prov
+    ) -> Stms:
+        """Elements of `source`'s block at `lmad` to `dest`, unless they are there already."""
+        if dest.block == source.block and dest.lmad.same_cells(lmad):
+            return ()
+        return (imp.Copy(prim, dest.block, dest.lmad, source.block, lmad, prov),)
+
+    def put(self, prim: Prim, dest: MemBind, value: ir.Operand, prov: Prov) -> Stms:
+        """A scalar or an array at `dest`, whose LMAD has the value's rank."""
+        if isinstance(value, str):
+            source = self.memory(value)
+            return self.copy(prim, dest, source.lmad, source, prov)
+        return (imp.Store(dest.block, prim, poly_exp(dest.lmad.offset), value, prov),)
+
+    def update(self, stm: ir.Stm, exp: ir.Update, where: Where) -> Stms:
+        """Write a cell or a slice; the result is in the operand's place."""
+        mem = bind_of(stm.pat[0].type)
+        prim = self.arrays[exp.array].prim
+        if not isinstance(exp.value, str):
+            at = cell(mem.lmad, [d.at for d in exp.dims if isinstance(d, ir.DimFix)])
+            return (imp.Store(mem.block, prim, at, exp.value, stm.prov),)
+        lmads, early = self.named_slice(mem.lmad, exp.dims, stm.prov)
+        return early + self.put(prim, MemBind(mem.block, lmads), exp.value, stm.prov)
+
+    def named_slice(
+        self, lmad: Lmad[Poly], dims: Sequence[ir.DimIndex], prov: Prov
+    ) -> tuple[Lmad[Poly], Stms]:
+        """A slice's LMAD, after indices that are not polynomials got names."""
+        early: list[Stm] = []
+
+        def name(se: SE) -> SE:
+            if poly_of(se) is not None:
+                return se
+            fresh = self.ctx.fresh("at")
+            early.append(imp.Define(fresh, "i64", se, prov))
+            return Var(fresh, "i64")
+
+        named = [with_indices(dim, name) for dim in dims]
+        return sliced(lmad, named, _poly, whole), tuple(early)
+
+    def copied(self, stm: ir.Stm, exp: ir.Copy, where: Where) -> Stms:
+        """A copy of an array."""
+        (param,) = stm.pat
+        return self.put(self.arrays[param.name].prim, bind_of(param.type), exp.array, stm.prov)
+
+    def concat(self, stm: ir.Stm, exp: ir.Concat, where: Where) -> Stms:
+        """Each operand behind the one before."""
+        result = self.arrays[stm.pat[0].name]
+        mem = bind_of(result)
+        out: list[Stm] = []
+        start = Poly.const(0)
+        for name in exp.arrays:
+            count = self.arrays[name].shape[0]
+            part = part_of(mem, start, count)
+            out.extend(self.put(result.prim, part, name, stm.prov))
+            start = start + count
+        return tuple(out)
+
+    def literal(self, stm: ir.Stm, exp: ir.ArrayLit, where: Where) -> Stms:
+        """Each element in its place."""
+        result = self.arrays[stm.pat[0].name]
+        mem = bind_of(result)
+        out: list[Stm] = []
+        for k, value in enumerate(exp.elems):
+            out.extend(self.put(result.prim, at_point(mem, [Poly.const(k)]), value, stm.prov))
+        return tuple(out)
+
+    def nothing(self, stm: ir.Stm, exp: ir.Scratch, where: Where) -> Stms:
+        """Memory with any contents."""
+        return ()
+
+    def iota(self, stm: ir.Stm, exp: ir.Iota, where: Where) -> Stms:
+        """Count in a kernel (or a loop inside of a thread)."""
+        i = self.ctx.fresh("i")
+        number: SE = Var(i, "i64")
+        if exp.prim == "i64":
+            value = add(exp.start, mul(number, exp.step))
+        else:
+            number = ir.Conv("i64", exp.prim, number)
+            step = ir.Bin("*", exp.prim, number, exp.step)
+            value = ir.Bin("+", exp.prim, exp.start, number if _is_one(exp.step) else step)
+            if isinstance(exp.start, Lit) and exp.start.value == 0:
+                value = value.rhs
+        mem = bind_of(stm.pat[0].type)
+        store = imp.Store(mem.block, exp.prim, cell(mem.lmad, [Var(i, "i64")]), value, stm.prov)
+        return self.fill("iota", [(i, exp.count)], (store,), where, stm.prov)
+
+    def replicate(self, stm: ir.Stm, exp: ir.Replicate, where: Where) -> Stms:
+        """The value at every point of the shape."""
+        result = self.arrays[stm.pat[0].name]
+        mem = bind_of(result)
+        dims = [(self.ctx.fresh("i"), size) for size in exp.shape]
+        if isinstance(exp.value, str):
+            mem_in = self.memory(exp.value)
+            wide = Lmad(
+                mem_in.lmad.offset,
+                (*(Dim(size, Poly.const(0)) for size in exp.shape), *mem_in.lmad.dims),
+            )
+            return self.copy(result.prim, mem, wide, mem_in, stm.prov)
+        at = cell(mem.lmad, [Var(i, "i64") for i, _ in dims])
+        store = imp.Store(mem.block, result.prim, at, exp.value, stm.prov)
+        return self.fill("replicate", dims, (store,), where, stm.prov)
+
+    def fill(
+        self,
+        base: str,
+        dims: Sequence[tuple[Name, Poly]],
+        body: Stms,
+        where: Where,
+        prov: Prov,
+    ) -> Stms:
+        """A map of our own, at the level that suits the place."""
+        level: Level = "grid" if where is None else "thread" if where == "grid" else where
+        space = tuple((i, poly_exp(size)) for i, size in dims)
+        kernel = imp.Kernel(self.ctx.fresh(base), level, space, body, imp.MapWork(), prov=prov)
+        return sequential(kernel) if level == "thread" else (kernel,)
+
+    # --- control -----------------------------------------------------------------------------
+
+    def branch(self, stm: ir.Stm, exp: ir.If, where: Where) -> Stms:
+        """Declare the results, then assign them in both branches."""
+        kept = [not isinstance(p.type, Array) for p in stm.pat]
+        params = [p for p, keep in zip(stm.pat, kept, strict=True) if keep]
+        out: list[Stm] = [imp.Declare(p.name, flat_type(p), None, stm.prov) for p in params]
+        arms = []
+        for body in (exp.then, exp.orelse):
+            inner = self.stms(body.stms, where)
+            values = [v for v, keep in zip(body.results, kept, strict=True) if keep]
+            ends = tuple(
+                imp.Assign(p.name, v, stm.prov) for p, v in zip(params, values, strict=True)
+            )
+            arms.append(inner + ends)
+        out.append(imp.If(exp.cond, arms[0], arms[1], stm.prov))
+        return tuple(out)
+
+    def loop(self, stm: ir.Stm, exp: ir.Loop, where: Where) -> Stms:
+        """Loop parameters are variables; all are assigned at the end of an iteration."""
+        for param in exp.params:
+            self.know(param)
+        kept = [not isinstance(p.type, Array) for p in exp.params]
+        params = [p for p, keep in zip(exp.params, kept, strict=True) if keep]
+        init = [v for v, keep in zip(exp.init, kept, strict=True) if keep]
+        out: list[Stm] = [
+            imp.Declare(p.name, flat_type(p), v, stm.prov)
+            for p, v in zip(params, init, strict=True)
+        ]
+        values = [v for v, keep in zip(exp.body.results, kept, strict=True) if keep]
+        body = self.stms(exp.body.stms, where) + self.turn(params, values, stm.prov)
+        match exp.form:
+            case ir.ForLoop(index, prim, bound):
+                out.append(imp.For(index, prim, bound, body, stm.prov))
+            case ir.WhileLoop(cond):
+                out.append(imp.While(cond, body, stm.prov))
+        results = [p for p in stm.pat if not isinstance(p.type, Array)]
+        for result, param in zip(results, params, strict=True):
+            if isinstance(param.type, Mem):
+                out.append(imp.Declare(result.name, param.type, param.name, stm.prov))
+            else:
+                value = Var(param.name, prim_of(param))
+                out.append(imp.Define(result.name, prim_of(result), value, stm.prov))
+        return tuple(out)
+
+    def turn(self, params: Sequence[ir.Param], values: Sequence[ir.Operand], prov: Prov) -> Stms:
+        """Give all loop parameters their next values at once."""
+        blocks: list[Stm] = []
+        late: list[Stm] = []
+        moved: set[Name] = set()
+        names, prims, ses = [], [], []
+        for param, value in zip(params, values, strict=True):
+            if isinstance(value, str):
+                if value == param.name:
+                    continue
+                if value in moved:
+                    kept = self.ctx.fresh(value)
+                    blocks.insert(0, imp.Declare(kept, flat_type(param), value, prov))
+                    value = kept
+                moved.add(param.name)
+                late.append(imp.Assign(param.name, value, prov))
+            else:
+                names.append(param.name)
+                prims.append(prim_of(param))
+                ses.append(value)
+        return (*blocks, *late, *assign_all(names, prims, ses, prov))
+
+    # --- parallel operators ------------------------------------------------------------------
+
+    def kernel(
+        self, stm: ir.Stm, exp: ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist, where: Where
+    ) -> Stms:
+        """A segmented operator: its body, its results' stores, and what is done over the points."""
+        per_block = isinstance(exp, ir.SegMap) and exp.per_block
+        inner: Where = "block" if per_block else "thread" if exp.level == "thread" else exp.level
+        inner = "thread" if exp.level == "block" else inner
+        body = self.stms(exp.body.stms, inner)
+        dims = tuple((i, poly_exp(bound)) for i, bound in exp.space.dims)
+        point = [Poly.var(i) for i, _ in exp.space.dims]
+        declared: Stms = ()
+        work: imp.Work = imp.MapWork()
+        results = list(exp.body.results)
+        pat = list(stm.pat)
+        match exp:
+            case ir.SegRed() | ir.SegScan():
+                folds, declared = self.folds(stm, exp, results, pat)
+                scan = isinstance(exp, ir.SegScan)
+                work = imp.ScanWork(folds) if scan else imp.ReduceWork(folds)
+            case ir.SegHist():
+                work = imp.HistWork(self.hists(stm, exp.ops, results, pat, point[:-1]))
+        for param, result in zip(pat, results, strict=True):
+            body += self.result(param, result, point, stm.prov)
+        base = _BASES[type(exp)]
+        name = self.ctx.fresh(base)
+        made = imp.Kernel(name, exp.level, dims, body, work, per_block, stm.prov)
+        return declared + (sequential(made) if exp.level == "thread" else (made,))
+
+    def result(
+        self, param: ir.Param, result: ir.KernelResult, point: Sequence[Poly], prov: Prov
+    ) -> Stms:
+        """Store what one point computes."""
+        assert isinstance(param.type, Array)
+        mem = bind_of(param.type)
+        if not isinstance(result, ir.Write):
+            return self.put(param.type.prim, at_point(mem, point), result, prov)
+        shape = [poly_exp(size) for size in param.type.shape]
+        out: list[Stm] = []
+        for given, value in result.writes:
+            stores: Stms
+            if self.is_there(mem, given, value):
+                continue
+            at = self.named(given, out, prov)
+            if isinstance(value, str):
+                fixed: list[ir.DimIndex] = [ir.DimFix(i) for i in at]
+                zero, one = Lit(0, "i64"), Lit(1, "i64")
+                rest = [ir.DimSlice(zero, n, one) for n in param.type.shape[len(at) :]]
+                lmad, early = self.named_slice(mem.lmad, [*fixed, *rest], prov)
+                stores = early + self.put(param.type.prim, MemBind(mem.block, lmad), value, prov)
+            else:
+                place_ = cell(mem.lmad, at)
+                stores = (imp.Store(mem.block, param.type.prim, place_, value, prov),)
+            out.append(imp.If(inside(at, shape[: len(at)]), stores, (), prov))
+        return tuple(out)
+
+    def is_there(self, mem: MemBind, given: Sequence[SE], value: ir.Operand) -> bool:
+        """Whether an array was built in its row, at indices of the first dimensions."""
+        row = at_point(mem, [at for at in map(poly_of, given) if at is not None])
+        return isinstance(value, str) and row == self.memory(value)
+
+    def named(self, ses: Sequence[SE], out: list[Stm], prov: Prov) -> tuple[SE, ...]:
+        """The expressions, those that take computing as names that are defined in `out`."""
+        names: list[SE] = []
+        for se in ses:
+            if not isinstance(se, (Var, Lit)):
+                name = self.ctx.fresh("at")
+                out.append(imp.Define(name, "i64", se, prov))
+                se = Var(name, "i64")
+            names.append(se)
+        return tuple(names)
+
+    def folds(
+        self,
+        stm: ir.Stm,
+        exp: ir.SegRed | ir.SegScan,
+        results: list[ir.KernelResult],
+        pat: list[ir.Param],
+    ) -> tuple[tuple[imp.Fold, ...], Stms]:
+        """The operators with their inputs and places; takes their share off `results` and `pat`."""
+        outer = exp.space.dims if isinstance(exp, ir.SegScan) else exp.space.dims[:-1]
+        point: list[SE] = [Var(i, "i64") for i, _ in outer]
+        folds: list[imp.Fold] = []
+        declared: list[Stm] = []
+        for op in exp.ops:
+            combine = self.combine(op, stm.prov)
+            count = len(op.neutral)
+            inputs = tuple(_scalar(r, stm.prov) for r in results[:count])
+            into: list[imp.Cell | Name] = []
+            for param in pat[:count]:
+                if isinstance(param.type, Array):
+                    mem = bind_of(param.type)
+                    into.append(imp.Cell(mem.block, cell(mem.lmad, point)))
+                else:
+                    declared.append(imp.Declare(param.name, flat_type(param), None, stm.prov))
+                    into.append(param.name)
+            folds.append(imp.Fold(combine, inputs, tuple(into)))
+            del results[:count], pat[:count]
+        return tuple(folds), tuple(declared)
+
+    def hists(
+        self,
+        stm: ir.Stm,
+        ops: Sequence[ir.HistOp],
+        results: list[ir.KernelResult],
+        pat: list[ir.Param],
+        outer: Sequence[Poly],
+    ) -> tuple[imp.Bins, ...]:
+        """The histograms; takes their share off `results` and `pat`."""
+        found = []
+        for op in ops:
+            combine = self.combine(op.op, stm.prov)
+            bins = tuple(_scalar(r, stm.prov) for r in results[: op.rank])
+            values = tuple(_scalar(r, stm.prov) for r in results[op.rank :][: len(op.dests)])
+            shape = self.arrays[op.dests[0]].shape[len(outer) : len(outer) + op.rank]
+            dests = []
+            for param in pat[: len(op.dests)]:
+                mem = at_point(bind_of(param.type), outer)
+                dests.append((mem.block, mem.lmad))
+            sizes = tuple(poly_exp(size) for size in shape)
+            found.append(imp.Bins(combine, sizes, bins, values, tuple(dests)))
+            del results[: op.rank + len(op.dests)], pat[: len(op.dests)]
+        return tuple(found)
+
+    def combine(self, op: ir.Operator, prov: Prov) -> imp.Combine:
+        """An operator on scalars."""
+        prims: list[Prim] = []
+        for kind in op.fn.returns:
+            if not isinstance(kind, Scalar):
+                raise Limitation(
+                    "a reduction, scan or histogram whose operator works on whole arrays is not"
+                    " supported by the back ends yet",
+                    place(prov),
+                    "Work on the rows' elements: `map (reduce op ne) (transpose xss)`.",
+                )
+            prims.append(kind.prim)
+        count = len(prims)
+        names = [p.name for p in op.fn.params]
+        body = self.stms(op.fn.body.stms, "thread")
+        return imp.Combine(
+            tuple(prims),
+            tuple(names[:count]),
+            tuple(names[count:]),
+            body,
+            tuple(_scalar(r, prov) for r in op.fn.body.results),
+            tuple(_scalar(r, prov) for r in op.neutral),
+            op.commutative,
+        )
+
+    def no_call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
+        """Calls are inlined before."""
+        raise Limitation(f"the call of `{exp.fun}` was not inlined", place(stm.prov))
+
+
+def place(prov: Prov) -> Span:
+    """The most specific source position."""
+    return prov[0] if prov else NOWHERE
+
+
+def bind_of(type_: ir.Type) -> MemBind:
+    """Where an array of that type lies."""
+    if not isinstance(type_, Array) or type_.mem is None:
+        raise CompilerBug("an array without memory reached the back end")
+    return type_.mem
+
+
+def flat_type(param: ir.Param) -> Scalar | Mem:
+    """The type of a parameter that is no array."""
+    assert not isinstance(param.type, Array)
+    return param.type
+
+
+def prim_of(param: ir.Param) -> Prim:
+    """The element type of a parameter."""
+    return param.type.prim
+
+
+def at_point(mem: MemBind, point: Sequence[Poly]) -> MemBind:
+    """The row at `point`."""
+    offset = mem.lmad.offset
+    for i, dim in zip(point, mem.lmad.dims, strict=False):
+        offset = offset + i * dim.stride
+    return MemBind(mem.block, Lmad(offset, mem.lmad.dims[len(point) :]))
+
+
+def part_of(mem: MemBind, start: Poly, count: Poly) -> MemBind:
+    """Rows `start` up to `start + count`."""
+    first, *rest = mem.lmad.dims
+    offset = mem.lmad.offset + start * first.stride
+    return MemBind(mem.block, Lmad(offset, (Dim(count, first.stride), *rest)))
+
+
+def dense(offset: Poly, shape: Sequence[Poly]) -> Lmad[Poly]:
+    """Row-major from `offset` on."""
+    dims: list[Dim[Poly]] = []
+    stride = Poly.const(1)
+    for size in reversed(shape):
+        dims.append(Dim(size, stride))
+        stride = stride * size
+    return Lmad(offset, tuple(reversed(dims)))
+
+
+def _poly(se: SE) -> Poly:
+    found = poly_of(se)
+    if found is None:
+        raise CompilerBug("a slice whose bounds are not polynomials reached the back end")
+    return found
+
+
+def _is_one(se: SE) -> bool:
+    return isinstance(se, Lit) and se.value == 1
+
+
+def _scalar(operand: ir.KernelResult, prov: Prov) -> SE:
+    if isinstance(operand, (str, ir.Write)):
+        raise Limitation(
+            "an operator on whole arrays is not supported by the back ends yet", place(prov)
+        )
+    return operand
+
+
+_BASES: dict[type, str] = {
+    ir.SegMap: "map",
+    ir.SegRed: "reduce",
+    ir.SegScan: "scan",
+    ir.SegHist: "hist",
+}
+
+_MAKERS: dict[type, Callable[[_Maker, ir.Stm, Any, Where], Stms]] = {
+    **dict.fromkeys(ir.SE_NODES, _Maker.scalar),
+    ir.Threshold: _Maker.threshold,
+    ir.Assert: _Maker.check,
+    ir.Alloc: _Maker.alloc,
+    ir.Index: _Maker.index,
+    ir.Slice: _Maker.view,
+    ir.Rearrange: _Maker.view,
+    ir.Reshape: _Maker.view,
+    ir.Update: _Maker.update,
+    ir.Copy: _Maker.copied,
+    ir.Concat: _Maker.concat,
+    ir.ArrayLit: _Maker.literal,
+    ir.Scratch: _Maker.nothing,
+    ir.Iota: _Maker.iota,
+    ir.Replicate: _Maker.replicate,
+    ir.If: _Maker.branch,
+    ir.Loop: _Maker.loop,
+    ir.Call: _Maker.no_call,
+    **dict.fromkeys((ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist), _Maker.kernel),
+}

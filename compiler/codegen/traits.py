@@ -1,0 +1,233 @@
+"""What a back end wants to know of a kernel's body before it chooses how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from compiler.base.names import Name
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Combine,
+    Copy,
+    Declare,
+    Define,
+    For,
+    If,
+    Kernel,
+    Load,
+    Stm,
+    Stms,
+    Store,
+    While,
+)
+from compiler.codegen.index import ONE, mul
+from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.ir.total import is_total
+from compiler.ir.walk import se_uses
+
+UNKNOWN_TRIPS = 32
+"""How often a loop is taken to run whose bound is not known outside of the kernel."""
+
+
+@dataclass(slots=True)
+class Traits:
+    """`weight`: a rough count of operations per point; `trips` multiplies it if there are loops."""
+
+    loops: bool = False
+    uneven: bool = False
+    asserts: bool = False
+    allocs: bool = False
+    branches: bool = False
+    weight: int = 0
+    trips: SE = ONE
+    bound: set[Name] = field(default_factory=set)
+
+    @property
+    def straight(self) -> bool:
+        """No loops, no way out: the body of a loop that can be vectorised."""
+        return not (self.loops or self.asserts or self.allocs)
+
+
+def traits_of(stms: Stms) -> Traits:
+    """The traits of a body."""
+    found = Traits()
+    _collect(stms, found, 1, True)
+    return found
+
+
+def _collect(stms: Iterable[Stm], t: Traits, times: int, even: bool) -> None:
+    for stm in stms:
+        t.weight += times
+        match stm:
+            case Define() | Load() | Declare():
+                t.bound.add(stm.name)
+            case Assert():
+                t.asserts = True
+            case Alloc():
+                t.allocs = True
+                t.bound.add(stm.name)
+            case If():
+                t.branches = True
+                _collect(stm.then, t, times, False)
+                _collect(stm.orelse, t, times, False)
+            case While():
+                t.loops = t.uneven = True
+                _collect(stm.body, t, times * UNKNOWN_TRIPS, False)
+            case For():
+                t.bound.add(stm.index)
+                _collect_for(stm, t, times, even)
+            case Copy():
+                t.loops = True
+                t.weight += 8 * times
+            case Kernel():
+                t.loops = True
+                size = [bound for _, bound in stm.dims]
+                _trips(size, t)
+                t.asserts = t.asserts or traits_of(stm.body).asserts
+                _collect(stm.body, t, times, even)
+
+
+def _collect_for(stm: For, t: Traits, times: int, even: bool) -> None:
+    t.loops = True
+    if type(stm.bound) is Lit:
+        times *= max(1, int(stm.bound.value))
+    elif even and not reads(stm.bound) & t.bound and type(t.trips) is Lit:
+        t.trips = stm.bound
+    else:
+        t.uneven = t.uneven or bool(reads(stm.bound) & t.bound) or not even
+        times *= UNKNOWN_TRIPS
+    _collect(stm.body, t, times, even)
+
+
+def _trips(sizes: list[SE], t: Traits) -> None:
+    for size in sizes:
+        if reads(size) & t.bound:
+            t.weight *= UNKNOWN_TRIPS
+        elif type(t.trips) is Lit:
+            t.trips = size
+
+
+def reads(se: SE) -> set[Name]:
+    """The variables of an expression."""
+    found: set[Name] = set()
+    se_uses(se, found.add)
+    return found
+
+
+def work_of(kernel: Kernel, t: Traits) -> SE:
+    """The number of points (times the trips of their loops) as an expression of the host.
+
+    The host may ask before a point has checked what the trips divide by: those are guessed.
+    """
+    total: SE = Lit(1, "i64")
+    for _, bound in kernel.dims:
+        total = mul(total, bound)
+    if not is_total(t.trips):
+        return mul(total, Lit(UNKNOWN_TRIPS, "i64"))
+    index_names = {name for name, _ in kernel.dims}
+    return total if reads(t.trips) & index_names else mul(total, t.trips)
+
+
+BUILTIN = {"+": "+", "*": "*", "min": "min", "max": "max", "&": "&", "|": "|", "^": "^"}
+"""Operators on numbers that OpenMP knows, so that lanes and threads may share a reduction."""
+
+
+def builtin(op: Combine) -> str | None:
+    """OpenMP's name of the operator, if it is a plain one on one scalar; all of these commute."""
+    if op.body or len(op.results) != 1:
+        return None
+    (result,) = op.results
+    if type(result) is not Bin or not _both(result, op.lhs[0], op.rhs[0]):
+        return None
+    if op.prims[0] == "bool":
+        return {"&&": "&&", "||": "||", "&": "&&", "|": "||"}.get(result.op)
+    return None if op.prims[0] == "f16" else BUILTIN.get(result.op)
+
+
+def _both(exp: Bin, a: Name, b: Name) -> bool:
+    pair = (exp.lhs, exp.rhs)
+    names = [e.name for e in pair if type(e) is Var]
+    return len(names) == 2 and set(names) == {a, b}
+
+
+def stored(stms: Stms) -> set[Name]:
+    """The blocks that statements write to."""
+    found: set[Name] = set()
+    for stm in stms:
+        match stm:
+            case Store():
+                found.add(stm.block)
+            case Copy():
+                found.add(stm.dest)
+            case If():
+                found |= stored(stm.then) | stored(stm.orelse)
+            case For() | While() | Kernel():
+                found |= stored(stm.body)
+    return found
+
+
+def assigned(stms: Stms) -> set[Name]:
+    """The variables that statements assign."""
+    found: set[Name] = set()
+    for stm in stms:
+        match stm:
+            case Assign():
+                found.add(stm.name)
+            case If():
+                found |= assigned(stm.then) | assigned(stm.orelse)
+            case For() | While() | Kernel():
+                found |= assigned(stm.body)
+    return found
+
+
+def loaded(stms: Stms) -> set[Name]:
+    """The blocks that statements read."""
+    found: set[Name] = set()
+    for stm in stms:
+        match stm:
+            case Load():
+                found.add(stm.block)
+            case Copy():
+                found.add(stm.source)
+            case If():
+                found |= loaded(stm.then) | loaded(stm.orelse)
+            case For() | While() | Kernel():
+                found |= loaded(stm.body)
+    return found
+
+
+def allocations(stms: Stms) -> Iterator[Alloc]:
+    """The blocks that statements make, also in loops and branches."""
+    for stm in stms:
+        match stm:
+            case Alloc():
+                yield stm
+            case If():
+                yield from allocations((*stm.then, *stm.orelse))
+            case For() | While() | Kernel():
+                yield from allocations(stm.body)
+
+
+def may_run_twice(body: Stms, traits: Traits) -> bool:
+    """Whether running a point's body twice is cheap, and the same as running it once."""
+    return not traits.loops and not stored(body) & loaded(body) - traits.bound
+
+
+def without_stores(stms: Stms, own: frozenset[Name] = frozenset()) -> Stms:
+    """A body that computes the same scalars and writes nothing but its own arrays."""
+    out: list[Stm] = []
+    own = own | {s.name for s in stms if isinstance(s, Alloc)}
+    for stm in stms:
+        match stm:
+            case Store() if stm.block not in own:
+                continue
+            case Copy() if stm.dest not in own:
+                continue
+            case If():
+                then, orelse = without_stores(stm.then, own), without_stores(stm.orelse, own)
+                stm = replace(stm, then=then, orelse=orelse)
+        out.append(stm)
+    return tuple(out)

@@ -1,0 +1,1 @@
+"""What the page shows beyond the text of a stage: cells, lifetimes, sharing, accesses, bounds."""

@@ -1,0 +1,256 @@
+"""The bounds report: what became of the check of each access to an array, and why.
+
+An access is an index, a slice or an update of the user's text. Passes leave a `Fate` wherever they
+decide about a check; the checks that are left are those of the last program before IMP. Nothing is
+computed again to be shown, and no text is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal
+
+from compiler.algebra.argument import Argument, Rule, Source, all_lines
+from compiler.algebra.encode import inequality
+from compiler.base.names import untagged
+from compiler.base.remarks import Fate
+from compiler.base.spans import Span
+from compiler.frontend import typed as ty
+from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
+from compiler.ir.show_scalar import show_se
+from compiler.ir.walk import children, stms_of
+from compiler.lower.arrays import OUT_OF_BOUNDS
+
+Json = dict[str, Any]
+State = Literal["dropped", "hoisted", "kept", "unused"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A check that is left, and how many loops and parallel operations it stands in."""
+
+    span: Span
+    cond: SE
+    around: int
+
+
+def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Json]:
+    """One record for each access, in order of the text.
+
+    src (the access) and at (what stands in brackets), as spans; kind: index, slice, update; state:
+    `dropped`, `hoisted` (made once, before a loop or parallel operation), `kept`, or `unused` (no
+    program is made of it); because, a sentence; claims: what is proved, each with the facts it
+    rests on; missing: the conditions that are checked when the program runs.
+    """
+    left: dict[Span, list[_Left]] = {}
+    for check in _left(last):
+        left.setdefault(check.span, []).append(check)
+    said: dict[Span, list[Fate]] = {}
+    for fate in fates:
+        if fate.at:
+            said.setdefault(fate.at[0], []).append(fate)
+    return [
+        _record(access, said.get(access.span, ()), left.get(access.span, ()))
+        for access in _accesses(typed)
+    ]
+
+
+def theorems(fates: Iterable[Fate]) -> list[Json]:
+    """What checks were dropped for, as claims of a certificate, each once."""
+    found: dict[str, Json] = {}
+    for fate in fates:
+        at = ":".join(map(str, fate.at[0][:2])) if fate.at else "-"
+        for argument in fate.why:
+            said = _claim(argument)
+            about = f"{at} check: {'; '.join((said['says'], *said['facts']))}"
+            found.setdefault(about, inequality(argument, about))
+    return list(found.values())
+
+
+def _accesses(typed: ty.TypedProg) -> list[ty.Index | ty.Update]:
+    """The accesses of the user's own text, once each, in its order."""
+    found: dict[Span, ty.Index | ty.Update] = {}
+    stack: list[Any] = [typed]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple | list):
+            stack.extend(node)
+        elif is_dataclass(node) and not isinstance(node, type):
+            if isinstance(node, ty.Index | ty.Update) and node.span.line and not node.span.file:
+                found.setdefault(node.span, node)
+            stack.extend(getattr(node, field.name) for field in fields(node))
+    return [found[span] for span in sorted(found)]
+
+
+def _left(prog: Prog) -> Iterator[_Left]:
+    for fun in prog.funs:
+        yield from _left_in(fun.body.stms, 0)
+
+
+def _left_in(stms: Iterable[Stm], around: int) -> Iterator[_Left]:
+    for stm in stms:
+        exp = stm.exp
+        if isinstance(exp, Assert) and stm.prov and exp.message[:1]:
+            first = exp.message[0]
+            if isinstance(first, str) and first.startswith(OUT_OF_BOUNDS):
+                yield _Left(stm.prov[0], exp.cond, around)
+        for child in children(exp):
+            inner = isinstance(exp, Loop) or isinstance(child, KernelBody | Lambda)
+            yield from _left_in(stms_of(child), around + inner)
+
+
+def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[_Left]) -> Json:
+    state, because = _state(fates, left)
+    arguments = dict.fromkeys(argument for fate in fates for argument in fate.why)
+    return {
+        "src": list(access.span[:4]),
+        "at": list(_brackets(access)[:4]),
+        "kind": _kind(access),
+        "state": state,
+        "because": because,
+        "claims": [_claim(argument) for argument in arguments],
+        "missing": list(dict.fromkeys(part for check in left for part in _open(check.cond))),
+    }
+
+
+def _kind(access: ty.Index | ty.Update) -> str:
+    if isinstance(access, ty.Update):
+        return "update"
+    whole = all(isinstance(dim, ty.IndexFix) for dim in access.dims)
+    return "index" if whole else "slice"
+
+
+def _brackets(access: ty.Index | ty.Update) -> Span:
+    """From the first to the last position that is written, or else the whole access."""
+    parts = [
+        part.span
+        for dim in access.dims
+        for part in ((dim.at,) if isinstance(dim, ty.IndexFix) else (dim.start, dim.stop, dim.step))
+        if part is not None and part.span.line and not part.span.file
+    ]
+    return min(parts).to(max(parts)) if parts else access.span
+
+
+def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[State, str]:
+    hows = {fate.how for fate in fates}
+    if left:
+        outside = "outside" in hows
+        if outside and not any(check.around for check in left):
+            return "hoisted", "It is checked once, before the loop or parallel operation around it."
+        if outside:
+            return "kept", "It is checked outside of an inner loop, but within another one."
+        if any(fate.why for fate in fates):
+            return "kept", "A part of it is proved, and the rest is checked when the program runs."
+        return "kept", "It is checked when the program runs."
+    if not fates:
+        return "unused", "Nothing uses it: no program is made of it."
+    if "unsafe" in hows:
+        return "dropped", "It stands under #[unsafe], and is neither proved nor checked."
+    if any(fate.why for fate in fates):
+        return "dropped", "It is proved to lie inside, and not checked when the program runs."
+    if "joined" in hows:
+        return "dropped", "It is a part of the access around it, which is checked or proved."
+    if "repeated" in hows:
+        return "dropped", "The same was checked before, or follows from a check that stands before."
+    if hows == {"dropped"}:
+        return "dropped", "It lies inside whatever the sizes are."
+    return "dropped", "What it is in never runs, or is not needed."
+
+
+# --- what was proved, in words ---------------------------------------------------------------
+
+
+def _claim(argument: Argument) -> Json:
+    claim, facts = _said(argument), _facts(argument)
+    text = untagged("\0".join((claim, *facts))).split("\0")
+    return {"says": text[0], "facts": text[1:]}
+
+
+def _said(argument: Argument) -> str:
+    about = argument.says.about
+    match argument.says.kind:
+        case "within":
+            at, size = about
+            return f"0 <= {at} < {size}"
+        case "compare":
+            op, left, right = about
+            return f"{left} {op} {right}"
+        case "rising":
+            first, last, size = about
+            return f"0 <= {first} <= {last} <= {size}"
+        case "slice":
+            first, last, size = about
+            return f"0 <= {first}, {last} < {size}"
+        case "size":
+            return f"{about[0]} is the size of an array"
+        case "value":
+            return f"{about[0]} does not wrap"
+        case "remains":
+            number, by, quotient, rest = about
+            return f"{number} = ({quotient}) * ({by}) + {rest}, 0 <= {rest} < {by}"
+
+
+def _facts(argument: Argument) -> list[str]:
+    """What is known of the program and used, in order of time."""
+    known: dict[Source, None] = {}
+    for line in all_lines(argument.lines):
+        match line.because:
+            case Source() as source:
+                known[source] = None
+            case Rule(_, about) if about and isinstance(about[0], Source):
+                known[about[0]] = None
+    in_time = sorted(known, key=lambda source: source.since)
+    return list(dict.fromkeys(filter(None, map(_fact, in_time))))
+
+
+def _fact(source: Source) -> str:
+    about = source.about
+    match source.kind:
+        case "size":
+            return f"{about[0]} is the size of an array"
+        case "input":
+            return f"an array of {about[0]} elements, or rows, is handed in"
+        case "block":
+            return f"{about[0]} elements are in memory"
+        case "index":
+            return f"{about[0]} runs from 0 to {about[1] - 1}"
+        case "runs":
+            return f"this runs only where {about[0]} >= 1"
+        case "condition":
+            if source.text:
+                cond, truth = source.text
+                return f"{_condition(cond)} {'holds' if truth else 'does not hold'} here"
+            op, left, right = about
+            return f"{left} {op} {right} holds here"
+        case "product":
+            return f"{about[0] * about[1]} does not wrap"
+        case "between":
+            name, low, high = about
+            if low == high:
+                return f"{name} = {low}"
+            return f"{name} lies between {low} and {high}"
+        case "choice":
+            name, kind, one, other = about
+            if kind in ("min", "max"):
+                return f"{name} is the {kind} of {one} and {other}"
+            if kind == "either":
+                return f"{name} is {one} or {other}"
+            return f"{name} is ({one}) {kind} ({other})"
+    return ""
+
+
+def _open(cond: SE) -> Iterator[str]:
+    """The parts of a condition that are all needed."""
+    if isinstance(cond, Bin) and cond.op == "&&":
+        yield from _open(cond.lhs)
+        yield from _open(cond.rhs)
+    else:
+        yield untagged(_condition(cond))
+
+
+def _condition(cond: SE) -> str:
+    """Its text, a comparison of i64 without suffixes."""
+    if isinstance(cond, Bin) and cond.at == "i64":
+        return f" {cond.op} ".join(show_se(side, suffix=False) for side in (cond.lhs, cond.rhs))
+    return show_se(cond, suffix=False)

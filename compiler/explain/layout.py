@@ -1,0 +1,209 @@
+"""Where arrays lie, as plain data for pictures and tables: blocks, arrays, cells, threads.
+
+Names of sizes and indices are the program's own; pictures give them values. Lists of cells are cut
+at a limit, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.errors import UsageError
+from compiler.base.names import Name, base_of
+from compiler.base.prim import BYTES
+from compiler.base.spans import Prov, user_spans
+from compiler.explain.touched import touches
+from compiler.ir.known import Known
+from compiler.ir.nodes import (
+    I64,
+    SE_NODES,
+    Alloc,
+    Array,
+    Function,
+    Loop,
+    Mem,
+    Param,
+    Prog,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Stm,
+)
+from compiler.ir.walk import all_stms
+from compiler.semantics.points import points
+
+Data = dict[str, Any]
+_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+
+LIMIT = 4096
+"""At most so many cells, or pairs of a thread and a cell, in one answer."""
+
+
+def describe(prog: Prog) -> Data:
+    """Under `functions`, for each its name, blocks, arrays and kernels, in order of the program.
+
+    A block: name, prim, space, count (elements), bytes, kind (`parameter`, `alloc` or `carried`),
+    src. An array: name, prim, shape, block, lmad, symbols (what its picture needs values for), src.
+    A kernel: name (of its first result), kind, level, space, src.
+    """
+    return {"functions": [_function(fun) for fun in prog.funs]}
+
+
+def _function(fun: Function) -> Data:
+    known = _definitions(fun)
+    blocks: list[Data] = []
+    arrays: list[Data] = []
+    kernels: list[Data] = []
+    for param, prov, exp in _params(fun):
+        kind = param.type
+        if isinstance(kind, Mem):
+            blocks.append(_block(param, kind, exp, prov))
+        elif isinstance(kind, Array) and kind.mem is not None:
+            arrays.append(_array(param, kind, known, prov))
+    for stm in all_stms(fun.body.stms):
+        if isinstance(stm.exp, _SEGOPS) and stm.pat:
+            kernels.append(_kernel(stm, stm.exp))
+    return {"name": fun.name, "blocks": blocks, "arrays": arrays, "kernels": kernels}
+
+
+def _params(fun: Function) -> Iterator[tuple[Param, Prov, object]]:
+    """Every name with its type, where it comes from, and the expression or role that binds it."""
+    for param in fun.params:
+        yield param, fun.prov, "parameter"
+    for stm in all_stms(fun.body.stms):
+        if isinstance(stm.exp, Loop):
+            for param in stm.exp.params:
+                yield param, stm.prov, "carried"
+        for param in stm.pat:
+            yield param, stm.prov, stm.exp
+
+
+def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> Data:
+    made = isinstance(exp, Alloc)
+    count = exp.count if isinstance(exp, Alloc) else None
+    return {
+        "name": param.name,
+        "prim": kind.prim,
+        "space": kind.space,
+        "count": None if count is None else str(count),
+        "bytes": None if count is None else str(count * BYTES[kind.prim]),
+        "kind": "alloc" if made else "parameter" if exp == "parameter" else "carried",
+        "src": user_spans(prov),
+    }
+
+
+def _array(param: Param, kind: Array, known: Known, prov: Prov) -> Data:
+    assert kind.mem is not None
+    lmad = known.normal_lmad(kind.mem.lmad)
+    return {
+        "name": param.name,
+        "base": base_of(param.name),
+        "prim": kind.prim,
+        "shape": [str(size) for size in kind.shape],
+        "block": kind.mem.block,
+        "lmad": str(kind.mem.lmad),
+        "symbols": sorted(lmad.names()),
+        "src": user_spans(prov),
+    }
+
+
+def _kernel(stm: Stm, exp: SegOp) -> Data:
+    return {
+        "name": stm.pat[0].name,
+        "kind": type(exp).__name__.lower(),
+        "level": exp.level,
+        "space": [{"index": index, "bound": str(bound)} for index, bound in exp.space.dims],
+        "src": user_spans(stm.prov),
+    }
+
+
+def _definitions(fun: Function) -> Known:
+    """What sizes and indices are defined as, so that pictures need fewer values."""
+    known = Known()
+    for stm in all_stms(fun.body.stms):
+        if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
+            known.define(stm.pat[0].name, stm.exp)
+    return known
+
+
+# --- one array ---
+
+
+def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Data:
+    """Which cell of its block each element of an array is in.
+
+    Answers block, lmad (numbers), shape, cells (pairs of index and cell), first and last cell,
+    complete. Raises UsageError for an unknown array, missing values and negative sizes.
+    """
+    fun, kind = _find(prog, array)
+    assert kind.mem is not None
+    lmad = _concrete(_definitions(fun).normal_lmad(kind.mem.lmad), values)
+    shown = islice(points(lmad.shape), limit)
+    pairs = [{"index": list(at), "cell": lmad.index(*at)} for at in shown]
+    normal = [stride * (size - 1) for size, stride in zip(lmad.shape, lmad.strides, strict=True)]
+    first = lmad.offset + sum(min(0, reach) for reach in normal)
+    return {
+        "array": array,
+        "block": kind.mem.block,
+        "lmad": str(lmad),
+        "shape": list(lmad.shape),
+        "cells": pairs,
+        "first": first,
+        "last": lmad.offset + sum(max(0, reach) for reach in normal),
+        "complete": len(pairs) == lmad.size,
+    }
+
+
+def _find(prog: Prog, array: Name) -> tuple[Function, Array]:
+    names: list[Name] = []
+    for fun in prog.funs:
+        for param, _, _ in _params(fun):
+            if isinstance(param.type, Array) and param.type.mem is not None:
+                if param.name == array:
+                    return fun, param.type
+                names.append(param.name)
+    raise UsageError(f"There is no array `{array}`.", hint=f"There are {', '.join(names)}.")
+
+
+def _concrete(lmad: Lmad[Poly], values: Mapping[Name, int]) -> Lmad[int]:
+    missing = sorted(lmad.names() - values.keys())
+    if missing:
+        raise UsageError(f"Values are needed for {', '.join(missing)}.")
+    found = lmad.evaluate(values)
+    for size in found.shape:
+        if size < 0:
+            raise UsageError(f"These values make a size negative: {size}.")
+    return found
+
+
+# --- one kernel ---
+
+
+def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Data:
+    """Which cells each point of a kernel reads and writes, by the index functions in the program.
+
+    `kernel` is the name of its first result. Answers space, and accesses, see `touched.touches`.
+    """
+    fun, stm, exp = _find_kernel(prog, kernel)
+    kinds = ((param.name, param.type) for param, _, _ in _params(fun))
+    places = {name: kind.mem for name, kind in kinds if isinstance(kind, Array) and kind.mem}
+    space = [{"index": index, "bound": str(bound)} for index, bound in exp.space.dims]
+    found = touches(stm, exp, places, _definitions(fun), values, limit)
+    return {"kernel": kernel, "space": space, "accesses": found}
+
+
+def _find_kernel(prog: Prog, kernel: Name) -> tuple[Function, Stm, SegOp]:
+    names: list[Name] = []
+    for fun in prog.funs:
+        for stm in all_stms(fun.body.stms):
+            if isinstance(stm.exp, _SEGOPS) and stm.pat:
+                if any(param.name == kernel for param in stm.pat):
+                    return fun, stm, stm.exp
+                names.append(stm.pat[0].name)
+    raise UsageError(f"There is no kernel `{kernel}`.", hint=f"There are {', '.join(names)}.")

@@ -1,0 +1,389 @@
+"""How long arrays and their blocks live: for each statement which of them are needed, in bytes.
+
+A program point is a statement; a kernel is one point with all that it does inside, a loop's or
+branch's statements are points of their own. An array is needed from the point that makes it to the
+last one that uses it; what a loop's body uses and does not make is needed until the loop ends.
+
+A block that comes out of a branch or a loop is one of several (its roots). Arrays in it are drawn
+in each of them, and count as the largest: `bytes` is what is needed at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name, base_of
+from compiler.base.prim import BYTES, Prim
+from compiler.base.spans import Prov, user_spans
+from compiler.ir.known import Known
+from compiler.ir.nodes import (
+    I64,
+    SE_NODES,
+    Alloc,
+    Array,
+    Body,
+    ForLoop,
+    Function,
+    If,
+    Index,
+    Loop,
+    Mem,
+    Operand,
+    Param,
+    Prog,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Stm,
+)
+from compiler.ir.walk import all_stms, free
+
+Data = dict[str, Any]
+PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
+"""Values of sizes that arguments have, and of all other names, where none are given."""
+_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+ONE = Poly.const(1)
+
+
+def lifetimes(prog: Prog, values: Mapping[Name, int] | None = None) -> Data:
+    """Under `functions`, for each its name, points, blocks, arrays, symbols and totals.
+
+    A point: label, depth (of loops and branches), src. A block: name, prim, space, kind
+    (`parameter` or `alloc`), bytes (text), at, until (points), per_point (allocated by every point
+    of a kernel), src. An array: name, base, shape, lmad, blocks (its roots; several if it lies in
+    one of them), first, last, src. With `values` also: size of each block in bytes, `live` (bytes
+    needed at each point) and `peak`: bytes and point; beside `functions` then stand the `values` of
+    all symbols, of which those that were not given are proposed.
+    """
+    walks = [_Walk(fun) for fun in prog.funs]
+    functions = [walk.data() for walk in walks]
+    if values is None:
+        return {"functions": functions}
+    used: dict[Name, int] = {}
+    for walk, data in zip(walks, functions, strict=True):
+        given = {name: values[name] for name in data["symbols"] if name in values}
+        used = walk.proposed() | used | given
+        data |= walk.totals(data["blocks"], used)
+    return {"functions": functions, "values": used}
+
+
+@dataclass(slots=True)
+class _Block:
+    name: Name
+    prim: Prim
+    space: str
+    kind: str
+    count: Poly
+    at: int
+    loops: tuple[int, ...]
+    prov: Prov
+    per_point: bool = False
+
+
+@dataclass(slots=True)
+class _Array:
+    param: Param
+    kind: Array
+    block: Name
+    first: int
+    loops: tuple[int, ...]
+    prov: Prov
+    last: int = 0
+    roots: tuple[Name, ...] = ()
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One function on the way through its statements."""
+
+    fun: Function
+    points: list[Data] = field(default_factory=list)
+    blocks: dict[Name, _Block] = field(default_factory=dict)
+    arrays: dict[Name, _Array] = field(default_factory=dict)
+    sources: dict[Name, list[Operand]] = field(default_factory=dict)
+    loops: dict[int, int] = field(default_factory=dict)
+    uses: list[tuple[Name, int, tuple[int, ...]]] = field(default_factory=list)
+    carried: dict[Name, int] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
+
+    # --- walking ---
+
+    def data(self) -> Data:
+        fun = self.fun
+        for stm in all_stms(fun.body.stms):
+            if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
+                self.known.define(stm.pat[0].name, stm.exp)
+        self._point("parameters", 0, fun.prov)
+        self._bind(fun.params, fun.prov, (), "parameter")
+        self._body(fun.body.stms, 1, ())
+        end = self._point("results", 0, fun.prov)
+        self._use(fun.body.results, end, ())
+        self._finish()
+        return self._answer()
+
+    def _point(self, label: str, depth: int, prov: Prov) -> int:
+        self.points.append({"label": label, "depth": depth, "src": user_spans(prov)})
+        return len(self.points) - 1
+
+    def _body(self, stms: Sequence[Stm], depth: int, loops: tuple[int, ...]) -> None:
+        for stm in stms:
+            self._stm(stm, depth, loops)
+
+    def _stm(self, stm: Stm, depth: int, loops: tuple[int, ...]) -> None:
+        exp = stm.exp
+        if isinstance(exp, (*SE_NODES, Index)):
+            self._use(free(exp), max(0, len(self.points) - 1), loops)
+            return
+        here = self._point(label(stm), depth, stm.prov)
+        match exp:
+            case Alloc():
+                self._alloc(stm.pat[0], exp, here, loops, stm.prov, ONE)
+            case If(_, then, orelse):
+                for body in (then, orelse):
+                    self._inside(body, depth + 1, loops)
+                results = zip(stm.pat, zip(then.results, orelse.results, strict=True), strict=True)
+                for param, both in results:
+                    self.sources[param.name] = list(both)
+                self._point(label(stm, "end of if"), depth, stm.prov)
+                self._bind(stm.pat, stm.prov, loops, "")
+            case Loop():
+                self._loop(stm, exp, here, depth, loops)
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                self._use(free(exp), here, loops)
+                self._kernel(exp, here, loops)
+                self._bind(stm.pat, stm.prov, loops, "")
+            case _:
+                self._use(free(exp), here, loops)
+                self._bind(stm.pat, stm.prov, loops, "")
+
+    def _inside(self, body: Body, depth: int, loops: tuple[int, ...]) -> None:
+        self._body(body.stms, depth, loops)
+        self._use(body.results, len(self.points) - 1, loops)
+
+    def _loop(self, stm: Stm, exp: Loop, here: int, depth: int, loops: tuple[int, ...]) -> None:
+        self._use(exp.init, here, loops)
+        inner = (*loops, here)
+        self._bind(exp.params, stm.prov, inner, "")
+        for param, init, result in zip(exp.params, exp.init, exp.body.results, strict=True):
+            self.sources[param.name] = [init, result]
+            self.carried[param.name] = here
+        self._inside(exp.body, depth + 1, inner)
+        self.loops[here] = len(self.points) - 1
+        for param, init, result in zip(stm.pat, exp.init, exp.body.results, strict=True):
+            self.sources[param.name] = [init, result]
+        self._point(label(stm, "end of loop"), depth, stm.prov)
+        self._bind(stm.pat, stm.prov, loops, "")
+
+    def _kernel(self, exp: SegOp, here: int, loops: tuple[int, ...]) -> None:
+        """What a kernel makes inside: all of it at the kernel's own point."""
+        times = Poly.product([bound for _, bound in exp.space.dims])
+        for inner in all_stms(exp.body.stms):
+            if isinstance(inner.exp, Alloc):
+                self._alloc(inner.pat[0], inner.exp, here, loops, inner.prov, times)
+            elif isinstance(inner.exp, Loop):
+                loop = inner.exp
+                for params in (loop.params, inner.pat):
+                    parts = zip(params, loop.init, loop.body.results, strict=True)
+                    for param, init, result in parts:
+                        self.sources[param.name] = [init, result]
+                    self._bind(params, inner.prov, loops, "")
+            elif isinstance(inner.exp, If):
+                branches = zip(inner.exp.then.results, inner.exp.orelse.results, strict=True)
+                for param, both in zip(inner.pat, branches, strict=True):
+                    self.sources[param.name] = list(both)
+                self._bind(inner.pat, inner.prov, loops, "")
+            else:
+                self._bind(inner.pat, inner.prov, loops, "")
+
+    # --- what is made, and what is used ---
+
+    def _alloc(
+        self,
+        param: Param,
+        exp: Alloc,
+        here: int,
+        loops: tuple[int, ...],
+        prov: Prov,
+        times: Poly,
+    ) -> None:
+        self.blocks[param.name] = _Block(
+            param.name,
+            exp.prim,
+            exp.space,
+            "alloc",
+            self.known.normal(exp.count * times),
+            here,
+            loops,
+            prov,
+            times is not ONE,
+        )
+
+    def _bind(self, params: Iterable[Param], prov: Prov, loops: tuple[int, ...], kind: str) -> None:
+        here = len(self.points) - 1
+        for param in params:
+            made = param.type
+            if isinstance(made, Mem) and kind:
+                zero = Poly.const(0)
+                block = _Block(param.name, made.prim, made.space, kind, zero, here, loops, prov)
+                self.blocks[param.name] = block
+            elif isinstance(made, Array) and made.mem is not None:
+                array = _Array(param, made, made.mem.block, here, loops, prov, here)
+                self.arrays[param.name] = array
+                owner = self.blocks.get(array.block)
+                if kind and owner is not None:
+                    owner.count = self.known.normal(Poly.product(made.shape))
+
+    def _use(self, names: Iterable[Operand], here: int, loops: tuple[int, ...]) -> None:
+        self.uses += [(name, here, loops) for name in names if isinstance(name, str)]
+
+    def _finish(self) -> None:
+        for name, here, loops in self.uses:
+            array = self.arrays.get(name)
+            if array is None:
+                continue
+            array.last = max(array.last, here)
+            for loop in loops:
+                if loop not in array.loops:
+                    array.last = max(array.last, self.loops[loop])
+                    break
+        for array in self.arrays.values():
+            array.roots = self._roots(array.block)
+
+    def _roots(self, block: Name) -> tuple[Name, ...]:
+        """The allocated blocks and parameters that a block's name may stand for."""
+        found: list[Name] = []
+        seen: set[Name] = set()
+        todo = [block]
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in self.blocks:
+                found.append(name)
+            todo += [s for s in reversed(self.sources.get(name, [])) if isinstance(s, str)]
+        return tuple(found)
+
+    # --- the answer ---
+
+    def _answer(self) -> Data:
+        sizes = self._sizes()
+        return {
+            "name": self.fun.name,
+            "points": self.points,
+            "blocks": [self._block(block, sizes[block.name]) for block in self.blocks.values()],
+            "arrays": [_array(array) for array in self.arrays.values()],
+            "symbols": sorted(frozenset[Name]().union(*(size.names() for size in sizes.values()))),
+        }
+
+    def _sizes(self) -> dict[Name, Poly]:
+        """The bytes of each block."""
+        return {b.name: b.count * BYTES[b.prim] for b in self.blocks.values()}
+
+    def proposed(self) -> dict[Name, int]:
+        """A value for each symbol."""
+        given = {
+            name for b in self.blocks.values() if b.kind == "parameter" for name in b.count.names()
+        }
+        symbols = frozenset[Name]().union(*(size.names() for size in self._sizes().values()))
+        return {
+            name: PROPOSED_SIZE if name in given else PROPOSED_OTHER for name in sorted(symbols)
+        }
+
+    def totals(self, blocks: Iterable[Data], values: Mapping[Name, int]) -> Data:
+        """What is needed at each point and at most; each block of an answer gets its size."""
+        count = {name: max(0, size.evaluate(values)) for name, size in self._sizes().items()}
+        for block in blocks:
+            block["size"] = count[block["name"]]
+        live = self._live(count)
+        most = max(live)
+        return {"live": live, "peak": {"bytes": most, "point": live.index(most)}}
+
+    def _block(self, block: _Block, size: Poly) -> Data:
+        held = [a for a in self.arrays.values() if block.name in a.roots]
+        return {
+            "name": block.name,
+            "prim": block.prim,
+            "space": block.space,
+            "kind": block.kind,
+            "bytes": str(size),
+            "at": min([block.at, *(a.first for a in held)]),
+            "until": max([block.at, *(a.last for a in held)]),
+            "per_point": block.per_point,
+            "src": user_spans(block.prov),
+        }
+
+    def _live(self, count: Mapping[Name, int]) -> list[int]:
+        """Bytes of device memory that are needed at each point."""
+        certain: list[set[Name]] = [set() for _ in self.points]
+        either: list[dict[Name, tuple[Name, ...]]] = [{} for _ in self.points]
+        for block in self.blocks.values():
+            certain[block.at].add(block.name)
+            first = [a.first for a in self.arrays.values() if a.block == block.name]
+            for at in range(block.at, min(first, default=block.at)):
+                certain[at].add(block.name)
+        for array in self.arrays.values():
+            for at in range(array.first, array.last + 1):
+                if len(array.roots) == 1:
+                    certain[at].add(array.roots[0])
+                else:
+                    either[at][array.block] = array.roots
+        return [
+            self._needed(count, sure, maybe) for sure, maybe in zip(certain, either, strict=True)
+        ]
+
+    def _needed(
+        self, count: Mapping[Name, int], sure: set[Name], maybe: Mapping[Name, tuple[Name, ...]]
+    ) -> int:
+        total = sum(count[name] for name in sure if self.blocks[name].space == "device")
+        for block, roots in maybe.items():
+            loop = self.carried.get(block)
+            total += max(
+                (
+                    count[root]
+                    for root in roots
+                    if self.blocks[root].space == "device"
+                    # A block made in the body of a loop is another one in each iteration.
+                    and (root not in sure or loop in self.blocks[root].loops)
+                ),
+                default=0,
+            )
+        return total
+
+
+def _array(array: _Array) -> Data:
+    assert array.kind.mem is not None
+    return {
+        "name": array.param.name,
+        "base": base_of(array.param.name),
+        "prim": array.kind.prim,
+        "shape": [str(size) for size in array.kind.shape],
+        "lmad": str(array.kind.mem.lmad),
+        "block": array.block,
+        "blocks": list(array.roots),
+        "first": array.first,
+        "last": array.last,
+        "src": user_spans(array.prov),
+    }
+
+
+def label(stm: Stm, end: str = "") -> str:
+    """A statement in a few words: what it binds, and what kind of statement it is.
+
+    A loop or branch binds at its end.
+    """
+    exp = stm.exp
+    kind = type(exp).__name__.lower()
+    if isinstance(exp, If | Loop) and not end:
+        if isinstance(exp, Loop) and isinstance(exp.form, ForLoop):
+            return f"loop for {exp.form.index}"
+        return kind
+    names = [param.name for param in stm.pat if not isinstance(param.type, Mem)]
+    if isinstance(exp, Alloc):
+        names = [stm.pat[0].name]
+    return f"{', '.join(names)} = {end or kind}" if names else end or kind

@@ -1,0 +1,401 @@
+"""Which cells each point of a kernel reads and writes, by the index functions in the program.
+
+What a point does in loops counts for all turns; what it does under a condition is marked as not
+certain; what cannot be said without the data is named, with the reason, and has no cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.errors import RuntimeError_
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.ir.known import Known
+from compiler.ir.nodes import (
+    I64,
+    SE,
+    SE_NODES,
+    Alloc,
+    Array,
+    ArrayLit,
+    Concat,
+    Copy,
+    Exp,
+    ForLoop,
+    If,
+    Index,
+    Iota,
+    Loop,
+    MemBind,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Scratch,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Slice,
+    Stm,
+    Update,
+    Var,
+    Write,
+)
+from compiler.ir.show_scalar import show_se
+from compiler.ir.sizes import poly_of
+from compiler.ir.slices import sliced_poly
+from compiler.ir.walk import all_stms, bound, free, se_parts
+from compiler.semantics.machine import Step, compile_se
+from compiler.semantics.points import points
+
+Data = dict[str, Any]
+_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+Counters = tuple[tuple[Name, Poly], ...]
+"""Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
+
+STEPS = 100_000
+"""At most so many turns of loops and visits of cells are counted out for one access."""
+
+_DATA = "computed at run time"
+_OWN = "each point has a block of its own"
+_CONDITION = "only where a condition holds"
+_TOGETHER = "combined from all its points"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Cells that a point touches through `array`, for all values of the counters in `over`.
+
+    `lmad` is None where the cells depend on data. `because` is empty if all of them are touched by
+    that point in every run.
+    """
+
+    array: Name
+    writes: bool
+    lmad: Lmad[Poly] | None
+    over: Counters = ()
+    because: str = ""
+
+
+def touches(
+    stm: Stm,
+    exp: SegOp,
+    places: Mapping[Name, MemBind],
+    known: Known,
+    values: Mapping[Name, int],
+    limit: int,
+) -> list[Data]:
+    """For each access its array, block, whether it writes, the formula, and its points with cells.
+
+    `because` says why there are none, or why not all of these may be touched; `certain` whether all
+    are. `complete` is False if there are more than `limit` pairs of a point and a cell.
+    """
+    walk = _Walk(places, known)
+    made = [one for one in all_stms(exp.body.stms) if isinstance(one.exp, Alloc)]
+    own = {param.name for one in made for param in one.pat}
+    inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
+    found: list[Data] = []
+    for touch in list(dict.fromkeys(walk.kernel(stm, exp, ()))):
+        block = places[touch.array].block
+        entry: Data = {"array": touch.array, "block": block, "writes": touch.writes}
+        nothing = {"cell": "", "points": [], "complete": False, "certain": False}
+        if block in own:
+            entry |= {**nothing, "because": _OWN}
+        elif touch.lmad is None:
+            entry |= {**nothing, "because": _DATA}
+        else:
+            scalars = Scalars(walk.computed, inner, values)
+            entry |= _cells_of(exp, touch, scalars, known, values, limit)
+        found.append(entry)
+    return found
+
+
+def arrays_of(exp: Exp) -> tuple[Name, ...]:
+    """The arrays that an operation on arrays names."""
+    match exp:
+        case Index(array) | Slice(array) | Update(array) | Copy(array):
+            return (array,)
+        case Rearrange(_, array) | Reshape(_, array):
+            return (array,)
+        case Concat(arrays):
+            return arrays
+    return ()
+
+
+class Scalars:
+    """Numbers that a kernel computes from its indices and from sizes, without any data."""
+
+    def __init__(
+        self, computed: Mapping[Name, SE], inner: set[Name], values: Mapping[Name, int]
+    ) -> None:
+        self.computed = computed
+        self.inner = inner
+        self.sizes = {name: np.int64(value) for name, value in values.items()}
+        self.steps: list[tuple[Name, Step]] = []
+
+    def prepare(self, names: Iterable[Name], given: frozenset[Name]) -> set[Name] | None:
+        """What has to be known besides for these names; None if data decide them.
+
+        `given` are indices and counters.
+        """
+        missing: set[Name] = set()
+        done = {name for name, _ in self.steps}
+        for name in names:
+            if name in given or name in done or name in self.sizes:
+                continue
+            se = self.computed.get(name)
+            if se is None:
+                if name in self.inner:
+                    return None
+                missing.add(name)
+                continue
+            variables = variables_of(se)
+            if any(prim != "i64" for prim in variables.values()):
+                return None
+            more = self.prepare(variables, given)
+            if more is None:
+                return None
+            missing |= more
+            self.steps.append((name, compile_se(se)))
+            done.add(name)
+        return missing
+
+    def at(self, env: Mapping[Name, int]) -> dict[Name, int]:
+        """All of them at one point."""
+        if not self.steps:
+            return dict(env)
+        scalars: dict[Name, Any] = {**self.sizes, **{k: np.int64(v) for k, v in env.items()}}
+        with np.errstate(all="ignore"):
+            for name, step in self.steps:
+                scalars[name] = step(scalars)
+        return {name: int(value) for name, value in scalars.items()}
+
+
+def variables_of(se: SE) -> dict[Name, Prim]:
+    """The variables of a scalar expression with their types."""
+    if isinstance(se, Var):
+        return {se.name: se.prim}
+    return {name: prim for part in se_parts(se) for name, prim in variables_of(part).items()}
+
+
+class _Walk:
+    """Goes through what one point does."""
+
+    def __init__(self, places: Mapping[Name, MemBind], known: Known) -> None:
+        self.places = places
+        self.known = known
+        self.computed: dict[Name, SE] = {}
+        """Indices that are no polynomials, under names of their own, and all scalars by name."""
+
+    def kernel(self, stm: Stm, exp: SegOp, over: Counters) -> Iterator[Touch]:
+        """The body at each point, the operators, and the results."""
+        for inner in all_stms(exp.body.stms):
+            if len(inner.pat) == 1 and inner.pat[0].type == I64 and isinstance(inner.exp, SE_NODES):
+                self.computed[inner.pat[0].name] = inner.exp
+        yield from self.stms(exp.body.stms, over)
+        yield from self.operators(exp, over)
+        point = [Poly.var(index) for index, _ in exp.space.dims]
+        # A reduction's own results lie over the outer dimensions; kept ones over all of them.
+        folded = sum(len(op.neutral) for op in exp.ops) if isinstance(exp, SegRed) else 0
+        for k, (param, result) in enumerate(zip(stm.pat, exp.body.results, strict=False)):
+            place = self.places.get(param.name)
+            if place is None or not isinstance(param.type, Array):
+                continue
+            if isinstance(result, Write) or isinstance(exp, SegHist):
+                yield Touch(param.name, True, None)
+                continue
+            together = _TOGETHER if k < folded else ""
+            target = place.lmad.fix(*(point[:-1] if k < folded else point))
+            source = self.places.get(result) if isinstance(result, str) else None
+            if source is not None and k >= folded:
+                yield from self.copied(str(result), param.name, target, over)
+            else:
+                yield Touch(param.name, True, target, over, together)
+
+    def operators(self, exp: SegOp, over: Counters) -> Iterator[Touch]:
+        """What combining two values touches: that is done by some points, some times."""
+        ops = () if isinstance(exp, SegMap) else exp.ops
+        for op in ops:
+            fn = op.op.fn if isinstance(exp, SegHist) else op.fn  # type: ignore[union-attr]
+            yield from self.sometimes(self.stms(fn.body.stms, over))
+
+    def stms(self, stms: Iterable[Stm], over: Counters) -> Iterator[Touch]:
+        for stm in stms:
+            yield from self.statement(stm, over)
+
+    def statement(self, stm: Stm, over: Counters) -> Iterator[Touch]:
+        exp = stm.exp
+        if any(name not in self.places for name in arrays_of(exp)):
+            return  # values of an operator, which are in no block
+        match exp:
+            case Index(array, at):
+                indices = [self.index(index) for index in at]
+                yield Touch(array, False, self.places[array].lmad.fix(*indices), over)
+            case Update(array, dims, value):
+                part = sliced_poly(self.places[array].lmad, dims)
+                if isinstance(value, str) and value in self.places:
+                    yield from self.copied(value, array, part, over)
+                else:
+                    yield Touch(array, True, part, over)
+            case Slice() | Rearrange() | Reshape():
+                yield from self.moved(stm, exp.array, over)
+            case Copy(array):
+                yield from self.moved(stm, array, over)
+            case Concat(arrays):
+                yield from self.concatenated(stm, arrays, over)
+            case ArrayLit(elems) if stm.pat[0].name in self.places:
+                whole = self.places[stm.pat[0].name].lmad
+                for k, elem in enumerate(elems):
+                    part = whole.fix(Poly.const(k))
+                    if isinstance(elem, str) and elem in self.places:
+                        yield from self.copied(elem, stm.pat[0].name, part, over)
+                    else:
+                        yield Touch(stm.pat[0].name, True, part, over)
+            case Iota() | Replicate() if stm.pat[0].name in self.places:
+                if isinstance(exp, Replicate) and isinstance(exp.value, str):
+                    yield Touch(exp.value, False, self.places[exp.value].lmad, over)
+                yield Touch(stm.pat[0].name, True, self.places[stm.pat[0].name].lmad, over)
+            case If(_, then, orelse):
+                yield from self.sometimes(self.stms(then.stms, over))
+                yield from self.sometimes(self.stms(orelse.stms, over))
+            case Loop(_, _, form, body):
+                turns = poly_of(form.bound) if isinstance(form, ForLoop) else None
+                if isinstance(form, ForLoop) and turns is not None:
+                    yield from self.stms(body.stms, (*over, (form.index, turns)))
+                else:
+                    yield from self.sometimes(self.stms(body.stms, over))
+            case SegMap() | SegRed() | SegScan() | SegHist():
+                yield from self.kernel(stm, exp, (*over, *exp.space.dims))
+            case Scratch() | Alloc():
+                pass
+            case _:
+                yield from self.unknown(stm)
+
+    def index(self, se: SE) -> Poly:
+        """An index as a polynomial, if need be of a name that stands for it."""
+        poly = poly_of(se)
+        if poly is None:
+            name = show_se(se)
+            self.computed[name] = se
+            poly = Poly.var(name)
+        return poly
+
+    def sometimes(self, found: Iterable[Touch]) -> Iterator[Touch]:
+        return (replace(touch, because=touch.because or _CONDITION) for touch in found)
+
+    def copied(
+        self, source: Name, target: Name, part: Lmad[Poly] | None, over: Counters
+    ) -> Iterator[Touch]:
+        """A copy to a part of an array's block: nothing, if the source lies there."""
+        place = self.places[source]
+        normal = self.known.normal_lmad
+        same_block = place.block == self.places[target].block
+        if same_block and part is not None and normal(place.lmad) == normal(part):
+            return
+        yield Touch(source, False, place.lmad, over)
+        yield Touch(target, True, part, over)
+
+    def moved(self, stm: Stm, source: Name, over: Counters) -> Iterator[Touch]:
+        """A view of the source's block, or a copy in another one."""
+        target = stm.pat[0].name
+        if self.places[source].block != self.places[target].block:
+            yield from self.copied(source, target, self.places[target].lmad, over)
+
+    def concatenated(self, stm: Stm, arrays: tuple[Name, ...], over: Counters) -> Iterator[Touch]:
+        target = stm.pat[0].name
+        whole, start = self.places[target].lmad, Poly.const(0)
+        for array in arrays:
+            count = self.places[array].lmad.shape[0]
+            yield from self.copied(array, target, whole.slice(0, start, count, Poly.const(1)), over)
+            start += count
+
+    def unknown(self, stm: Stm) -> Iterator[Touch]:
+        """Any other statement may touch all of its arrays."""
+        for name in sorted(free(stm.exp) & self.places.keys()):
+            yield Touch(name, False, None)
+        for param in stm.pat:
+            if param.name in self.places:
+                yield Touch(param.name, True, None)
+
+
+def _cells_of(
+    exp: SegOp,
+    touch: Touch,
+    scalars: Scalars,
+    known: Known,
+    values: Mapping[Name, int],
+    limit: int,
+) -> Data:
+    """The points with their cells, for given values of the symbols."""
+    assert touch.lmad is not None
+    lmad = known.normal_lmad(touch.lmad)
+    bounds = [known.normal(size) for _, size in exp.space.dims]
+    turns = [(name, known.normal(size)) for name, size in touch.over]
+    indices = [index for index, _ in exp.space.dims]
+    parts = [*(size.names() for size in bounds), *(size.names() for _, size in turns)]
+    given = frozenset([*indices, *(name for name, _ in turns)])
+    sizes = frozenset[Name]().union(*parts) - given
+    missing = scalars.prepare(sorted(lmad.names()), given)
+    answer: Data = {
+        "cell": str(lmad.offset) if not lmad.dims else str(lmad),
+        "points": [],
+        "complete": False,
+        "certain": False,
+    }
+    if missing is None or sizes & scalars.inner:
+        return answer | {"because": _DATA}
+    missing |= sizes - values.keys()
+    if missing:
+        return answer | {"because": f"values are needed for {', '.join(sorted(missing))}"}
+    pairs: list[Data] = []
+    left, visits = limit, _Visits(lmad, scalars)
+    for point in points([size.evaluate(values) for size in bounds]):
+        if left <= 0 or visits.left <= 0:
+            break
+        env = {**values, **dict(zip(indices, point, strict=True))}
+        cells: dict[int, None] = {}
+        try:
+            for cell in visits.cells(turns, env):
+                cells[cell] = None
+                if len(cells) == left:
+                    break
+        except RuntimeError_:  # a division by zero: the point does not get there
+            cells.clear()
+        left -= max(len(cells), 1)
+        pairs.append({"point": list(point), "cells": list(cells)})
+    done = {"points": pairs, "complete": left > 0 < visits.left, "certain": not touch.because}
+    return answer | done | {"because": touch.because}
+
+
+class _Visits:
+    """The cells that one point visits, as often as it does so, until all steps are spent."""
+
+    def __init__(self, lmad: Lmad[Poly], scalars: Scalars) -> None:
+        self.lmad = lmad
+        self.scalars = scalars
+        self.left = STEPS
+
+    def cells(self, turns: list[tuple[Name, Poly]], env: Mapping[Name, int]) -> Iterator[int]:
+        """For all values of the counters, whose bounds may hold the outer ones."""
+        if turns:
+            (name, count), *rest = turns
+            for turn in range(count.evaluate(env)):
+                self.left -= 1
+                if self.left <= 0:
+                    return
+                yield from self.cells(rest, {**env, name: turn})
+            return
+        here = self.lmad.evaluate(self.scalars.at(env))
+        for at in points(here.shape):
+            self.left -= 1
+            if self.left <= 0:
+                return
+            yield here.index(*at)

@@ -1,0 +1,1 @@
+"""The processes and devices that run programs."""

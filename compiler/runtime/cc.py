@@ -1,0 +1,177 @@
+"""The C compiler: the machine's own, or the `ziglang` wheel's; libraries are cached by content.
+
+With the wheel there is no OpenMP run time: programs are vectorised, but run on one core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from compiler.base.errors import CompilerBug, Limitation, UsageError
+from compiler.runtime import libraries
+
+_COMMON = (
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+)
+_EXACT = ("-ffp-contract=off",)
+_VECTOR = '-DSS_VECTOR=__attribute__((simd("notinbranch"),const))'
+_PROBE = """\
+#include <omp.h>
+SS_VECTOR float expf(float);
+float f(const float *x, int n) {
+    float s = 0;
+    #pragma omp parallel for simd reduction(+:s)
+    for (int i = 0; i < n; i++) s += expf(x[i]);
+    return s + omp_get_max_threads();
+}
+"""
+COMPILE_SECONDS = 120
+COUNTING = "-DSS_COUNT"
+"""A flag for programs that count what they copy."""
+LONG_TEXT = 250_000
+"""Characters from which on a program is compiled with less effort, or it would take minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A command with flags; `parallel` if programs use all cores."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...]
+    version: str
+    parallel: bool
+
+
+@cache
+def find_compiler() -> Compiler:
+    """The compiler to use. Raises UsageError where there is none."""
+    for name in ("cc", "gcc", "clang"):
+        path = shutil.which(name)
+        if path is not None:
+            found = _probe((path,))
+            if found is not None:
+                return found
+    if importlib.util.find_spec("ziglang") is not None:
+        found = _probe((sys.executable, "-m", "ziglang", "cc"))
+        if found is not None:
+            return found
+    raise UsageError(
+        "There is no C compiler on this machine.",
+        hint="Install `cc` or the Python package `ziglang`; the reference interpreter still runs.",
+    )
+
+
+def _probe(command: tuple[str, ...]) -> Compiler | None:
+    """The first set of flags that works: threads and vector math, threads, neither."""
+    asked = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return None
+    base = (*_COMMON, *_EXACT, "-march=native")
+    plain = "-DSS_VECTOR="
+    for extra, linked, parallel in (
+        (("-fopenmp", _VECTOR), ("-lmvec", "-lm"), True),
+        (("-fopenmp", plain), ("-lm",), True),
+        (("-fopenmp-simd", plain), ("-lm",), False),
+    ):
+        made = Compiler(command, (*base, *extra), linked, asked.stdout, parallel)
+        with tempfile.TemporaryDirectory() as folder:
+            text = (
+                _PROBE
+                if parallel
+                else _PROBE.replace("#include <omp.h>", "").replace("omp_get_max_threads()", "1")
+            )
+            if not _run(made, text, Path(folder) / "probe.so"):
+                return made
+    return None
+
+
+def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) -> str:
+    """Compile; the compiler's complaints, or "" if there are none.
+
+    Its temporary files lie beside the target, in a folder that goes with the job.
+    """
+    effort = "-O3" if len(text) < LONG_TEXT else "-O1"
+    command = [*compiler.command, effort, *compiler.flags, *more, "-x", "c", "-", "-o", str(target)]
+    with subprocess.Popen(
+        [*command, *compiler.libraries],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(target.parent)},
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            _, said = process.communicate(text, COMPILE_SECONDS)
+        except BaseException as error:
+            _kill(process.pid)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise Limitation(
+                f"the C compiler needs more than {COMPILE_SECONDS} s for this program",
+                hint="Run it with the reference interpreter, or compile a part of it.",
+            ) from None
+    return "" if process.returncode == 0 else said or f"exit status {process.returncode}"
+
+
+def _kill(pid: int) -> None:
+    """Kill a C compiler with the programs that it has started and waits for."""
+    children: list[int] = []
+    for tasks in Path(f"/proc/{pid}").glob("task/*/children"):
+        with contextlib.suppress(OSError):
+            children += map(int, tasks.read_text().split())
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    for child in children:
+        _kill(child)
+
+
+def compile_c(text: str, more: Sequence[str] = ()) -> Path:
+    """The shared library of a C text. Raises CompilerBug if the compiler refuses it.
+
+    `more` are further flags: `-O0` for texts of which many are run once, COUNTING.
+    """
+    compiler = find_compiler()
+    digest = hashlib.sha256()
+    for part in (text, *compiler.command, *compiler.flags, *more, compiler.version, _machine()):
+        digest.update(part.encode() + b"\0")
+    key = digest.hexdigest()[:40]
+    found = libraries.find(key)
+    if found is not None:
+        return found
+    with tempfile.TemporaryDirectory(prefix="cc-", ignore_cleanup_errors=True) as folder:
+        made = Path(folder) / "program.so"
+        complaint = _run(compiler, text, made, more)
+        if complaint:
+            raise CompilerBug(f"The C compiler refused our program:\n{complaint[:2000]}")
+        return libraries.keep(key, made)
+
+
+@cache
+def _machine() -> str:
+    """What `-march=native` depends on."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    return "".join(line for line in text.splitlines() if line.startswith(("model name", "flags")))[
+        :4000
+    ]

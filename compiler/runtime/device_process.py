@@ -1,0 +1,212 @@
+"""Runs CUDA programs, each run in a process of its own that reaches the GPU and nothing else.
+
+The process is this file run as a module, under the policy DEVICE. Arrays travel through files in
+memory; requests and answers are JSON on standard input, a socket. CuPy takes a second to start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import json
+import mmap
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import CompileError, RuntimeError_, UsageError
+from compiler.base.prim import DTYPE
+from compiler.base.spans import Span
+from compiler.codegen.signature import Plain, choose_entry
+from compiler.runtime import cuda_device, runner
+from compiler.runtime import runner_child as child
+from compiler.sandbox import walls
+from compiler.sandbox.policies import DEVICE
+
+PROBE_SECONDS = 30.0
+_ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": UsageError}
+
+
+def run_cuda(
+    code: str, entry: str, values: Sequence[runner.Value], deadline_s: float, runs: int
+) -> runner.RunResult:
+    """Run an entry point of `code`, a CUDA text of ours.
+
+    Raises UsageError where there is no CuPy or no GPU, RuntimeError_ for what goes wrong in the
+    program, runner.Timeout at the deadline.
+    """
+    if importlib.util.find_spec("cupy") is None:
+        cuda_device.cupy()
+    about = cuda_device.about(code)
+    chosen = choose_entry(about, entry)
+    arrays, _ = runner.prepare(chosen, values)
+    with contextlib.ExitStack() as opened:
+        inputs, results = runner.memory_file(), runner.memory_file()
+        opened.callback(os.close, inputs)
+        opened.callback(os.close, results)
+        request = {
+            "code": code,
+            "entry": entry,
+            "runs": runs,
+            "inputs": inputs,
+            "results": results,
+            "values": write(inputs, arrays),
+        }
+        answer = _ask(request, deadline_s)
+        if "error" in answer:
+            raise _error(answer["error"])
+        return _result(answer, chosen, results)
+
+
+@functools.cache
+def why_not() -> str:
+    """Why no CUDA program can run here; "" if one can. Asked of a process like that of a run."""
+    try:
+        if importlib.util.find_spec("cupy") is None:
+            cuda_device.cupy()
+        answer = _ask({"probe": True}, PROBE_SECONDS)
+    except CompileError as error:
+        return error.message
+    return _error(answer["error"]).message if "error" in answer else ""
+
+
+def _ask(request: Plain, deadline_s: float) -> Plain:
+    """What a fresh process answers to a request; it has ended afterwards."""
+    until = time.monotonic() + deadline_s
+    scratch = tempfile.mkdtemp(prefix="stridescope-")
+    command = (sys.executable, "-m", "compiler.runtime.device_process")
+    made = walls.confine(DEVICE, command, scratch)
+    channel, other = socket.socketpair()
+    try:
+        process = subprocess.Popen(
+            made.command,
+            stdin=other.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=made.environment,
+            pass_fds=[request[name] for name in ("inputs", "results") if name in request],
+            start_new_session=True,
+        )
+        other.close()
+        try:
+            data = runner.exchange(channel, json.dumps(request).encode(), until)
+        except TimeoutError:
+            raise runner.late(deadline_s) from None
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    finally:
+        channel.close()
+        other.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+    if data is None:
+        raise RuntimeError_("The process of the CUDA program ended before it answered.")
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        raise runner.senseless() from None
+    if not isinstance(answer, dict):
+        raise runner.senseless()
+    return answer
+
+
+def _error(given: Any) -> CompileError:
+    """The error that a process tells of."""
+    if not isinstance(given, dict):
+        return runner.senseless()
+    kind = _ERRORS.get(str(given.get("kind")), RuntimeError_)
+    span = given.get("span")
+    if not (isinstance(span, list) and len(span) == 4 and all(type(n) is int for n in span)):
+        span = [0, 0, 0, 0]
+    return kind(str(given.get("message"))[:5000], Span(*span), str(given.get("hint"))[:1000])
+
+
+def _result(answer: Plain, entry: Plain, results: int) -> runner.RunResult:
+    times, peak = answer.get("times"), answer.get("peak")
+    if not (isinstance(times, list) and times and all(type(t) is float for t in times)):
+        raise runner.senseless()
+    places = answer.get("values")
+    if type(peak) is not int or not isinstance(places, list):
+        raise runner.senseless()
+    if len(places) != len(entry["gives"]):
+        raise runner.senseless()
+    kinds = [(give["prim"], give["shape"]) for give in entry["gives"]]
+    wanted = [(DTYPE[p].name, 0 if shape is None else len(shape)) for p, shape in kinds]
+    try:
+        found = read(results, places)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        raise runner.senseless() from None
+    if [(v.dtype.name, v.ndim) for v in found] != wanted:
+        raise runner.senseless()
+    values = [v if v.ndim else v[()] for v in found]
+    return runner.RunResult(values, min(times), tuple(times), peak, 0)
+
+
+def write(file: int, arrays: Sequence[Any]) -> list[Plain]:
+    """Append arrays and scalars to a file; their types, shapes and places."""
+    places, at = [], 0
+    for array in map(np.asarray, arrays):
+        places.append({"type": array.dtype.name, "shape": list(array.shape), "at": at})
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if data.size:
+            child.write_all(file, data, at)
+        at += (data.size + 63) // 64 * 64
+    os.ftruncate(file, at)
+    return places
+
+
+def read(file: int, places: Sequence[Plain]) -> list[Any]:
+    """What `write` wrote. ValueError, TypeError or KeyError for places that are none."""
+    size = os.fstat(file).st_size
+    runner.seal(file)
+    area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+    found = []
+    for place in places:
+        shape = [int(n) for n in place["shape"]]
+        dtype = np.dtype(str(place["type"]))
+        if dtype.hasobject or min(shape, default=0) < 0:
+            raise ValueError("this is no array of numbers")
+        count = int(np.prod([1, *shape], dtype=object))
+        flat = np.frombuffer(area, dtype, count, int(place["at"])) if count else np.empty(0, dtype)
+        found.append(flat.reshape(shape))
+    return found
+
+
+def main() -> None:
+    """The process: answer one request and end."""
+    request = json.loads(child.read_message(0, None) or b"{}")
+    try:
+        if "probe" in request:
+            cuda_device.cupy()
+            child.write_message(0, b"{}")
+            return
+        values = read(request["inputs"], request["values"])
+        done = cuda_device.run_cuda(request["code"], request["entry"], values, request["runs"])
+        answer: Plain = {
+            "values": write(request["results"], done.values),
+            "times": list(done.times),
+            "peak": done.peak_bytes,
+        }
+    except CompileError as error:
+        span = list(error.span[:4])
+        told = {"kind": error.kind, "message": error.message, "hint": error.hint, "span": span}
+        answer = {"error": told}
+    except Exception as problem:
+        message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"
+        answer = {"error": {"kind": "runtime", "message": message, "hint": "", "span": None}}
+    child.write_message(0, json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()

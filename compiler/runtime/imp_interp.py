@@ -1,0 +1,253 @@
+"""The meaning of IMP (thesis, figure 4.13): a program becomes Python text, which is run.
+
+Blocks are lists of Python values. A kernel is the loop over its points in order (`sequential.py`),
+so that a program whose kernels race may differ from what parallel machines do, and no other may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug, RuntimeError_
+from compiler.base.prim import DTYPE
+from compiler.base.spans import NOWHERE, Prov
+from compiler.codegen import py_runtime
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Copy,
+    Declare,
+    Define,
+    For,
+    Free,
+    If,
+    ImpFun,
+    ImpProg,
+    Kernel,
+    Load,
+    Stm,
+    Stms,
+    Store,
+    While,
+)
+from compiler.codegen.index import poly_exp
+from compiler.codegen.py_scalar import py_name, show, show_count
+from compiler.codegen.sequential import sequential
+from compiler.codegen.signature import choose_entry, shape_of, signature
+from compiler.ir.nodes import SE, Mem, Operand
+from compiler.runtime.runner import Value, prepare
+
+MAX_CELLS = 1 << 28
+"""Largest block, in elements."""
+
+
+def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
+    """The results of an entry point, as NumPy arrays and scalars.
+
+    Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit.
+    """
+    about = {"entries": [signature(fun) for fun in prog.funs]}
+    chosen = choose_entry(about, entry)
+    fun = next(f for f in prog.funs if f.name == entry)
+    arrays, sizes = prepare(chosen, args)
+    by_name: dict[str, Any] = dict(sizes)
+    for taken, array in zip(fun.takes, arrays, strict=True):
+        key = taken.block or taken.name
+        by_name[key] = array.reshape(-1).tolist() if taken.block else array.item()
+    env = {**_RUNTIME}
+    exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
+    try:
+        outcome = env["entry"](*[by_name[p.name] for p in fun.params])
+    except IndexError:
+        raise CompilerBug("the program read or wrote outside of a block") from None
+    values = {f.name: v for f, v in zip(fun.results, outcome, strict=True)}
+    numbers = {**sizes, **{k: v for k, v in values.items() if isinstance(v, int)}}
+    found: list[Any] = []
+    for give, data in zip(fun.gives, chosen["gives"], strict=True):
+        dtype = DTYPE[give.type.prim]
+        if data["shape"] is None:
+            found.append(dtype.type(values[give.name]))
+            continue
+        shape = shape_of(data["shape"], numbers)
+        count = int(np.prod(shape, dtype=np.int64))
+        with np.errstate(all="ignore"):
+            found.append(np.array(values[give.block][:count], dtype).reshape(shape))
+    return found
+
+
+def python_text(fun: ImpFun, env: dict[str, Any]) -> str:
+    """The entry point as a Python function `entry`; messages and places go to `env`."""
+    out = _Python(env)
+    out.line(f"def entry({', '.join(py_name(p.name) for p in fun.params)}):")
+    out.block(fun.body)
+    out.line(f"    return ({''.join(_operand(v) + ', ' for v in fun.values)})")
+    return "\n".join(out.lines)
+
+
+def _operand(value: Operand) -> str:
+    return py_name(value) if isinstance(value, str) else show(value)
+
+
+class _Python:
+    """Prints statements as Python."""
+
+    def __init__(self, env: dict[str, Any]) -> None:
+        self.lines: list[str] = []
+        self.indent = ""
+        self.env = env
+
+    def line(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def block(self, stms: Stms) -> None:
+        """Statements one step further in."""
+        self.indent += "    "
+        if not stms:
+            self.line("pass")
+        for stm in stms:
+            _PRINT[type(stm)](self, stm)
+        self.indent = self.indent[:-4]
+
+    def define(self, s: Define) -> None:
+        self.line(f"{py_name(s.name)} = {show(s.value)}")
+
+    def declare(self, s: Declare) -> None:
+        start = None if s.value is None else _operand(s.value)
+        if start is None:
+            start = "None" if isinstance(s.type, Mem) else "0.0" if s.type.prim[0] == "f" else "0"
+            start = "False" if s.type.prim == "bool" and start == "0" else start
+        self.line(f"{py_name(s.name)} = {start}")
+
+    def assign(self, s: Assign) -> None:
+        self.line(f"{py_name(s.name)} = {_operand(s.value)}")
+
+    def alloc(self, s: Alloc) -> None:
+        zero = "0.0" if s.prim[0] == "f" else "False" if s.prim == "bool" else "0"
+        place = self.site(s.prov)
+        self.line(f"{py_name(s.name)} = allocate({zero}, {show_count(s.count)}, {place})")
+
+    def free(self, s: Free) -> None:
+        self.line(f"{py_name(s.name)} = None")
+
+    def load(self, s: Load) -> None:
+        self.line(f"{py_name(s.name)} = {py_name(s.block)}[{show(s.at)}]")
+
+    def store(self, s: Store) -> None:
+        self.line(f"{py_name(s.block)}[{show(s.at)}] = {show(s.value)}")
+
+    def copy(self, s: Copy) -> None:
+        dest, source = _lmad(s.dest_lmad), _lmad(s.source_lmad)
+        self.line(f"copy({py_name(s.dest)}, {dest}, {py_name(s.source)}, {source})")
+
+    def branch(self, s: If) -> None:
+        self.line(f"if {show(s.cond)}:")
+        self.block(s.then)
+        if s.orelse:
+            self.line("else:")
+            self.block(s.orelse)
+
+    def count_loop(self, s: For) -> None:
+        self.line(f"for {py_name(s.index)} in range({show(s.bound)}):")
+        self.block(s.body)
+
+    def while_loop(self, s: While) -> None:
+        self.line(f"while {py_name(s.cond)}:")
+        self.block(s.body)
+
+    def check(self, s: Assert) -> None:
+        self.line(f"if not ({show(s.cond)}):")
+        parts = "".join(f"{p!r}, " if isinstance(p, str) else f"{show(p)}, " for p in s.message)
+        self.line(f"    fail({self.site(s.prov)}, ({parts}))")
+
+    def kernel(self, s: Kernel) -> None:
+        for stm in sequential(s):
+            _PRINT[type(stm)](self, stm)
+
+    def site(self, prov: Prov) -> str:
+        """A name for a place in the source."""
+        name = f"site_{len(self.env)}"
+        self.env[name] = prov[0] if prov else NOWHERE
+        return name
+
+
+_PRINT: dict[type[Stm], Callable[[_Python, Any], None]] = {
+    Define: _Python.define,
+    Declare: _Python.declare,
+    Assign: _Python.assign,
+    Alloc: _Python.alloc,
+    Free: _Python.free,
+    Load: _Python.load,
+    Store: _Python.store,
+    Copy: _Python.copy,
+    If: _Python.branch,
+    For: _Python.count_loop,
+    While: _Python.while_loop,
+    Assert: _Python.check,
+    Kernel: _Python.kernel,
+}
+
+
+def _lmad(lmad: Lmad[Poly]) -> str:
+    def text(poly: Poly) -> str:
+        se: SE = poly_exp(poly)
+        return show(se)
+
+    dims = "".join(f"({text(d.size)}, {text(d.stride)}), " for d in lmad.dims)
+    return f"{text(lmad.offset)}, ({dims})"
+
+
+# --- what programs call ----------------------------------------------------------------------
+
+
+def _allocate(zero: Any, count: int, place: Any) -> list[Any]:
+    """A block; `count` is exact."""
+    if not 0 <= count <= MAX_CELLS:
+        raise RuntimeError_(
+            f"There is not enough memory for an array of {count} elements: the interpreter has"
+            f" at most {MAX_CELLS}.",
+            place,
+        )
+    return [zero] * count
+
+
+def _fail(place: Any, parts: Sequence[Any]) -> None:
+    raise RuntimeError_("".join(_shown(p) for p in parts), place)
+
+
+def _shown(part: Any) -> str:
+    return {True: "true", False: "false"}[part] if isinstance(part, bool) else str(part)
+
+
+def _copy(
+    dest: list[Any],
+    dest_at: int,
+    dest_dims: Sequence[tuple[int, int]],
+    source: list[Any],
+    source_at: int,
+    source_dims: Sequence[tuple[int, int]],
+) -> None:
+    for to, come in zip(_cells(dest_at, dest_dims), _cells(source_at, source_dims), strict=True):
+        dest[to] = source[come]
+
+
+def _cells(offset: int, dims: Sequence[tuple[int, int]]) -> list[int]:
+    """All cells of an LMAD, in order."""
+    cells = [offset]
+    for size, stride in dims:
+        steps = [k * stride for k in range(size)]
+        cells = [cell + step for cell in cells for step in steps]
+    return cells
+
+
+_RUNTIME: dict[str, Any] = {
+    **{k: v for k, v in vars(py_runtime).items() if not k.startswith("_")},
+    "allocate": _allocate,
+    "fail": _fail,
+    "copy": _copy,
+}

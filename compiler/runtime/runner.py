@@ -1,0 +1,657 @@
+"""Runs compiled C programs, each run in a process of its own: walls, limits, deadline, timing.
+
+Values are NumPy arrays and scalars. They travel through files in memory, and are not copied on the
+way in. The process that runs are forked from (`runner_child.py`) is kept. What a run answers is
+believed as little as the program is: it is read to a limit, and checked before it is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import math
+import mmap
+import os
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import CompilerBug, RuntimeError_, UsageError, without_folders
+from compiler.base.prim import BYTES, DTYPE, INTS
+from compiler.base.spans import NOWHERE, Span
+from compiler.base.text import Line, Text, plain
+from compiler.codegen.signature import Plain, check_shapes, choose_entry, shape_of, solve_sizes
+from compiler.ir.entry import check_extent
+from compiler.runtime import runner_child as child
+from compiler.runtime import sanitize
+from compiler.runtime.cc import compile_c, find_compiler
+from compiler.sandbox import walls
+from compiler.sandbox.policies import PROGRAM
+
+Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
+"""An array or a scalar; what comes back are arrays and NumPy scalars."""
+
+LONGEST_ANSWER = 1 << 20
+"""Bytes of what a run says, beside its results."""
+START_SECONDS = 20.0
+SHORT_RUNS = 3
+"""A single run that is short is timed this often: each process is a new one, with cold memory."""
+END_SECONDS = 2.0
+"""How long a run that was killed may take to end."""
+_PRELOADED = (
+    "libc.so.6",
+    "libm.so.6",
+    "libmvec.so.1",
+    "libgcc_s.so.1",
+    "libgomp.so.1",
+    "libomp.so.5",
+)
+"""What libraries of ours need: loaded beforehand, because a run can open no file."""
+_ABOUT = "const char ss_about[] ="
+
+
+class Timeout(RuntimeError_):
+    """The deadline passed."""
+
+    kind = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """Results in the entry point's order; `ms` is the best run, `times` all of them.
+
+    A single run that takes a few milliseconds or less is repeated.
+    `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
+    The last three are of one run: blocks allocated, their bytes, and, where the program was
+    compiled with `cc.COUNTING`, the bytes that copies moved (else 0) and what threads allocated.
+    """
+
+    values: list[Any]
+    ms: float
+    times: tuple[float, ...]
+    peak_bytes: int
+    cores: int
+    allocations: int = 0
+    allocated_bytes: int = 0
+    copied_bytes: int = 0
+
+
+def run_c(
+    code: str | Text,
+    entry: str,
+    values: Sequence[Value],
+    deadline_s: float = 60.0,
+    memory_bytes: int | None = None,
+    cores: int | None = None,
+    runs: int = 1,
+    flags: Sequence[str] = (),
+    sanitized: bool = False,
+) -> RunResult:
+    """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
+
+    The text says all about itself; `flags` are further ones for the C compiler. Raises
+    RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
+    UsageError for values or names that do not fit. `sanitized`: under sanitisers, which need what
+    walls forbid, and so without walls; raises sanitize.Report for what they find, with its place if
+    `code` has lines that know theirs.
+    """
+    if sanitized:
+        if walls.is_confined():
+            raise UsageError("Only the command line runs programs under sanitisers.")
+        sanitize.library()
+        flags = (*sanitize.FLAGS, *flags)
+    text = code if isinstance(code, str) else plain(code)
+    count = cores or (available_cores() if find_compiler().parallel else 1)
+    limit = memory_bytes or default_memory()
+    with _LOCK:
+        _runner(count, sanitized)  # starts while the program is compiled
+    library = compile_c(text, flags)
+    with _LOCK:
+        runner = _runner(count, sanitized)
+        try:
+            return runner.run(about(text), library, entry, values, deadline_s, limit, runs)
+        except Crash as crash:
+            lines = tuple(map(Line, code.split("\n"))) if isinstance(code, str) else code
+            raise (sanitize.report(crash.said, lines) or crash) from None
+
+
+def about(code: str) -> Plain:
+    """Entry points and checks of a C text, as `c.py` wrote them at its end."""
+    _, found, rest = code.rpartition(_ABOUT)
+    if not found:
+        raise CompilerBug("a C text does not say what it is about")
+    pieces = [line.strip().removesuffix(";") for line in rest.splitlines() if line.strip()]
+    text = "".join(json.loads(piece.replace("\\?", "?")) for piece in pieces)
+    return dict(json.loads(text))
+
+
+def run_cuda(
+    code: str,
+    entry: str,
+    values: Sequence[Value],
+    deadline_s: float = 60.0,
+    runs: int = 1,
+) -> RunResult:
+    """Run an entry point of `code`, a CUDA text of ours, through CuPy.
+
+    Raises UsageError where there is no CuPy or no GPU.
+    """
+    from compiler.runtime import device_process
+
+    return device_process.run_cuda(code, entry, values, deadline_s, runs)
+
+
+def why_no_cuda() -> str:
+    """Why no CUDA program can run here; "" if one can. Found out once, in about a second."""
+    from compiler.runtime import device_process
+
+    return device_process.why_not()
+
+
+def compiler_available() -> bool:
+    """Whether there is a C compiler."""
+    try:
+        find_compiler()
+    except UsageError:
+        return False
+    return True
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_memory() -> int:
+    """Three quarters of the machine's memory, or what this process is limited to, in bytes."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 * 3
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return machine
+    return max(1 << 20, min(machine, limit - walls.ADDRESS_SPACE))
+
+
+def close_runners() -> None:
+    """End all runner processes of this process."""
+    with _LOCK:
+        for runner in _RUNNERS.values():
+            runner.close()
+        _RUNNERS.clear()
+
+
+def _runner(cores: int, sanitized: bool) -> _Runner:
+    runner = _RUNNERS.get((cores, sanitized))
+    if runner is None or not runner.usable():
+        if runner is not None:
+            runner.close()
+        runner = _RUNNERS[cores, sanitized] = _Runner(cores, sanitized)
+    return runner
+
+
+class Crash(RuntimeError_):
+    """A run has ended without an answer; `said` is its standard error, where that is kept."""
+
+    said = ""
+
+
+class _Runner:
+    """The process that runs with so many cores are forked from, behind the best wall there is.
+
+    `said` keeps what sanitisers write on standard error; with them there is no wall.
+    """
+
+    wall: walls.Wall | None = None
+    """The one that worked, for all runners of this process."""
+
+    def __init__(self, cores: int, sanitized: bool) -> None:
+        self.cores = cores
+        self.said = FileIO(memory_file(), "r+") if sanitized else None
+        self.walls = [self.wall] if self.wall is not None else walls.walls()
+        if sanitized:
+            self.walls = [walls.Wall()]
+        self.ready = False
+        self.processes: int | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start the process behind the first of the walls, without waiting for it."""
+        self.control, other = socket.socketpair()
+        orders = {"user": walls.fresh_user(self.walls[0]), "preload": _PRELOADED}
+        made = walls.script(self.walls[0], PROGRAM, Path(child.__file__), json.dumps(orders))
+        environment = {
+            **made.environment,
+            "OMP_NUM_THREADS": str(self.cores),
+            "OMP_WAIT_POLICY": "passive",
+            "OMP_STACKSIZE": "16M",
+        }
+        self.process = subprocess.Popen(
+            made.command,
+            stdin=other.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if self.said is None else self.said,
+            env=environment if self.said is None else sanitize.environment(environment),
+            close_fds=True,
+            start_new_session=True,
+        )
+        other.close()
+
+    def wait(self) -> None:
+        """Wait until the process is ready; behind the next wall where this one does not stand."""
+        if self.ready:
+            return
+        while not self.ready:
+            self.control.settimeout(START_SECONDS)
+            said = b""
+            with contextlib.suppress(OSError):
+                said = self.control.recv(1)
+            self.ready = said == child.HELLO
+            if not self.ready:
+                self.close()
+                self.walls = self.walls[1:]
+                if not self.walls:
+                    raise CompilerBug("the process for runs could not be started")
+                self.start()
+        self.processes = walls.most_processes(self.walls[0], PROGRAM.processes + self.cores)
+        if self.said is None:
+            _Runner.wall = self.walls[0]
+
+    def usable(self) -> bool:
+        """Whether the process can run programs."""
+        return self.process.poll() is None
+
+    def close(self) -> None:
+        """End the process, and a run with it."""
+        self.control.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def ask(self, message: Plain, files: Sequence[int], deadline_s: float) -> Plain:
+        """One run in a process of its own: what it says, once it has ended."""
+        self.wait()
+        if self.said is not None:
+            self.said.seek(0)
+            self.said.truncate()
+        until = time.monotonic() + deadline_s
+        channel, other = socket.socketpair()
+        with channel:
+            with other:
+                socket.send_fds(self.control, [child.RUN], [other.fileno(), *files])
+            try:
+                data = exchange(channel, json.dumps(message).encode(), until)
+                status = self.status(until)
+            except TimeoutError:
+                self.kill()
+                raise late(deadline_s) from None
+            except RuntimeError_:
+                self.kill()
+                raise
+        if status or data is None:
+            raise self.crash(status)
+        return _parsed(data)
+
+    def status(self, until: float) -> int:
+        """How the run has ended. Raises TimeoutError if it has not."""
+        data = b""
+        while len(data) < child.WAIT.size:
+            self.control.settimeout(max(0.001, until - time.monotonic()))
+            piece = self.control.recv(child.WAIT.size - len(data))
+            if not piece:
+                self.close()
+                return -signal.SIGKILL
+            data += piece
+        return int(child.WAIT.unpack(data)[0])
+
+    def crash(self, status: int) -> RuntimeError_:
+        """Why a run has ended without an answer."""
+        if status == -signal.SIGXCPU:
+            return Timeout("The program used up its processor time.")
+        if status == -signal.SIGKILL:
+            return RuntimeError_("The program was killed, most likely for lack of memory.")
+        name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        crash = Crash(f"The compiled program crashed ({name}).")
+        if self.said is not None:
+            self.said.seek(0)
+            crash.said = self.said.read().decode(errors="replace")
+        return crash
+
+    def kill(self) -> None:
+        """End the run, and the process as well if the run does not end by itself."""
+        try:
+            self.control.sendall(child.KILL)
+            self.status(time.monotonic() + END_SECONDS)
+        except OSError:
+            self.close()
+
+    def run(
+        self,
+        about: Plain,
+        library: Path,
+        entry_name: str,
+        values: Sequence[Value],
+        deadline_s: float,
+        memory_bytes: int,
+        runs: int,
+    ) -> RunResult:
+        """Run an entry point."""
+        entry = choose_entry(about, entry_name)
+        arrays, sizes = prepare(entry, values)
+        with contextlib.ExitStack() as opened:
+            slots, inputs, total = pack(entry, arrays, sizes, memory_bytes)
+            for fd in inputs:
+                opened.callback(os.close, fd)
+            results, code = memory_file(), library_file(library)
+            opened.callback(os.close, results)
+            opened.callback(os.close, code)
+            message = {
+                "library": "" if sys.platform.startswith("linux") else str(library),
+                "entry": entry["symbol"],
+                "slots": slots,
+                "input_bytes": total,
+                "runs": runs,
+                "short_runs": SHORT_RUNS if runs == 1 and self.said is None else 0,
+                "results": entry["results"],
+                "gives": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
+                "sizes": sizes,
+                "cpu_seconds": int(deadline_s * self.cores * 2) + 2,
+                "memory_bytes": memory_bytes,
+                "limits": self.limits(memory_bytes),
+                "confined": self.said is None,
+            }
+            answer = self.ask(message, [code, results, *inputs], deadline_s)
+            if "site" in answer:
+                raise failed_check(about, answer)
+            if "error" in answer:
+                said = without_folders(str(answer["error"]))
+                raise RuntimeError_(f"The program could not be run: {said}.")
+            found = unpack(entry, answer["slots"], sizes, results)
+        times = tuple(answer["times"])
+        return RunResult(
+            found,
+            min(times),
+            times,
+            answer["peak"],
+            self.cores,
+            answer["allocs"],
+            answer["bytes_allocated"],
+            answer["bytes_copied"],
+        )
+
+    def limits(self, memory_bytes: int) -> dict[str, int]:
+        """Of one run, as `resource` names them."""
+        made = {"FSIZE": memory_bytes, "NOFILE": PROGRAM.files, "CORE": 0}
+        if self.said is None:
+            made["AS"] = memory_bytes + walls.ADDRESS_SPACE
+        if self.processes is not None:
+            made["NPROC"] = self.processes
+        return made
+
+
+def exchange(channel: socket.socket, request: bytes, until: float) -> bytes | None:
+    """Send a request and read the answer; None when the other end goes before it has answered.
+
+    Raises TimeoutError, and RuntimeError_ for an answer that is too long.
+    """
+    data = bytearray()
+    wanted = child.HEAD.size
+    try:
+        channel.settimeout(max(0.001, until - time.monotonic()))
+        channel.sendall(child.HEAD.pack(len(request)) + request)
+        while len(data) < wanted:
+            channel.settimeout(max(0.001, until - time.monotonic()))
+            piece = channel.recv(min(1 << 16, wanted - len(data)))
+            if not piece:
+                return None
+            data += piece
+            if len(data) == child.HEAD.size:
+                (length,) = child.HEAD.unpack(data)
+                if length > LONGEST_ANSWER:
+                    raise senseless()
+                wanted += length
+    except ConnectionError:
+        return None
+    return bytes(data[child.HEAD.size :])
+
+
+def _parsed(data: bytes) -> Plain:
+    """An answer with the fields and types that a run's has."""
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        raise senseless() from None
+    if not isinstance(answer, dict):
+        raise senseless()
+    if "error" in answer:
+        return {"error": str(answer["error"])[:500]}
+    if "site" in answer:
+        fields: dict[str, type] = {"values": int}
+        single = {"site": int}
+    else:
+        fields = {"slots": int, "times": float}
+        single = dict.fromkeys(("peak", "allocs", "bytes_allocated", "bytes_copied"), int)
+    for name, kind in fields.items():
+        given = answer.get(name)
+        if not isinstance(given, list) or (not given and name == "times"):
+            raise senseless()
+        if any(type(v) is not kind for v in given):
+            raise senseless()
+    if any(type(answer.get(name)) is not kind for name, kind in single.items()):
+        raise senseless()
+    if not all(math.isfinite(t) for t in answer.get("times", ())):
+        raise senseless()
+    words = [*answer.get("slots", ()), *answer.get("values", ())]
+    if not all(-(1 << 63) <= word < 1 << 63 for word in words):
+        raise senseless()
+    return answer
+
+
+def late(deadline_s: float) -> Timeout:
+    """The error of a run that was killed at its deadline."""
+    return Timeout(
+        f"The program did not finish within {deadline_s:g} s.",
+        hint="Try a smaller input, or look for a loop that does not end.",
+    )
+
+
+def senseless() -> RuntimeError_:
+    """The error of a run whose process gave no proper answer."""
+    return RuntimeError_("The program overwrote what its process says about its results.")
+
+
+_LOCK = threading.Lock()
+_RUNNERS: dict[tuple[int, bool], _Runner] = {}
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Any], dict[str, int]]:
+    """Values with the types of the entry point's parameters, and all of its integer parameters."""
+    takes = entry["takes"]
+    if len(values) != len(takes):
+        raise UsageError(
+            f"The entry point `{entry['name']}` takes {len(takes)} values, not {len(values)}."
+        )
+    arrays: list[Any] = []
+    for k, (taken, value) in enumerate(zip(takes, values, strict=True)):
+        arrays.append(_fitting(taken, value, k + 1))
+    shapes = [
+        a.shape if t["shape"] is not None else None for t, a in zip(takes, arrays, strict=True)
+    ]
+    sizes = solve_sizes(entry, shapes)
+    for taken, array in zip(takes, arrays, strict=True):
+        if taken["shape"] is None and taken["prim"] in INTS:
+            sizes[taken["name"]] = int(array)
+    check_shapes(entry, shapes, sizes)
+    return arrays, sizes
+
+
+def _fitting(taken: Plain, value: Value, number: int) -> Any:
+    array = np.asarray(value)
+    rank = 0 if taken["shape"] is None else len(taken["shape"])
+    want = DTYPE[taken["prim"]]
+    if array.ndim != rank:
+        kind = "a scalar" if rank == 0 else f"an array of {rank} dimensions"
+        got = "a scalar" if array.ndim == 0 else f"one of {array.ndim} dimensions"
+        raise UsageError(f"Input {number} must be {kind}, not {got}.")
+    check_extent(f"Input {number}", array)
+    if array.dtype != want:
+        if not isinstance(value, (int, float, bool)) and array.size:
+            raise UsageError(
+                f"Input {number} must be of type {taken['prim']}, not {array.dtype.name}."
+            )
+        array = array.astype(want)
+    return np.ascontiguousarray(array) if rank else array
+
+
+def memory_file() -> int:
+    """A file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with tempfile.TemporaryFile() as made:
+        return os.dup(made.fileno())
+
+
+def seal(file: int) -> None:
+    """Whoever still has the file cannot make it shorter while it is read."""
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+
+
+def library_file(library: Path) -> int:
+    """A copy of a library that can be loaded by a process that may open no file."""
+    file = memory_file()
+    data = memoryview(library.read_bytes())
+    while data:
+        data = data[os.write(file, data) :]
+    return file
+
+
+def pack(
+    entry: Plain, arrays: Sequence[Any], sizes: dict[str, int], limit: int
+) -> tuple[list[Any], list[int], int]:
+    """Input slots, a file with the arrays if there are any, and its size.
+
+    A slot is whether the program may consume it, its bits or its place in the file, and its bytes
+    (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
+    """
+    by_name: dict[str, Any] = {}
+    by_block: dict[str, tuple[bool, Any]] = {}
+    for taken, array in zip(entry["takes"], arrays, strict=True):
+        by_name[taken["name"]] = array
+        if taken["shape"] is not None:
+            by_block[taken["block"]] = (taken["unique"], array)
+    slots: list[Any] = []
+    places: list[tuple[int, Any]] = []
+    total = 0
+    for slot in entry["params"]:
+        name = slot["name"]
+        if slot["block"]:
+            unique, array = by_block[name]
+            slots.append((unique, total, array.nbytes))
+            places.append((total, array))
+            total += (array.nbytes + 63) // 64 * 64
+        elif name in by_name:
+            slots.append((False, _bits(by_name[name]), -1))
+        elif name in sizes:
+            slots.append((False, sizes[name], -1))
+        else:
+            raise UsageError(f"The size `{name}` does not follow from the shapes of the inputs.")
+    if total > limit:
+        raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.")
+    if not total:
+        return slots, [], 0
+    fd = memory_file()
+    try:
+        os.ftruncate(fd, total)
+    except OSError:
+        os.close(fd)
+        raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.") from None
+    with mmap.mmap(fd, total) as area:
+        whole = np.frombuffer(area, np.uint8)
+        for at, array in places:
+            whole[at : at + array.nbytes] = array.reshape(-1).view(np.uint8)
+        del whole
+    return slots, [fd], total
+
+
+def _bits(scalar: Any) -> int:
+    if scalar.dtype.kind == "f":
+        raw = scalar.tobytes()
+        return int(struct.unpack("<q", raw + bytes(8 - len(raw)))[0])
+    value = int(scalar)
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int) -> list[Any]:
+    """The external results from the result slots, once the run has ended."""
+    if len(slots) != len(entry["results"]):
+        raise senseless()
+    env = {**sizes}
+    at = {}
+    for slot, value in zip(entry["results"], slots, strict=True):
+        at[slot["name"]] = value
+        if not slot["block"]:
+            env[slot["name"]] = value
+    size = os.fstat(file).st_size
+    seal(file)
+    area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+    found: list[Any] = []
+    for give in entry["gives"]:
+        dtype = DTYPE[give["prim"]]
+        if give["shape"] is None:
+            found.append(_scalar(at[give["name"]], dtype))
+            continue
+        shape = shape_of(give["shape"], env)
+        start, count = at[give["block"]], math.prod(shape)
+        if count and not 0 <= start <= size - count * dtype.itemsize:
+            raise senseless()
+        flat = np.frombuffer(area, dtype, count, start) if count else np.empty(0, dtype)
+        try:
+            found.append(flat.reshape(shape))
+        except ValueError:
+            words = " by ".join(map(str, shape))
+            raise RuntimeError_(f"A result of {words} elements is too large to show.") from None
+    return found
+
+
+def _scalar(bits: int, dtype: Any) -> Any:
+    if dtype.kind == "f":
+        double = struct.unpack("<d", struct.pack("<q", bits))[0]
+        return np.dtype(dtype).type(double)
+    if dtype.kind == "b":
+        return np.bool_(bits)
+    return np.array(bits, np.int64).astype(dtype)[()]
+
+
+def failed_check(about: Plain, answer: Plain) -> RuntimeError_:
+    """The error of a failed check, with its values and place."""
+    if not 0 <= answer["site"] < len(about["sites"]):
+        raise senseless()
+    site = about["sites"][answer["site"]]
+    values = iter(answer["values"])
+    parts = [p if isinstance(p, str) else _shown(next(values, 0), p["prim"]) for p in site["parts"]]
+    span = NOWHERE if site["span"] is None else Span(*site["span"])
+    return RuntimeError_("".join(parts), span)
+
+
+def _shown(bits: int, prim: str) -> str:
+    if prim[0] == "f":
+        return str(struct.unpack("<d", struct.pack("<q", bits))[0])
+    if prim == "bool":
+        return "true" if bits else "false"
+    return str(bits % (1 << 64) if prim == "u64" else bits)

@@ -1,0 +1,248 @@
+"""The heap semantics of programs with memory (thesis 4.4.2, figures 4.8 to 4.10).
+
+Arrays are a block and an LMAD over ints, taken from the types in the program, which is what the
+back ends go by as well. Reads and writes are traced, and a kernel whose points meet in a cell is an
+error. Fresh blocks are filled with a pattern, so that a cell read before it is written shows.
+Kernels are in `heap_kernels.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import CompilerBug
+from compiler.base.prim import DTYPE
+from compiler.ir import entry as entries
+from compiler.ir import nodes
+from compiler.ir.nodes import (
+    Alloc,
+    Array,
+    ArrayLit,
+    Assert,
+    Call,
+    Concat,
+    Copy,
+    DimIndex,
+    ForLoop,
+    Function,
+    If,
+    Index,
+    Iota,
+    Loop,
+    Param,
+    Prog,
+    Replicate,
+    Stm,
+    Threshold,
+    Update,
+)
+from compiler.ir.slices import sliced
+from compiler.ir.values import Value
+from compiler.semantics import heap_kernels
+from compiler.semantics.interp import Limits
+from compiler.semantics.machine import Machine, Place
+from compiler.semantics.trace import Trace
+
+
+def run(
+    prog: Prog,
+    entry: str,
+    args: Sequence[Value],
+    limits: Limits = Limits(),  # noqa: B008
+    thresholds: Mapping[str, int] | None = None,
+    tracing: bool = True,
+) -> tuple[list[Value], Trace]:
+    """The entry point's results and what was touched on the way.
+
+    `args` are the external values in order, `limits.bytes` bounds what is allocated in all. Raises
+    RuntimeError_ for a failed assertion, an access outside of a block (code `heap`), a race (code
+    `race`) or too long a run (kind `timeout`). Without `tracing` there is no race check.
+    """
+    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, STEPS, limits)
+    return execute(machine, entries.find(prog, entry), args, tracing), machine.trace
+
+
+def execute(
+    machine: Machine, fun: Function, args: Sequence[Value], tracing: bool = True
+) -> list[Value]:
+    """The results of an entry point on a machine that has run nothing yet; as `run`."""
+    values = entries.bind(fun, args)
+    machine.env.update(
+        (name, value) for name, value in values.items() if isinstance(value, np.generic)
+    )
+    for param in fun.params:
+        if isinstance(param.type, Array):
+            _place_argument(machine, param, values[param.name])
+    machine.tracing = tracing
+    with np.errstate(all="ignore"):
+        results = machine.body(fun.body)
+    machine.tracing = False
+    shown = [results[k] for k in entries.visible_results(fun)]
+    return [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Place) else x for x in shown]
+
+
+def _place_argument(machine: Machine, param: Param, value: Value) -> None:
+    assert isinstance(param.type, Array)
+    assert param.type.mem is not None
+    block = machine.block(param.type.mem.block, np.array(value).reshape(-1))
+    machine.env[param.type.mem.block] = block
+    machine.env[param.name] = machine.place(param.type.mem)
+
+
+def bind(machine: Machine, params: Sequence[Param], values: Sequence[Any]) -> None:
+    """Give parameters their values, from left to right, all at once.
+
+    An array is where its type says; that it is the same as where the value is, is checked.
+    """
+    for param, value in zip(params, values, strict=True):
+        if not isinstance(param.type, Array):
+            machine.env[param.name] = value
+            continue
+        place = machine.place(param.type.mem)
+        empty = 0 in place.lmad.shape
+        same = place.block is value.block and place.lmad.same_cells(value.lmad)
+        if not same and not empty:
+            raise CompilerBug(
+                f"`{param.name}` should lie at {place.lmad} of {place.block.label} and lies at "
+                f"{value.lmad} of {value.block.label}"
+            )
+        machine.env[param.name] = place
+
+
+# --- array operations ---
+
+
+def _index(machine: Machine, stm: Stm, exp: Index) -> None:
+    point = [int(machine.number(at)) for at in exp.at]
+    machine.env[stm.pat[0].name] = machine.read_cell(machine.array(exp.array), point)
+
+
+def _view(machine: Machine, stm: Stm, exp: object) -> None:
+    machine.target(stm.pat[0])
+
+
+def part(machine: Machine, place: Place, dims: Sequence[DimIndex]) -> Place:
+    """The part of an array that indices and slices select."""
+    lmad = sliced(place.lmad, dims, lambda se: int(machine.number(se)), machine.size)
+    return Place(place.block, lmad)
+
+
+def _update(machine: Machine, stm: Stm, exp: Update) -> None:
+    machine.store(part(machine, machine.array(exp.array), exp.dims), exp.value)
+    machine.target(stm.pat[0])
+
+
+def _copy(machine: Machine, stm: Stm, exp: Copy) -> None:
+    source = machine.array(exp.array)
+    machine.copy(source, machine.target(stm.pat[0]))
+
+
+def _concat(machine: Machine, stm: Stm, exp: Concat) -> None:
+    target = machine.target(stm.pat[0])
+    start = 0
+    for name in exp.arrays:
+        source = machine.array(name)
+        count = source.lmad.shape[0]
+        machine.copy(source, Place(target.block, target.lmad.slice(0, start, count, 1)))
+        start += count
+
+
+def _iota(machine: Machine, stm: Stm, exp: Iota) -> None:
+    target = machine.target(stm.pat[0])
+    count = max(target.lmad.shape[0], 0)
+    steps = np.arange(count).astype(DTYPE[exp.prim])
+    machine.write(target, machine.number(exp.start) + steps * machine.number(exp.step))
+
+
+def _replicate(machine: Machine, stm: Stm, exp: Replicate) -> None:
+    target = machine.target(stm.pat[0])
+    if isinstance(exp.value, str):
+        copies = int(np.prod([machine.size(size) for size in exp.shape]))
+        machine.write(target, np.tile(machine.read(machine.array(exp.value)), max(copies, 0)))
+    else:
+        machine.write(target, machine.number(exp.value))
+
+
+def _array_lit(machine: Machine, stm: Stm, exp: ArrayLit) -> None:
+    target = machine.target(stm.pat[0])
+    for at, elem in enumerate(exp.elems):
+        machine.store(Place(target.block, target.lmad.fix(at)), elem)
+
+
+def _alloc(machine: Machine, stm: Stm, exp: Alloc) -> None:
+    name = stm.pat[0].name
+    machine.env[name] = machine.allocate(name, exp.prim, machine.exact(exp.count))
+
+
+# --- control ---
+
+
+def _if(machine: Machine, stm: Stm, exp: If) -> None:
+    taken = exp.then if machine.number(exp.cond) else exp.orelse
+    bind(machine, stm.pat, machine.body(taken))
+
+
+def _loop(machine: Machine, stm: Stm, exp: Loop) -> None:
+    values = [machine.operand(value) for value in exp.init]
+    bind(machine, exp.params, values)
+    form = exp.form
+    if isinstance(form, ForLoop):
+        for turn in range(int(machine.number(form.bound))):
+            machine.env[form.index] = DTYPE[form.prim].type(turn)
+            values = machine.body(exp.body)
+            bind(machine, exp.params, values)
+    else:
+        while machine.env[form.cond]:
+            values = machine.body(exp.body)
+            bind(machine, exp.params, values)
+    bind(machine, stm.pat, values)
+
+
+def _call(machine: Machine, stm: Stm, exp: Call) -> None:
+    fun = machine.funs[exp.fun]
+    values = [machine.operand(arg) for arg in exp.args]
+    outer = machine.env
+    machine.env = {}
+    bind(machine, fun.params, values)
+    results = machine.body(fun.body)
+    machine.env = outer
+    bind(machine, stm.pat, results)
+
+
+def _assert(machine: Machine, stm: Stm, exp: Assert) -> None:
+    if not machine.number(exp.cond):
+        texts = [m if isinstance(m, str) else str(machine.number(m)) for m in exp.message]
+        raise machine.fail("".join(texts), "assert")
+
+
+def _threshold(machine: Machine, stm: Stm, exp: Threshold) -> None:
+    least = machine.thresholds.get(exp.name, exp.default)
+    machine.env[stm.pat[0].name] = np.bool_(machine.number(exp.amount) >= least)
+
+
+STEPS: dict[type, Callable[[Machine, Stm, Any], None]] = {
+    Index: _index,
+    nodes.Slice: _view,
+    nodes.Rearrange: _view,
+    nodes.Reshape: _view,
+    nodes.Scratch: _view,
+    Update: _update,
+    Copy: _copy,
+    Concat: _concat,
+    Iota: _iota,
+    Replicate: _replicate,
+    ArrayLit: _array_lit,
+    Alloc: _alloc,
+    If: _if,
+    Loop: _loop,
+    Call: _call,
+    Assert: _assert,
+    Threshold: _threshold,
+    nodes.SegMap: heap_kernels.segmap,
+    nodes.SegRed: heap_kernels.segred,
+    nodes.SegScan: heap_kernels.segscan,
+    nodes.SegHist: heap_kernels.seghist,
+}

@@ -1,0 +1,148 @@
+"""Parallel dimensions of the reference interpreter: one more level.
+
+They are done in chunks, so that intermediate arrays stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.base.names import Name
+from compiler.base.prim import DTYPE
+from compiler.ir.nodes import Array, Lambda, Param, Type
+from compiler.semantics.arrays import Irregular, outer_shape
+
+if TYPE_CHECKING:
+    from compiler.semantics.interp import Machine
+
+Data = Any
+CHUNK = 1 << 17
+"""Points that are evaluated at once."""
+
+Thunk = Callable[[], list[Data]]
+
+
+def rank_of(kind: Type) -> int:
+    """The rank of a type; 0 for scalars."""
+    return kind.rank if isinstance(kind, Array) else 0
+
+
+def chunks(m: Machine, width: int) -> Iterator[tuple[int, int]]:
+    """Pieces of a parallel dimension; just one, empty, if there is nothing."""
+    step = max(1, CHUNK // max(1, prod(m.widths)))
+    for low in range(0, max(width, 1), step):
+        yield low, min(width, low + step)
+
+
+def inside(m: Machine, width: int, thunk: Thunk) -> list[Data]:
+    """What `thunk` gives one level deeper."""
+    outer = m.mask
+    m.widths.append(width)
+    if outer is not None:
+        m.mask = outer[..., None]
+    try:
+        m.tick()
+        return thunk()
+    finally:
+        m.widths.pop()
+        m.mask = outer
+
+
+def full(m: Machine, data: Data, rank: int, width: int) -> Data:
+    """A value of one level deeper as one whose first own dimension is the level's `width`."""
+    level = m.level
+    if data.ndim == rank:
+        own = data.shape
+        return np.broadcast_to(data.reshape((1,) * (level + 1) + own), (1,) * level + (width, *own))
+    if data.ndim - rank <= level:
+        gap = (1,) * (level + 1 - (data.ndim - rank))
+        outer = outer_shape(data, rank)
+        data = data.reshape(outer + gap + data.shape[data.ndim - rank :])
+    if data.shape[level] == width:
+        return data
+    return np.broadcast_to(data, (*data.shape[:level], width, *data.shape[level + 1 :]))
+
+
+def joined(m: Machine, pieces: list[Data], rank: int) -> Data:
+    """Chunks one after another, as a fresh value of this level; `rank` counts the new dimension."""
+    level = m.level
+    if len(pieces) == 1:
+        data = np.array(pieces[0])
+    else:
+        outer = np.broadcast_shapes(*(p.shape[:level] for p in pieces))
+        data = np.concatenate([spread(p, outer) for p in pieces], axis=level)
+    if level and all(size == 1 for size in data.shape[:level]):
+        return data.reshape(data.shape[level:])
+    return data
+
+
+def spread(data: Data, outer: tuple[int, ...]) -> Data:
+    """A view with the first dimensions made `outer`."""
+    return np.broadcast_to(data, outer + data.shape[len(outer) :])
+
+
+def bind_rows(
+    m: Machine, params: Sequence[Param], arrays: Sequence[Data], low: int, high: int
+) -> None:
+    """Make rows of arrays of this level the values of parameters one level deeper."""
+    for param, data in zip(params, arrays, strict=True):
+        m.bind(param, data[(slice(None),) * m.level + (slice(low, high),)])
+
+
+def rows(m: Machine, name: Name) -> Data:
+    """An array whose rows can be bound one level deeper: with all levels' dimensions."""
+    data = m.array(name)
+    rank = m.ranks[name]
+    return data if data.ndim > rank else data.reshape((1,) * m.level + data.shape)
+
+
+def empty(m: Machine, kind: Type, *sizes: int) -> Data:
+    """An array of no elements, with the sizes that its type says."""
+    if isinstance(kind, Array):
+        shape = sizes + tuple(_size_or_zero(m, size) for size in kind.shape)
+        m.room(shape, DTYPE[kind.prim].itemsize)
+        return np.zeros(shape, DTYPE[kind.prim])
+    return np.zeros(sizes, DTYPE[kind.prim])
+
+
+def _size_or_zero(m: Machine, size: Any) -> int:
+    """A size of an empty array's rows; 0 if it is only known inside of the map."""
+    return m.size(size) if all(name in m.env for name in size.names()) else 0
+
+
+def mapped(m: Machine, width: int, fn: Lambda, arrays: Sequence[Name]) -> list[Data]:
+    """`fn` on all rows; each result an array of `width` rows."""
+    m.room((width,), 1)
+    if width == 0:
+        return [empty(m, kind, 0) for kind in fn.returns]
+    sources = [rows(m, name) for name in arrays]
+    ranks = [rank_of(kind) for kind in fn.returns]
+    try:
+        pieces = [map_chunk(m, fn, sources, low, high, ranks) for low, high in chunks(m, width)]
+    except Irregular:
+        if m.widths:
+            raise
+        pieces = [map_point(m, fn, sources, k) for k in range(width)]
+    columns = [list(column) for column in zip(*pieces, strict=True)]
+    return [joined(m, column, rank + 1) for column, rank in zip(columns, ranks, strict=True)]
+
+
+def map_chunk(
+    m: Machine, fn: Lambda, sources: list[Data], low: int, high: int, ranks: list[int]
+) -> list[Data]:
+    """The results of `fn` on some rows, each with the next level's dimension in full."""
+    bind_rows(m, fn.params, sources, low, high)
+    found = inside(m, high - low, lambda: m.body(fn.body))
+    for param in fn.params:
+        m.env.pop(param.name, None)
+    return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
+
+
+def map_point(m: Machine, fn: Lambda, sources: list[Data], k: int) -> list[Data]:
+    """One row at level 0, for maps whose rows differ in shape inside."""
+    results = m.apply(fn, [data[k] for data in sources])
+    return [np.asarray(data)[None] for data in results]

@@ -1,0 +1,311 @@
+"""The state of a run over the heap: blocks, variables, scalar evaluation, traced access."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug, RuntimeError_
+from compiler.base.names import Name, base_of
+from compiler.base.prim import DTYPE, Prim
+from compiler.base.spans import NOWHERE, Prov
+from compiler.ir import scalar
+from compiler.ir.nodes import (
+    SE,
+    SE_NODES,
+    Array,
+    Bin,
+    Body,
+    Conv,
+    Fun,
+    Function,
+    Lit,
+    MemBind,
+    Operand,
+    Param,
+    Select,
+    Stm,
+    Un,
+    Var,
+)
+from compiler.ir.sizes import signed
+from compiler.ir.total import is_division
+from compiler.semantics.interp import Limits
+from compiler.semantics.trace import Frame, Trace
+
+Cells = npt.NDArray[np.int64]
+Number = int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Cells of one type; `label` is its name and a number, as traces show it."""
+
+    label: str
+    cells: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An array at run time: its block and where in it the elements are."""
+
+    block: Block
+    lmad: Lmad[int]
+
+    def cells(self) -> Cells:
+        """The cell of every element, in row-major order."""
+        at = np.array(self.lmad.offset, dtype=np.int64)
+        for dim in self.lmad.dims:
+            at = at[..., np.newaxis] + np.arange(max(dim.size, 0)) * dim.stride
+        return at.reshape(-1)
+
+
+Step = Callable[[dict[Name, Any]], Any]
+
+
+class Machine:
+    """Variables, blocks and what is running; the semantics of statements are in `heap.py`."""
+
+    def __init__(
+        self,
+        funs: Mapping[str, Function],
+        thresholds: Mapping[str, int],
+        steps: Mapping[type, StepOf],
+        limits: Limits,
+    ) -> None:
+        self.funs = funs
+        self.thresholds = thresholds
+        self.steps = steps
+        """What a statement does, by the class of its expression; others are numbers."""
+        self.limits = limits
+        self._stop = None if limits.seconds is None else time.monotonic() + limits.seconds
+        self._ticks = 0
+        self.tracing = False
+        self.env: dict[Name, Any] = {}
+        """Numbers, blocks, and arrays' places, by name."""
+        self.trace = Trace()
+        self.frames: list[Frame] = []
+        self.prov: Prov = ()
+        self._steps: dict[int, tuple[SE, Step]] = {}
+        self._blocks = 0
+
+    # --- errors ---
+
+    def fail(self, message: str, code: str = "") -> RuntimeError_:
+        """An error at the current statement."""
+        return RuntimeError_(message, self.prov[0] if self.prov else NOWHERE, code=code)
+
+    # --- statements ---
+
+    def stms(self, code: Sequence[Stm]) -> None:
+        """Run statements in order."""
+        steps = self.steps
+        self._ticks += 1
+        if self._ticks & 63 == 0 and self._stop is not None and time.monotonic() > self._stop:
+            error = self.fail(f"The run was stopped after {self.limits.seconds} seconds.")
+            error.kind = "timeout"
+            raise error
+        for stm in code:
+            self.prov = stm.prov
+            step = steps.get(type(stm.exp))
+            if step is None:
+                assert isinstance(stm.exp, SE_NODES)
+                self.env[stm.pat[0].name] = self.number(stm.exp)
+            else:
+                step(self, stm, stm.exp)
+
+    def body(self, code: Body) -> list[Any]:
+        """Run statements; what the results are."""
+        self.stms(code.stms)
+        return [self.operand(result) for result in code.results]
+
+    def operand(self, value: Operand) -> Any:
+        """A number, a block, or an array's place."""
+        return self.env[value] if isinstance(value, str) else self.number(value)
+
+    def target(self, param: Param) -> Place:
+        """Bind an array to the place that its type says."""
+        assert isinstance(param.type, Array)
+        place = self.place(param.type.mem)
+        self.env[param.name] = place
+        return place
+
+    # --- numbers ---
+
+    def number(self, se: SE) -> Any:
+        """The value of a scalar expression, of NumPy's type."""
+        if type(se) is Var:
+            return self.env[se.name]
+        found = self._steps.get(id(se))
+        if found is None:
+            found = self._steps[id(se)] = (se, compile_se(se))
+        return found[1](self.env)
+
+    def size(self, poly: Poly) -> int:
+        """The value of a polynomial, in 64-bit arithmetic."""
+        return signed(self.exact(poly))
+
+    def exact(self, poly: Poly) -> int:
+        """The value of a polynomial, without wrapping around."""
+        value = poly.constant
+        return int(poly.evaluate(self.env)) if value is None else value
+
+    # --- blocks and places ---
+
+    def allocate(self, name: Name, prim: Prim, count: int) -> Block:
+        """A fresh block, filled with a pattern."""
+        size = max(count, 0) * DTYPE[prim].itemsize
+        self.trace.allocated += size
+        if self.trace.allocated > self.limits.bytes:
+            raise self.fail(f"The run allocates more than {self.limits.bytes} bytes.", "memory")
+        cells = np.full(size, 0x5A, dtype=np.uint8).view(DTYPE[prim])
+        if prim == "bool":
+            cells = np.ones(max(count, 0), dtype=np.bool_)
+        return self.block(name, cells)
+
+    def block(self, name: Name, cells: npt.NDArray[Any]) -> Block:
+        """A block with the given contents."""
+        self._blocks += 1
+        return Block(f"{base_of(name)}#{self._blocks}", cells)
+
+    def place(self, mem: MemBind | None) -> Place:
+        """Where an array lives now, by its type."""
+        if mem is None:
+            raise CompilerBug("an array has no memory")
+        lmad = mem.lmad
+        dims = tuple([Dim(self.size(dim.size), self.size(dim.stride)) for dim in lmad.dims])
+        return Place(self.env[mem.block], Lmad(self.size(lmad.offset), dims))
+
+    def array(self, name: Name) -> Place:
+        """Where the array of that name lives."""
+        found = self.env[name]
+        assert isinstance(found, Place)
+        return found
+
+    # --- access ---
+
+    def check(self, block: Block, low: int, high: int) -> None:
+        """Fail unless `low <= cell <= high` are cells of the block."""
+        if low < 0 or high >= len(block.cells):
+            raise self.fail(
+                f"Cell {low if low < 0 else high} lies outside of `{block.label}`, which has "
+                f"{len(block.cells)}.",
+                "heap",
+            )
+
+    def read_cell(self, place: Place, point: Iterable[int]) -> Any:
+        """The element at `point`."""
+        cell = place.lmad.index(*point)
+        block = place.block
+        self.check(block, cell, cell)
+        if self.tracing:
+            self.traced_read(block, (cell,))
+        return block.cells[cell]
+
+    def write_cell(self, block: Block, cell: int, value: Any, meeting: bool = False) -> None:
+        """Write a number."""
+        self.check(block, cell, cell)
+        if self.tracing:
+            self.traced_write(block, (cell,), meeting)
+        block.cells[cell] = value
+
+    def read(self, place: Place) -> npt.NDArray[Any]:
+        """All elements in row-major order."""
+        return place.block.cells[self._touch(place, False, False)]
+
+    def write(self, place: Place, values: Any, meeting: bool = False) -> None:
+        """Write all elements, given in row-major order or as one number for all."""
+        cells = self._touch(place, True, meeting)
+        place.block.cells[cells] = values
+
+    def copy(self, source: Place, target: Place, meeting: bool = False) -> None:
+        """`memcopy` of figure 4.10, which must not read what it writes unless in place."""
+        if source.block is target.block:
+            if source.lmad.same_cells(target.lmad):
+                return
+            shared = np.intersect1d(source.cells(), target.cells())
+            if shared.size:
+                raise self.fail(
+                    f"A copy within `{source.block.label}` reads cells that it writes, such as "
+                    f"{shared[0]}.",
+                    "race",
+                )
+        self.write(target, self.read(source), meeting)
+
+    def _touch(self, place: Place, writes: bool, meeting: bool) -> Cells:
+        cells = place.cells()
+        if cells.size:
+            self.check(place.block, int(cells.min()), int(cells.max()))
+            if self.tracing:
+                if writes:
+                    self.traced_write(place.block, cells.tolist(), meeting)
+                else:
+                    self.traced_read(place.block, cells.tolist())
+        return cells
+
+    def traced_read(self, block: Block, cells: Sequence[int]) -> None:
+        """Note a read in the trace and in all kernels that are running."""
+        self.trace.reads.setdefault(block.label, set()).update(cells)
+        for frame in self.frames:
+            frame.read(block.label, cells)
+
+    def traced_write(self, block: Block, cells: Sequence[int], meeting: bool) -> None:
+        """Note a write in the trace and in all kernels that are running."""
+        self.trace.writes.setdefault(block.label, set()).update(cells)
+        for frame in self.frames:
+            frame.write(block.label, cells, meeting)
+
+    def store(self, target: Place, value: Operand, meeting: bool = False) -> None:
+        """Copy a number or an array to a place."""
+        if isinstance(value, str):
+            self.copy(self.array(value), target, meeting)
+        else:
+            self.write_cell(target.block, target.lmad.offset, self.number(value), meeting)
+
+
+def _divisor(value: Any) -> Any:
+    """A divisor, which programs check not to be zero."""
+    if value == 0:
+        raise RuntimeError_("Division by zero.")
+    return value
+
+
+StepOf = Callable[[Machine, Stm, Any], None]
+"""Runs one statement."""
+
+
+def compile_se(se: SE) -> Step:
+    """A scalar expression as a function of the variables."""
+    match se:
+        case Lit(value, prim):
+            constant = DTYPE[prim].type(value)
+            return lambda env: constant
+        case Var(name, _):
+            return lambda env: env[name]
+        case Bin(op, at, lhs, rhs):
+            left, right = compile_se(lhs), compile_se(rhs)
+            combine = scalar.bin_function(op, at)
+            if is_division(op, at):
+                return lambda env: combine(left(env), _divisor(right(env)))
+            return lambda env: combine(left(env), right(env))
+        case Un(op, at, arg):
+            inner = compile_se(arg)
+            change = scalar.un_function(op, at)
+            return lambda env: change(inner(env))
+        case Conv(src, dst, arg):
+            inner = compile_se(arg)
+            return lambda env: scalar.convert(src, dst, inner(env))
+        case Fun(fun, at, args):
+            parts = [compile_se(arg) for arg in args]
+            apply = scalar.fun_function(fun, at)
+            return lambda env: apply(*(part(env) for part in parts))
+        case Select(cond, then, orelse):
+            test, one, other = compile_se(cond), compile_se(then), compile_se(orelse)
+            return lambda env: one(env) if test(env) else other(env)

@@ -1,0 +1,340 @@
+"""Parallel operators of the reference interpreter, before and after flattening."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.base.names import Name
+from compiler.base.prim import DTYPE
+from compiler.ir.nodes import (
+    Array,
+    Hist,
+    KernelBody,
+    Map,
+    Operator,
+    Param,
+    Reduce,
+    Scan,
+    Scatter,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    SegSpace,
+    Write,
+)
+from compiler.semantics.arrays import Irregular
+from compiler.semantics.folds import Folder
+from compiler.semantics.levels import (
+    Data,
+    Thunk,
+    chunks,
+    empty,
+    full,
+    inside,
+    joined,
+    map_chunk,
+    map_point,
+    mapped,
+    rank_of,
+    rows,
+)
+from compiler.semantics.writes import combined, deeper, written
+
+if TYPE_CHECKING:
+    from compiler.semantics.interp import Machine
+
+# --- before flattening -----------------------------------------------------------------------
+
+
+def _soac_fold(m: Machine, exp: Reduce | Scan, scan: bool) -> list[Data]:
+    width = m.size(exp.width)
+    ranks = [rank_of(kind) for kind in exp.fn.returns]
+    folder = Folder(m, exp.ops, ranks, scan)
+    if width == 0:
+        return folder.results([empty(m, kind, 0) for kind in exp.fn.returns])
+    sources = [rows(m, name) for name in exp.arrays]
+    try:
+        for low, high in chunks(m, width):
+            folder.take(map_chunk(m, exp.fn, sources, low, high, ranks), high - low)
+    except Irregular:
+        if m.widths:
+            raise
+        folder = Folder(m, exp.ops, ranks, scan)
+        for k in range(width):
+            folder.take(map_point(m, exp.fn, sources, k), 1)
+    return folder.results(())
+
+
+def _map(m: Machine, exp: Map, pat: Sequence[Param]) -> list[Data]:
+    return mapped(m, m.size(exp.width), exp.fn, exp.arrays)
+
+
+def _reduce(m: Machine, exp: Reduce, pat: Sequence[Param]) -> list[Data]:
+    return _soac_fold(m, exp, scan=False)
+
+
+def _scan(m: Machine, exp: Scan, pat: Sequence[Param]) -> list[Data]:
+    return _soac_fold(m, exp, scan=True)
+
+
+def _scatter(m: Machine, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
+    values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
+    out: list[Data] = []
+    at = 0
+    for dest in exp.dests:
+        index = [_over(m, v, 0, 1) for v in values[at : at + dest.rank]]
+        value = values[at + dest.rank]
+        at += dest.rank + 1
+        own = m.ranks[dest.array] - dest.rank
+        value = _over(m, value, own, 1)
+        rank = m.ranks[dest.array]
+        out.append(written(m, m.array(dest.array), rank, index, value, 1, deeper(m, 1)))
+    return out + values[at:]
+
+
+def _hist(m: Machine, exp: Hist, pat: Sequence[Param]) -> list[Data]:
+    values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
+    out: list[Data] = []
+    at = 0
+    for op in exp.ops:
+        index = [_over(m, v, 0, 1) for v in values[at : at + op.rank]]
+        at += op.rank
+        kinds = op.op.fn.returns
+        parts = [
+            _over(m, v, rank_of(kind), 1)
+            for v, kind in zip(values[at : at + len(kinds)], kinds, strict=True)
+        ]
+        at += len(kinds)
+        out += combined(m, op, index, parts, 1)
+    return out
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+def over_space(
+    m: Machine, dims: Sequence[tuple[Name, int]], thunk: Thunk, ranks: list[int]
+) -> list[Data]:
+    """The results of all points of a space, each an array of this level over the space."""
+    if not dims:
+        return thunk()
+    (name, width), rest = dims[0], dims[1:]
+    deeper = [rank + len(rest) for rank in ranks]
+    pieces = [
+        _space_chunk(m, name, low, high, lambda: over_space(m, rest, thunk, ranks), deeper)
+        for low, high in chunks(m, width)
+    ]
+    columns = [list(column) for column in zip(*pieces, strict=True)]
+    return [joined(m, column, rank + 1) for column, rank in zip(columns, deeper, strict=True)]
+
+
+def _space_chunk(
+    m: Machine, name: Name, low: int, high: int, thunk: Thunk, ranks: list[int]
+) -> list[Data]:
+    m.env[name] = np.arange(low, high).reshape((1,) * m.level + (high - low,))
+    m.ranks[name] = 0
+    found = inside(m, high - low, thunk)
+    m.env.pop(name)
+    return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
+
+
+def _bounds(m: Machine, space: SegSpace) -> list[tuple[Name, int]]:
+    """The space, in numbers. One without points may have sizes that no point would allow."""
+    found = [(name, m.size(bound)) for name, bound in space.dims]
+    if any(width == 0 for _, width in found):
+        return [(name, max(width, 0)) for name, width in found]
+    m.room([width for _, width in found], 1)
+    return found
+
+
+class _Kernel:
+    """The body of a kernel as a function of points, and what its results are."""
+
+    def __init__(self, m: Machine, body: KernelBody) -> None:
+        self.m = m
+        self.body = body
+        self.ranks: list[int] = []
+        for result, kind in zip(body.results, body.returns, strict=True):
+            if not isinstance(result, Write):
+                self.ranks.append(rank_of(kind))
+                continue
+            for at, _ in result.writes:
+                self.ranks += [0] * len(at) + [rank_of(kind) - len(at)]
+
+    def run(self) -> list[Data]:
+        """The flattened results of the points at the current level."""
+        m = self.m
+        m.stms(self.body.stms)
+        found: list[Data] = []
+        for result in self.body.results:
+            if isinstance(result, Write):
+                for at, value in result.writes:
+                    found += [m.se(index) for index in at]
+                    found.append(m.operand(value))
+            else:
+                found.append(m.operand(result))
+        for stm in self.body.stms:
+            for param in stm.pat:
+                m.env.pop(param.name, None)
+        return found
+
+    def finish(self, values: list[Data], deep: int, skip: int = 0) -> list[Data]:
+        """The statement's results from the values of all points, after the first `skip`."""
+        m = self.m
+        at = 0
+        out: list[Data] = []
+        for result, kind in list(zip(self.body.results, self.body.returns, strict=True))[skip:]:
+            if not isinstance(result, Write):
+                out.append(values[at])
+                at += 1
+                continue
+            data = m.array(result.dest)
+            rank = rank_of(kind)
+            for indices, _ in result.writes:
+                index = [_over(m, v, 0, deep) for v in values[at : at + len(indices)]]
+                at += len(indices)
+                value = _over(m, values[at], rank - len(indices), deep)
+                at += 1
+                data = written(m, data, rank, index, value, deep, deeper(m, deep))
+            out.append(data)
+        return out
+
+
+def _over(m: Machine, data: Data, own: int, deep: int) -> Data:
+    """An array over `deep` dimensions of points, with all levels' dimensions."""
+    if not m.level or data.ndim > own + deep:
+        return data
+    return data.reshape((1,) * m.level + data.shape)
+
+
+def _by_point(m: Machine, space: SegSpace, kernel: _Kernel) -> list[Data]:
+    """All points of a space, one at a time if they cannot be done together."""
+    dims = _bounds(m, space)
+    if 0 in (width for _, width in dims):
+        return _no_points(m, kernel, [width for _, width in dims])
+    try:
+        return over_space(m, dims, kernel.run, kernel.ranks)
+    except Irregular:
+        if m.widths:
+            raise
+    shape = [width for _, width in dims]
+    points: list[list[Data]] = []
+    for point in np.ndindex(*shape):
+        for (name, _), at in zip(dims, point, strict=True):
+            m.env[name] = np.int64(at)
+        points.append(kernel.run())
+    columns = zip(*points, strict=True)
+    return [_stacked(list(column), shape) for column in columns]
+
+
+def _stacked(column: list[Data], shape: list[int]) -> Data:
+    data = np.stack(column)
+    return data.reshape((*shape, *data.shape[1:]))
+
+
+def _no_points(m: Machine, kernel: _Kernel, widths: list[int]) -> list[Data]:
+    """Arrays over an empty space; writes have no places."""
+    found: list[Data] = []
+    for result, kind in zip(kernel.body.results, kernel.body.returns, strict=True):
+        if not isinstance(result, Write):
+            found.append(empty(m, kind, *widths))
+            continue
+        for at, _ in result.writes:
+            found += [np.zeros(widths, np.int64) for _ in at]
+            assert isinstance(kind, Array)
+            dest = m.array(result.dest)
+            own = dest.shape[dest.ndim - kind.rank + len(at) :]
+            found.append(np.zeros((*widths, *own), DTYPE[kind.prim]))
+    return found
+
+
+def _segmap(m: Machine, exp: SegMap, pat: Sequence[Param]) -> list[Data]:
+    kernel = _Kernel(m, exp.body)
+    return kernel.finish(_by_point(m, exp.space, kernel), len(exp.space.dims))
+
+
+def _segred(m: Machine, exp: SegRed, pat: Sequence[Param]) -> list[Data]:
+    return _seg_fold(m, exp, scan=False)
+
+
+def _segscan(m: Machine, exp: SegScan, pat: Sequence[Param]) -> list[Data]:
+    return _seg_fold(m, exp, scan=True)
+
+
+def _seg_fold(m: Machine, exp: SegRed | SegScan, scan: bool) -> list[Data]:
+    """Folds along the last dimension of a space, at all points of the others together."""
+    kernel = _Kernel(m, exp.body)
+    carried = sum(len(op.neutral) for op in exp.ops)
+    dims = _bounds(m, exp.space)
+    values = _by_point(m, exp.space, kernel)
+    folded = _fold_rows(m, exp.ops, values[:carried], dims, scan)
+    return folded + kernel.finish(values[carried:], len(dims), carried)
+
+
+def _fold_rows(
+    m: Machine,
+    ops: Sequence[Operator],
+    values: list[Data],
+    dims: list[tuple[Name, int]],
+    scan: bool,
+) -> list[Data]:
+    """Fold arrays over a space along its last dimension; the others become levels."""
+    ranks = [rank_of(kind) for op in ops for kind in op.fn.returns]
+    sources = [_over(m, v, rank, len(dims)) for v, rank in zip(values, ranks, strict=True)]
+    width = dims[-1][1]
+
+    def rows_at_level() -> list[Data]:
+        folder = Folder(m, ops, ranks, scan)
+        if width:
+            folder.take(sources, width)
+        pairs = zip(sources, ranks, strict=True)
+        empties = [np.zeros((0, *v.shape[v.ndim - r :]), v.dtype) for v, r in pairs]
+        return folder.results(empties)
+
+    return _levels(m, [w for _, w in dims[:-1]], rows_at_level, [r + scan for r in ranks])
+
+
+def _levels(m: Machine, widths: list[int], thunk: Thunk, ranks: list[int]) -> list[Data]:
+    """What `thunk` gives inside of some more levels, as arrays of this level."""
+    if not widths:
+        return thunk()
+    deeper = [rank + len(widths) - 1 for rank in ranks]
+    found = inside(m, widths[0], lambda: _levels(m, widths[1:], thunk, ranks))
+    wide = [full(m, d, rank, widths[0]) for d, rank in zip(found, deeper, strict=True)]
+    return [joined(m, [d], rank + 1) for d, rank in zip(wide, deeper, strict=True)]
+
+
+def _seghist(m: Machine, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
+    kernel = _Kernel(m, exp.body)
+    deep = len(exp.space.dims)
+    values = _by_point(m, exp.space, kernel)
+    out: list[Data] = []
+    at = 0
+    for op in exp.ops:
+        index = [_over(m, v, 0, deep) for v in values[at : at + op.rank]]
+        at += op.rank
+        kinds = op.op.fn.returns
+        parts = [
+            _over(m, v, rank_of(kind), deep)
+            for v, kind in zip(values[at : at + len(kinds)], kinds, strict=True)
+        ]
+        at += len(kinds)
+        out += combined(m, op, index, parts, deep, deep - 1)
+    return out
+
+
+EXPS: dict[type, Callable[[Machine, Any, Sequence[Param]], list[Data]]] = {
+    Map: _map,
+    Reduce: _reduce,
+    Scan: _scan,
+    Scatter: _scatter,
+    Hist: _hist,
+    SegMap: _segmap,
+    SegRed: _segred,
+    SegScan: _segscan,
+    SegHist: _seghist,
+}

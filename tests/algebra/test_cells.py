@@ -1,0 +1,96 @@
+"""LMADs as sets of cells for chosen values: the numbers behind the pictures of proofs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compiler.algebra.cells import cells
+from compiler.algebra.notation import Reader
+from compiler.algebra.show import unambiguous
+from compiler.base.errors import UsageError
+
+PAIRS = json.loads((Path(__file__).parent / "pairs.json").read_text())
+ROWS = {"other": ["n >= 1", "i >= 0", "i < n"]}
+
+
+@pytest.mark.parametrize("group", PAIRS, ids=lambda group: group["name"])
+def test_proposed_values_meet_the_assumptions_and_proved_pairs_share_nothing(group: dict) -> None:  # type: ignore[type-arg]
+    for pair in group["pairs"]:
+        found = cells(group["assumptions"], [pair["a"], pair["b"]], {})
+        assert found["broken"] == []
+        assert found["values"].keys() == set(found["symbols"])
+        if pair["verdict"] == "disjoint":
+            assert found["shared"] == []
+
+
+def test_a_row_and_a_column_share_one_cell() -> None:
+    found = cells(ROWS, ["i*n + {(n : 1)}", "i + {(n : n)}"], {"n": 4, "i": 2})
+    row, column = found["lmads"]
+    assert [point["cell"] for point in row["points"]] == [8, 9, 10, 11]
+    assert [point["cell"] for point in column["points"]] == [2, 6, 10, 14]
+    assert column["points"][1] == {"index": [1], "cell": 6}
+    assert found["shared"] == [10]
+    assert (row["complete"], row["count"]) == (True, 4)
+
+
+def test_values_that_break_an_assumption_are_drawn_and_named() -> None:
+    found = cells(ROWS, ["i*n + {(n : 1)}"], {"n": 2, "i": 3})
+    assert found["broken"] == ["-i + n - 1 >= 0"]
+    assert found["lmads"][0]["offset"] == 6
+
+
+def test_quotients_and_equalities_are_computed() -> None:
+    given = {"other": ["q == n // 3", "n >= 7"]}
+    found = cells(given, ["q + {(n // 2 : 1)}"], {"n": 9})
+    assert found["symbols"] == ["n"]
+    assert [point["cell"] for point in found["lmads"][0]["points"]] == [3, 4, 5, 6]
+
+
+def test_empty_huge_and_negative_sizes() -> None:
+    found = cells({}, ["{(0 : 1)}", "{(n : 1), (n : n)}", "5 + {(n - 20 : 1)}"], {"n": 10})
+    assert [lmad["count"] for lmad in found["lmads"]] == [0, 100, 0]
+    cut = cells({}, ["{(n : n), (n : 1)}"], {"n": 10**9})["lmads"][0]
+    assert (len(cut["points"]), cut["complete"], cut["count"]) == (4096, False, 10**18)
+    assert cut["points"][-1] == {"index": [0, 4095], "cell": 4095}
+
+
+@pytest.mark.parametrize(
+    "text", ["1 + {(2 : 3)", "1 + {2 : 3}", "1 + {(2)}", "x + {(2 : y z)}", "{(n // 0 : 1)}"]
+)
+def test_text_that_is_no_lmad_is_refused_in_words(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        cells({}, [text], {"n": 3})
+    assert caught.value.message
+
+
+def test_an_lmad_reads_the_same_as_text_and_as_an_object() -> None:
+    data = {"offset": "b*i", "dims": [["i + 1", "n*b - b"], ["(b + 1)*2", "1"]]}
+    text = "b*i + {(i + 1 : n*b - b), ((b + 1)*2 : 1)}"
+    assert Reader().lmad(text) == Reader().lmad(data)
+    assert str(Reader().lmad(str(Reader().lmad(text)))) == str(Reader().lmad(text))
+
+
+def test_what_the_compiler_prints_may_hold_other_operations() -> None:
+    given = {
+        "other": ["(n_1)/(b_2) - 1 >= 0", "max(n_1, 4) >= 0", "n_1 % 3 >= 0", "if c then 1 >= 0"]
+    }
+    found = cells(given, ["(n_1)/(b_2) + {(max(n_1, 4) : 1)}"], {"n_1": 9, "b_2": 2})
+    assert found["symbols"] == ["b_2", "n_1", "n_1 % 3"]
+    assert found["lmads"][0]["offset"] == 4
+
+
+def test_minima_and_maxima_follow_from_what_they_are_of() -> None:
+    answer = cells({}, ["max(0, n - 2) + {(min(n, m) : 1)}"], {"n": 5, "m": 3})
+    assert answer["symbols"] == ["m", "n"]
+    assert [at["cell"] for at in answer["lmads"][0]["points"]] == [3, 4, 5]
+
+
+def test_quotients_in_printed_polynomials_are_set_apart() -> None:
+    text = "2*(n - 1)/(b) - (n)/((m + 1)*k)*k >= 0"
+    assert unambiguous([text]) == ["2*((n - 1)/(b)) - ((n)/((m + 1)*k))*k >= 0"]
+    assert unambiguous(unambiguous(text)) == unambiguous(text)
+    answer = cells({}, [unambiguous("2*(n - 1)/(b) + {}")], {"n": 6, "b": 2})
+    assert answer["lmads"][0]["offset"] == 4

@@ -1,0 +1,124 @@
+"""CUDA: every example compiles for a GPU; kernels and host programs run on the CPU in fibers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.text import plain
+from compiler.codegen.cuda import program as cuda
+from compiler.runtime import cuda_device, nvrtc
+from compiler.semantics import interp
+from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from tests.runtime import cuda_on_cpu
+from tests.runtime.test_programs import CASES
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
+SLOW = ("half precision", "vector mathematics")
+
+
+def has_gpu() -> bool:
+    try:
+        cuda_device.cupy()
+    except UsageError:
+        return False
+    return True
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_compile_to_machine_code(path: Path) -> None:
+    code = plain(compiled(path.read_text(), "cuda").result("cuda").text)
+    kernels, host = cuda.split(code)
+    assert nvrtc.cubin(kernels)[:4] == b"\x7fELF"
+    assert "sm_90" in nvrtc.ptx(kernels)
+    compile(host, path.stem, "exec")
+
+
+def code_of(source: str, thresholds: int | None) -> str:
+    work = compiled(source, "cuda")
+    if thresholds is not None:
+        names = threshold_names(plain(work.result("flat", "cuda").text))
+        chosen = tuple((name, thresholds) for name in names)
+        work = compiled(source, "cuda", thresholds=chosen)
+    return plain(work.result("cuda").text)
+
+
+def smaller(args: list[Any]) -> list[Any]:
+    """Long dimensions cut to the length of some tiles of points."""
+    return [
+        a[tuple(slice(2000 if size > 5000 else size) for size in a.shape)] if np.ndim(a) else a
+        for a in args
+    ]
+
+
+@cuda_on_cpu.needs_cxx
+@pytest.mark.parametrize("thresholds", [None, 1 << 40], ids=["outer", "inner"])
+@pytest.mark.parametrize("name", [n for n in CASES if n not in SLOW])
+def test_kernels_on_the_cpu(
+    name: str, thresholds: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, args = CASES[name]
+    args = smaller(args)
+    expected = interp.run(compiled(source).result("soa").prog, "main", list(args))
+    found = cuda_on_cpu.run(code_of(source, thresholds), args, monkeypatch)
+    same(found, expected)
+
+
+@cuda_on_cpu.needs_cxx
+def test_a_failed_check_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = code_of("def main (xs: []i32) (is: []i64) =\n  map (\\i -> xs[i] + 1) is", None)
+    args = [np.arange(10, dtype=np.int32), np.array([1, 2, 777, 3])]
+    with pytest.raises(RuntimeError_) as caught:
+        cuda_on_cpu.run(code, args, monkeypatch)
+    assert "777" in caught.value.message
+    assert caught.value.span.line == 2
+
+
+WHOLE = "entry main (n: i64) (m: i64) = copy (transpose (tabulate_2d n m (\\i j -> i + j)))"
+THREADS = """
+entry main (xs: []i64) (is: []i64) =
+  map (\\i -> let ys = scan (+) 0 (iota (i + i) ++ xs[i:i + 2]) in ys[0]) is
+"""
+
+
+@cuda_on_cpu.needs_cxx
+@pytest.mark.parametrize(
+    ("source", "args", "says"),
+    [
+        (WHOLE, [np.int64(1 << 32), np.int64(1 << 32)], "memory"),
+        (WHOLE, [np.int64(1 << 62), np.int64(4)], "is invalid"),
+        (THREADS, [np.arange(5), np.array([1, -1])], "is invalid"),
+        (THREADS, [np.arange(5), np.array([1, 4])], "out of bounds"),
+        (THREADS, [np.arange(5), np.array([1, 1 << 61])], "memory"),
+        (THREADS, [np.arange(5), np.array([2**63 - 1, 1])], "memory"),
+    ],
+)
+def test_sizes_at_the_ends_of_64_bits_are_refused(
+    source: str, args: list[Any], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RuntimeError_) as caught:
+        cuda_on_cpu.run(code_of(source, None), args, monkeypatch)
+    assert says in caught.value.message
+
+
+@pytest.mark.skipif(has_gpu(), reason="there is a GPU")
+def test_without_a_gpu_it_says_so() -> None:
+    code = code_of("def main (x: i32): i32 = x + 1", None)
+    with pytest.raises(UsageError) as caught:
+        cuda_device.run_cuda(code, "main", [np.int32(1)])
+    assert caught.value.hint
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not has_gpu(), reason="no GPU, or CuPy is not installed")
+@pytest.mark.parametrize("thresholds", [None, 1 << 40], ids=["outer", "inner"])
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_gpu(name: str, thresholds: int | None) -> None:
+    source, args = CASES[name]
+    expected = interp.run(compiled(source).result("soa").prog, "main", list(args))
+    same(cuda_device.run_cuda(code_of(source, thresholds), "main", args).values, expected)

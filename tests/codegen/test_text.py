@@ -1,0 +1,59 @@
+"""C and CUDA texts: provenance, numbers of statements, and what readers should find."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.base.text import Line, plain
+from tests.codegen.helpers import compiled
+
+SOURCE = """\
+entry sums [n] [m] (xss: [n][m]f32): [n]f32 =
+  map (reduce (+) 0) xss
+
+entry main [n] (xs: [n]f32) (is: [n]i64): ([n]f32, f32) =
+  let ys = map (\\i -> xs[i] * 2) is
+  in (ys, reduce f32.max 0 ys)
+"""
+
+
+def lines(target: str) -> tuple[Line, ...]:
+    return compiled(SOURCE, target).result(target).text
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_lines_know_where_they_come_from(target: str) -> None:
+    text = lines(target)
+    found = {span.line for line in text for span in line.src if not span.file}
+    assert {2, 5, 6} <= found
+    multiplication = [line for line in text if " * 2.0f" in line.text]
+    assert multiplication
+    assert all(any(span.line == 5 for span in line.src) for line in multiplication)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_a_number_stands_for_one_statement(target: str) -> None:
+    places: dict[int, set[object]] = {}
+    for line in lines(target):
+        if line.node >= 0:
+            places.setdefault(line.node, set()).add(line.src)
+    assert len(places) > 10
+    assert all(len(found) == 1 for found in places.values())
+
+
+def test_c_reads_like_c() -> None:
+    text = plain(lines("c"))
+    assert "int entry_main(const int64_t *in, int64_t *out) {" in text
+    assert "#pragma omp parallel for" in text
+    assert "reduction(max:" in text
+    assert "reduction(+:" in text
+    assert "goto next_" in text
+    assert "\t" not in text
+
+
+def test_only_helpers_that_are_used_are_there() -> None:
+    text = plain(compiled("def main (x: i32): i32 = x + 1").result("c").text)
+    assert "ss_copy" not in text
+    assert "ss_parts" not in text
+    assert "div_i32" not in text
+    assert "div_i32" in plain(compiled("def main (x: i32): i32 = x / 7").result("c").text)

@@ -1,0 +1,144 @@
+"""The bounds report says of every access what the compiled program does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler import api, worker
+from compiler.__main__ import main
+from compiler.codegen.imp.nodes import Assert
+from compiler.frontend import ast
+from compiler.frontend.parser import parse
+from compiler.lower.arrays import OUT_OF_BOUNDS
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
+LINES = """entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): (i32, [n]i32) =
+  let sum = loop s = 0 for i < n do s + xs[i]
+  let fixed = loop s = 0 for i < n do s + xs[k] * i32.i64 i
+  let read = map (\\i -> xs[i]) is
+  in (sum + fixed, read)
+"""
+
+
+def accesses(source: str, **options: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.bounds(source, options)["accesses"]
+    return found
+
+
+def nodes(node: object, found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The places of indices, slices and updates in a syntax tree."""
+    if isinstance(node, tuple | list):
+        for part in node:
+            nodes(part, found)
+    elif hasattr(type(node), "__dataclass_fields__"):
+        if isinstance(node, ast.Index | ast.Update):
+            found.append(tuple(node.span[:4]))
+        for name in type(node).__dataclass_fields__:
+            nodes(getattr(node, name), found)
+    return found
+
+
+def checked(source: str) -> set[tuple[int, ...]]:
+    """The accesses for which IMP has a check."""
+    prog = api.compilation(source, {}).result("imp").prog
+    found: set[tuple[int, ...]] = set()
+    stack: list[Any] = [prog]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple | list):
+            stack.extend(node)
+        elif isinstance(node, dict):
+            stack.extend(node.values())
+        elif hasattr(type(node), "__dataclass_fields__"):
+            if isinstance(node, Assert) and str(node.message[0]).startswith(OUT_OF_BOUNDS):
+                found.add(tuple(node.prov[0][:4]))
+            stack.extend(getattr(node, name) for name in type(node).__dataclass_fields__)
+    return found
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_access_of_an_example_is_told_once_and_as_it_is(path: Path) -> None:
+    source = path.read_text("utf-8")
+    found = accesses(source)
+    places = [tuple(access["src"]) for access in found]
+    assert len(set(places)) == len(places)
+    written = {place for place in nodes(parse(source), []) if place[0]}
+    assert written <= set(places)
+    left = checked(source)
+    for access in found:
+        assert (access["state"] in ("kept", "hoisted")) == (tuple(access["src"]) in left), access
+        assert bool(access["missing"]) == (access["state"] in ("kept", "hoisted"))
+        assert access["because"]
+
+
+def test_dropped_hoisted_and_kept() -> None:
+    by_line = {access["src"][0]: access for access in accesses(LINES)}
+    assert [by_line[line]["state"] for line in (2, 3, 4)] == ["dropped", "hoisted", "kept"]
+    (claim,) = by_line[2]["claims"]
+    assert claim == {"says": "0 <= i < n", "facts": ["i runs from 0 to n - 1"]}
+    assert "loop" in by_line[3]["because"]
+    assert any("k < n" in part for part in by_line[3]["missing"])
+    assert by_line[4]["missing"] == ["i >= 0", "i < n"]
+
+
+def test_what_is_checked_already_is_a_fact() -> None:
+    source = "entry main [n] (xs: [n]i32) (k: i64): i32 = xs[k] + xs[k]"
+    first, second = accesses(source)
+    assert first["state"] == "kept"
+    assert second["state"] == "dropped"
+    assert "k < n holds here" in [fact for claim in second["claims"] for fact in claim["facts"]]
+
+
+def test_a_slice_and_an_update_have_kinds_and_places() -> None:
+    source = "entry main [n] (xs: *[n]i32) (a: i64): [n]i32 = xs with [a : a + 1] = copy xs[:1]"
+    update, part = accesses(source)
+    assert (update["kind"], part["kind"]) == ("update", "slice")
+    text = source[update["at"][1] - 1 : update["at"][3] - 1]
+    assert text == "a : a + 1"
+
+
+def test_what_no_program_is_made_of_is_unused() -> None:
+    source = "def unused (xs: []i32): i32 = xs[3]\nentry main (x: i32): i32 = x"
+    assert [access["state"] for access in accesses(source)] == ["unused"]
+
+
+def test_a_rule_that_is_switched_off_keeps_its_checks() -> None:
+    off = ["soa/bounds", "simplify"]
+    states = {access["state"] for access in accesses(LINES, disable=off)}
+    assert states == {"kept"}
+
+
+def test_the_worker_and_the_command_line_tell_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = worker.answer({"op": "bounds", "source": LINES})
+    assert answer == {"ok": True, "accesses": accesses(LINES)}
+    path = tmp_path / "lines.fut"
+    path.write_text(LINES, "utf-8")
+    assert main(["bounds", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "2:41: index dropped" in said
+    assert "i runs from 0 to n - 1" in said
+    assert "is not proved" in said
+
+
+def test_a_program_without_accesses_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.fut"
+    path.write_text("entry main (xs: []i32): []i32 = map (+ 1) xs\n")
+    assert main(["bounds", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("The program has no index, slice or update")
+
+
+def test_a_condition_is_told_as_it_is_checked() -> None:
+    """Not by what the proof calls its parts."""
+    source = """
+entry main (xs: []i64) (n: i64): i64 =
+  if 0 <= n - 1 && n - 1 < length xs then xs[n - 1] else 0
+"""
+    (access,) = api.bounds(source, {})["accesses"]
+    facts = {fact for claim in access["claims"] for fact in claim["facts"]}
+    assert access["state"] == "dropped"
+    assert any(fact.endswith("<= n - 1 holds here") for fact in facts), facts

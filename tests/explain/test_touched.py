@@ -1,0 +1,163 @@
+"""Which thread touches which cell, as pictures show it, against what the interpreter records."""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.gallery import load
+from app.paths import EXAMPLES
+from compiler import api
+from compiler.explain import layout
+from compiler.ir import values
+from compiler.ir.nodes import Prog, SegOp, Stm
+from compiler.semantics import heap, heap_kernels
+from compiler.semantics.machine import Block, Machine
+from compiler.semantics.trace import Frame, KernelTrace
+from tests.storage.helpers import THRESHOLDS, with_memory
+
+Touched = dict[tuple[str, bool], set[tuple[tuple[int, ...], int]]]
+"""For each block, and for reads and writes, the pairs of a point and a cell."""
+
+EXACT = {
+    "matrix_multiplication",
+    "concatenation",
+    "in_place_map",
+    "lu_step",
+    "mapscan",
+    "anti_diagonal",
+    "heat_by_parts",
+    "stencil",
+    "edit_distance",
+}
+OTHERS = {"blocked_rows", "wavefront", "histogram", "prefix_filter", "blocked_lu", "implicit_steps"}
+
+
+class Watched:
+    """A kernel that ran: what it touched, with the numbers and blocks that were known before."""
+
+    def __init__(self, record: KernelTrace, machine: Machine) -> None:
+        self.record = record
+        self.numbers = {k: int(v) for k, v in machine.env.items() if isinstance(v, np.integer)}
+        self.labels = {k: v.label for k, v in machine.env.items() if isinstance(v, Block)}
+
+    def touched(self) -> Touched:
+        found: Touched = defaultdict(set)
+        for one in self.record.accesses:
+            found[one.block, one.writes].add((one.point, one.cell))
+        return found
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Watched]:
+    """All kernels that run, in order."""
+    found: list[Watched] = []
+    enter = heap_kernels._enter
+
+    def watching(machine: Machine, stm: Stm, exp: SegOp) -> Frame | None:
+        frame = enter(machine, stm, exp)
+        if frame is not None:
+            found.append(Watched(frame.record, machine))
+        return frame
+
+    monkeypatch.setattr(heap_kernels, "_enter", watching)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(EXACT | OTHERS))
+def test_pictures_of_threads_agree_with_a_run(name: str, watched: list[Watched]) -> None:
+    (example,) = (one for one in load(EXAMPLES) if one.name == name)
+    work = api.compilation(example.source, {})
+    checked = 0
+    for stage in ("funmem", "merged"):
+        prog = work.result(stage).prog
+        for thresholds in THRESHOLDS:
+            watched.clear()
+            heap.run(prog, "main", values.parse(example.input), thresholds=thresholds)
+            checked += sum(compared(prog, one, name in EXACT) for one in watched)
+    assert checked
+
+
+def compared(prog: Prog, one: Watched, exact: bool) -> int:
+    """Compare one kernel's picture with its run; how many blocks were drawn."""
+    if not one.record.complete:
+        return 0
+    data = layout.threads(prog, one.record.names[0], one.numbers, limit=100_000)
+    seen = one.touched()
+    drawn = 0
+    for label, writes in {*seen, *keys_of(data, one)}:
+        here = [
+            access
+            for access in data["accesses"]
+            if one.labels.get(access["block"]) == label and access["writes"] == writes
+        ]
+        if label not in one.labels.values():
+            continue  # made inside of the kernel: a block for each point
+        sure, all_of = pairs(here, True), pairs(here, False)
+        happened = seen.get((label, writes), set())
+        assert here, (one.record.names, label, "is touched, and not drawn")
+        assert sure <= happened, (one.record.names, label, writes)
+        if all(access["points"] or not access["because"] for access in here):
+            assert happened <= all_of, (one.record.names, label, writes)
+            drawn += 1
+        else:
+            assert not exact, (one.record.names, here)
+    return drawn
+
+
+def keys_of(data: dict[str, Any], one: Watched) -> set[tuple[str, bool]]:
+    found = ((one.labels.get(entry["block"]), entry["writes"]) for entry in data["accesses"])
+    return {(label, writes) for label, writes in found if label is not None}
+
+
+def pairs(accesses: list[dict[str, Any]], certain: bool) -> set[tuple[tuple[int, ...], int]]:
+    return {
+        (tuple(at["point"]), cell)
+        for access in accesses
+        for at in access["points"]
+        for cell in at["cells"]
+        if access["certain"] or not certain
+    }
+
+
+def test_long_loops_are_cut_and_say_so() -> None:
+    text = """
+entry main [n_1] (xs_2: [n_1]i32, m_3: i64) : (ys_4: [n_1]i32) =
+  let (ys_5: [n_1]i32) =
+    segmap @grid (i_6 < n_1) : (i32) ->
+      let (y_7: i32) =
+        loop (x_8: i32) = (0i32)
+        for j_9: i64 < m_3 do
+          let (z_10: i32) = xs_2[i_6]
+          in (x_8 + z_10)
+      in (y_7)
+  in (ys_5)
+"""
+    data = layout.threads(with_memory(text), "ys_5", {"n_1": 3, "m_3": 10**15})
+    read = next(entry for entry in data["accesses"] if not entry["writes"])
+    assert read["points"][0] == {"point": [0], "cells": [0]}
+    assert not read["complete"]
+    data = layout.threads(with_memory(text), "ys_5", {"n_1": 3, "m_3": 10**3})
+    read = next(entry for entry in data["accesses"] if not entry["writes"])
+    assert [at["cells"] for at in read["points"]] == [[0], [1], [2]]
+    assert read["complete"]
+
+
+def test_readers_of_a_column_are_all_there() -> None:
+    """Each cell of the second matrix is read by one thread for every row of the first."""
+    (example,) = (one for one in load(EXAMPLES) if one.name == "matrix_multiplication")
+    prog = api.compilation(example.source, {}).result("funmem").prog
+    (fun,) = layout.describe(prog)["functions"]
+    sizes = {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][0]["symbols"]}
+    sizes |= {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][1]["symbols"]}
+    kernel = next(one for one in fun["kernels"] if one["kind"] == "segmap")
+    block = next(array["block"] for array in fun["arrays"] if array["base"] == "b")
+    sizes |= {dim["bound"]: {"n": 2, "k": 4}[dim["bound"][0]] for dim in kernel["space"]}
+    data = layout.threads(prog, kernel["name"], sizes)
+    (read,) = (entry for entry in data["accesses"] if entry["block"] == block)
+    assert not read["writes"]
+    assert read["certain"]
+    assert {tuple(at["point"]): at["cells"] for at in read["points"]} == {
+        (i, j): [j, 4 + j, 8 + j] for i in range(2) for j in range(4)
+    }
