@@ -5,11 +5,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask
+
+if TYPE_CHECKING:
+    from app.permalinks import Permalinks
+
+WARMING = "warm-links"
+"""The thread that prepares for the readers of links."""
 
 
 def create_app(config: Mapping[str, Any] | None = None) -> Flask:
@@ -65,16 +73,31 @@ def _parts(app: Flask) -> Any:
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.globals["version"] = compiler_version()
+    permalinks = Permalinks(database, renderings.drop_stored)
     if app.config["WARM"]:
         jobs.warm()
+        threading.Thread(target=_warm, args=(app, permalinks), name=WARMING, daemon=True).start()
     return Parts(
         jobs=jobs,
         metrics=metrics,
-        permalinks=Permalinks(database, renderings.drop_stored),
+        permalinks=permalinks,
         renderings=renderings,
         limits=Limits(app.config),
         examples=lambda: examples,
     )
+
+
+def _warm(app: Flask, permalinks: Permalinks) -> None:
+    """Do what the first reader of a link would wait for: readers come all at once.
+
+    A database that is away is logged.
+    """
+    from app.errors import AppError
+
+    for name in app.jinja_env.list_templates(["html"]):
+        app.jinja_env.get_template(name)
+    with suppress(AppError):
+        permalinks.text("")
 
 
 def serve(host: str = "127.0.0.1", port: int = 8000) -> None:

@@ -3,37 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
-from functools import cache
 
 from markupsafe import Markup, escape
-from pygments.lexer import Lexer
-from pygments.token import (
-    Comment,
-    Keyword,
-    Name,
-    Number,
-    Operator,
-    String,
-    _TokenType,
-)
 
-from app.lexers import LEXERS
-
-CLASSES: tuple[tuple[_TokenType, str], ...] = (
-    (Comment, "t-comment"),
-    (Keyword.Type, "t-type"),
-    (Keyword, "t-keyword"),
-    (Name.Function, "t-def"),
-    (Name.Builtin, "t-fun"),
-    (Name.Label, "t-block"),
-    (Name.Variable, "t-type"),
-    (Name.Namespace, "t-fun"),
-    (Number, "t-number"),
-    (String, "t-string"),
-    (Operator, "t-op"),
-)
-"""Class names that the page's editor uses as well; the first that fits."""
+from app.lexers import LANGUAGES
 
 LONGEST = 200_000
 """Texts above so many characters are shown without colours."""
@@ -57,33 +30,17 @@ def quoted(text: str) -> Markup:
 
 def html_lines(text: str, kind: str) -> list[Markup]:
     """The text's lines as HTML, each complete in itself."""
+    text = text.removesuffix("\n")
     if len(text) > LONGEST:
-        return [escape(line) for line in text.removesuffix("\n").split("\n")]
-    lexer: Lexer = LEXERS[language(kind)]()
-    # Not `get_tokens`, which makes a newline of every carriage return.
-    return list(_lines((kind, text) for _, kind, text in lexer.get_tokens_unprocessed(text)))
+        return [escape(line) for line in text.split("\n")]
+    runs = LANGUAGES[language(kind)].runs(text)
+    return [Markup(line) for line in "".join(_html(name, run) for name, run in runs).split("\n")]
 
 
-def _lines(tokens: Iterable[tuple[_TokenType, str]]) -> Iterable[Markup]:
-    line: list[str] = []
-    for token, text in tokens:
-        first, *rest = text.split("\n")
-        line.append(_piece(token, first))
-        for piece in rest:
-            yield Markup("".join(line))
-            line = [_piece(token, piece)]
-    if line and any(line):
-        yield Markup("".join(line))
-
-
-def _piece(token: _TokenType, text: str) -> str:
-    """HTML."""
-    if not text:
-        return ""
-    name, safe = _class(token), html.escape(text)
-    return f'<span class="{name}">{safe}</span>' if name else safe
-
-
-@cache
-def _class(token: _TokenType) -> str:
-    return next((name for kind, name in CLASSES if token[: len(kind)] == kind), "")
+def _html(name: str, run: str) -> str:
+    """HTML for a run of a class, which no line of it leaves open."""
+    safe = html.escape(run, quote=False)
+    if not name:
+        return safe
+    opening, closing = f'<span class="t-{name}">', "</span>"
+    return opening + safe.replace("\n", f"{closing}\n{opening}") + closing

@@ -1,22 +1,14 @@
-"""Pygments lexers for Futhark and for the compiler's own intermediate languages.
+"""What has which colour in Futhark, in the compiler's own intermediate languages and in C.
 
-The page's editor has the same words in `static/src/words.ts`; a test compares them.
+The page's editor has the same words in `static/src/words.ts` (a test compares them), and gives them
+the same classes in `static/src/lang.ts`.
 """
 
 from __future__ import annotations
 
-from pygments.lexer import Lexer, RegexLexer, words
-from pygments.lexers.c_cpp import CppLexer
-from pygments.token import (
-    Comment,
-    Keyword,
-    Name,
-    Number,
-    Operator,
-    Punctuation,
-    String,
-    Text,
-)
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 KEYWORDS = (
     "and assert case def do else entry false for if import in include let local loop match module "
@@ -34,64 +26,84 @@ IR_WORDS = (
     "replicate reshape return rotate scan scanomap scatter screma seghist segmap segred segscan "
     "shared slice sync then thread transpose update var while with write"
 ).split()
+C_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while bool true false __global__ __device__ __shared__ "
+    "__restrict__ def import lambda None self class try except finally with as not and or in is "
+    "raise from"
+).split()
+C_TYPES = (
+    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t half dim3"
+).split()
 
-_NUMBER = (
-    r"-?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|(?:\d[\d_]*)(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
-    r"(?:[iuf](?:8|16|32|64))?\b"
+
+USUAL = {"word": "", "call": "def", "space": "fun"}
+"""The class of a name that is no word of the language, by where it stands."""
+
+NAME = r"[A-Za-z_][\w']*"
+# Each of these ends on its line at the latest, and none is tried in vain for longer than that: a
+# text of any kind takes a time in proportion to its length.
+STRING = r"\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\])'"
+NUMBER = (
+    r"(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
+    r"(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?"
 )
+OPERATOR = r"[-+*/%=<>!&|^@~.?\\]+"
+BETWEEN = r"[\s()\[\]{},:;`$]+"
 
 
-class FutharkLexer(RegexLexer):
-    """Futhark source text."""
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How a language's texts are cut into runs, and the classes of its words."""
 
-    name = "Futhark"
-    aliases = ["futhark"]
-    filenames = ["*.fut"]
-    tokens = {
-        "root": [
-            (r"--.*?$", Comment.Single),
-            (r"#\[[^\]]*\]", Comment.Preproc),
-            (r"\s+", Text),
-            (r'"(?:\\.|[^"\\])*"', String),
-            (r"'(?:\\.|[^'\\])'", String.Char),
-            (r"(?<=\bdef\s)[A-Za-z_][\w']*", Name.Function),
-            (r"(?<=\bentry\s)[A-Za-z_][\w']*", Name.Function),
-            (words(KEYWORDS, prefix=r"\b", suffix=r"\b(?!')"), Keyword),
-            (words(PRIMS, prefix=r"\b", suffix=r"\b(?!')"), Keyword.Type),
-            (words(FUNCTIONS, prefix=r"\b", suffix=r"\b(?!['.])"), Name.Builtin),
-            (r"#[A-Za-z_]\w*", Name.Constant),
-            (r"'[~^]?[A-Za-z_]\w*", Name.Variable),
-            (_NUMBER.removeprefix("-?"), Number),
-            (r"[A-Za-z_][\w']*(?=\.)", Name.Namespace),
-            (r"[A-Za-z_][\w']*", Name),
-            (r"[-+*/%=<>!&|^@~.?\\]+", Operator),
-            (r"[()\[\]{},:;`#$]", Punctuation),
-            (r".", Text),
-        ]
-    }
+    pattern: re.Pattern[str]
+    """Matches at each place of a text. The group is a class, or a key of `USUAL`, or none."""
+    words: Mapping[str, str]
+
+    def runs(self, text: str) -> Iterator[tuple[str, str]]:
+        """Classes of the style sheet (without `t-`; empty: none) and the runs that have them."""
+        for match in self.pattern.finditer(text):
+            kind, run = match.lastgroup or "", match.group()
+            yield (self.words.get(run, USUAL[kind]) if kind in USUAL else kind), run
 
 
-class IRLexer(RegexLexer):
-    """Every stage from FUN to IMP, and what is printed of the front end."""
-
-    name = "Stridescope IR"
-    aliases = ["stridescope"]
-    tokens = {
-        "root": [
-            (r"--.*?$", Comment.Single),
-            (r"\s+", Text),
-            (r'"(?:\\.|[^"\\])*"', String),
-            (r"(?<=@ )[A-Za-z_][\w']*", Name.Label),
-            (words(PRIMS, prefix=r"\b", suffix=r"\b(?!')"), Keyword.Type),
-            (words(sorted(set(IR_WORDS + KEYWORDS)), prefix=r"\b", suffix=r"\b(?!['.])"), Keyword),
-            (_NUMBER.removeprefix("-?"), Number),
-            (r"[A-Za-z_][\w']*(?=\s*\()", Name.Function),
-            (r"[A-Za-z_][\w'.]*", Name),
-            (r"[-+*/%=<>!&|^@~.?\\]+", Operator),
-            (r"[()\[\]{},:;`#$]", Punctuation),
-            (r".", Text),
-        ]
-    }
+def _language(groups: dict[str, str], **words: list[str]) -> Language:
+    """A language of these groups, tried in order between the usual ones, and of words by class."""
+    every = {**groups, "string": STRING, "number": NUMBER, "word": NAME, "op": OPERATOR} | groups
+    named = "|".join(f"(?P<{name}>{text})" for name, text in every.items())
+    return Language(
+        re.compile(f"{BETWEEN}|{named}|."),
+        {word: kind for kind, listed in words.items() for word in listed},
+    )
 
 
-LEXERS: dict[str, type[Lexer]] = {"futhark": FutharkLexer, "ir": IRLexer, "c": CppLexer}
+LANGUAGES: Mapping[str, Language] = {
+    "futhark": _language(
+        {
+            "comment": r"--.*",
+            "string": STRING,
+            "type": r"'[~^]?[A-Za-z_]\w*|#[A-Za-z_]\w*",
+            "def": rf"(?<=\bdef\s){NAME}|(?<=\bentry\s){NAME}",
+            "space": rf"{NAME}(?=\.[A-Za-z(])",
+            "op": rf"#\[[^\]\n]*\]?|{OPERATOR}",
+        },
+        fun=FUNCTIONS,
+        keyword=KEYWORDS,
+        type=PRIMS,
+    ),
+    "ir": _language(
+        {"comment": r"--.*", "block": rf"(?<=@ ){NAME}", "call": rf"{NAME}(?=\s*\()"},
+        keyword=IR_WORDS + KEYWORDS,
+        type=PRIMS,
+    ),
+    "c": _language(
+        {
+            "comment": r"//.*|/\*[\s\S]*?(?:\*/|\Z)",
+            "call": rf"{NAME}(?=\()",
+            "op": rf"#.*|{OPERATOR}",
+        },
+        keyword=C_WORDS,
+        type=C_TYPES,
+    ),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 Data = dict[str, Any]
 Row = tuple[int, list[str]]
 
-_TAGGED = re.compile(r"(?<![\w'])([A-Za-z_][\w']*)_\d+(?![\w'])")
+_TAGGED = re.compile(r"(?<![\w'])[A-Za-z_][\w']*_\d+(?![\w'])")
 _POINTS = {
     "concat": "concatenation",
     "kernel-result": "result of a kernel",
@@ -211,17 +212,16 @@ def _memory_view(fun: Data, title: str) -> MemoryView:
 
 def plain(name: str) -> str:
     """A name without its tag."""
-    return _TAGGED.sub(r"\1", name)
+    return _TAGGED.sub(lambda at: at[0].rpartition("_")[0], name)
 
 
 def _plain_names(data: Any) -> Any:
     """The data with names as their author wrote them, where no two names become one."""
     text = json.dumps(data)
-    tagged = {match[0]: match[1] for match in _TAGGED.finditer(text)}
-    bases = list(tagged.values())
-    return json.loads(
-        _TAGGED.sub(lambda m: m[0] if bases.count(tagged[m[0]]) > 1 else tagged[m[0]], text)
-    )
+    tagged = {name: plain(name) for name in set(_TAGGED.findall(text))}
+    count = Counter(tagged.values())
+    names = {name: base for name, base in tagged.items() if count[base] == 1}
+    return json.loads(_TAGGED.sub(lambda at: names.get(at[0], at[0]), text)) if names else data
 
 
 def _line(spans: list[list[int]]) -> int:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import Environment
 
-from app import frozen, pages
+from app import WARMING, frozen, pages
 from app.context import EXTENSION
 from app.database import Database
 from app.frozen import FrozenView, frozen_view
@@ -134,6 +135,28 @@ def test_many_readers_at_once_wait_for_one_rendering(
     assert len(answers) == 20
     assert len(set(answers)) == 1
     assert count == [SOURCE]
+
+
+def test_a_warm_server_is_ready_for_readers(
+    make_app: MakeApp, old_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first ones come all at once: nothing is left to compile, and the database is open."""
+    app = make_app(WARM=True)
+    for thread in threading.enumerate():
+        if thread.name == WARMING:
+            thread.join()
+    compiled: list[str] = []
+    compile_ = Environment.compile
+
+    def counting(self: Environment, source: Any, name: Any = None, *rest: Any) -> Any:
+        compiled.append(name)
+        return compile_(self, source, name, *rest)
+
+    monkeypatch.setattr(Environment, "compile", counting)
+    assert app.test_client().get(f"/z/{OLD_NAME}").status_code == 200
+    assert not compiled
+    assert make_app().test_client().get(f"/z/{OLD_REAL}").status_code == 200
+    assert "frozen.html" in compiled, "a server that is not warm compiles them for its reader"
 
 
 @pytest.mark.parametrize("path", ["", ".json", "/source.txt", "/fused.txt"])
