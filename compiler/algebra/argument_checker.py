@@ -243,7 +243,7 @@ def _chosen_range(
         case "either":
             return min(low1, low2), max(high1, high2)
         case "/" | "//":
-            if low2 > 0 and (kind == "/" or low1 >= 0):
+            if 0 < low2 <= high2 and (kind == "/" or low1 >= 0):
                 corners = [a // b for a in (low1, high1) for b in (low2, high2)]
                 return min(corners), max(corners)
             far = max(abs(low1), abs(high1))

@@ -1,5 +1,6 @@
 """Nothing is rewritten on a proof that the checker has not accepted."""
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 
 from compiler.algebra import facts as known
 from compiler.algebra.argument import Argument, Line, Source, all_lines
-from compiler.algebra.argument_checker import accepts, follow
+from compiler.algebra.argument_checker import _chosen_range, accepts, follow
 from compiler.algebra.certificate import Sum
 from compiler.algebra.inequality import Prover
 from compiler.algebra.poly import Poly
@@ -242,3 +243,37 @@ def test_a_search_that_lies_puts_no_larger_array_into_a_smaller_block(
     before = sizes()
     request.getfixturevalue("liar")
     assert sizes() >= before
+
+
+DEAD = """
+entry main [n] [m] (u: i64) (x: [m]i64) (xs: *[n]i64) =
+  if (0 / u) > n && (i64.min m n) < n then xs with [i64.min m n] = 1 else xs
+"""
+
+
+def test_a_branch_that_never_runs_is_argued_about_like_all_others() -> None:
+    """What is known there contradicts itself: the divisor lies between 1 and 0."""
+    assert Compilation(DEAD).result("c").text
+
+
+@pytest.mark.parametrize("kind", ["min", "max", "either", "/", "//", "%", "%%"])
+def test_a_range_without_numbers_is_no_reason_to_fail(kind: str) -> None:
+    """Of operands in these ranges, empty ones among them; others are in what is answered."""
+    ends = [(low, high) for low in range(-2, 3) for high in range(-2, 3)]
+    for one, other in itertools.product(ends, ends):
+        low, high = _chosen_range(kind, *one, *other)
+        operands = itertools.product(range(one[0], one[1] + 1), range(other[0], other[1] + 1))
+        for a, b in operands:
+            for value in _values(kind, a, b):
+                assert low is None or low <= value
+                assert high is None or value <= high
+
+
+def _values(kind: str, a: int, b: int) -> tuple[int, ...]:
+    if kind in ("min", "max", "either"):
+        return {"min": (min(a, b),), "max": (max(a, b),), "either": (a, b)}[kind]
+    if b == 0:
+        return ()
+    towards_zero = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    of = {"/": a // b, "%": a % b, "//": towards_zero, "%%": a - b * towards_zero}
+    return (of[kind],)
