@@ -16,15 +16,15 @@ from flask import Blueprint, Response, current_app, jsonify, request, stream_wit
 from app.clients import client_key
 from app.context import parts
 from app.errors import AppError, status_of
-from app.jobs import OPS, ClientJobs, all_fields, members
-from app.limits import PURPOSES
+from app.jobs import OPS, ClientJobs, members
 from app.pages import rendered_page
 from app.presence import left
 from app.states import freeze
 from app.turns import Client
 from app.version import compiler_version
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Own
 
-STREAMED = ("show", "batch")
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
 
@@ -32,7 +32,7 @@ blueprint = Blueprint("api", __name__, url_prefix="/api")
 def index() -> Response:
     """What there is."""
     operations = [
-        {"path": f"/api/{op.name}", "method": "POST", "help": op.help, "fields": fields(op.name)}
+        {"path": f"/api/{op.id}", "method": "POST", "help": op.help, "fields": fields_of(op.id)}
         for op in OPS.values()
     ]
     return jsonify(
@@ -49,9 +49,10 @@ def index() -> Response:
     )
 
 
-def fields(op: str) -> list[str]:
-    """The fields of an operation; optional ones end in `?`."""
-    return list(all_fields(OPS[op]))
+def fields_of(op: str) -> list[str]:
+    """The fields of an operation that clients give; optional ones end in `?`."""
+    known = [one for one in fields(OPS[op].request).values() if not one.has(Own)]
+    return [one.name if one.required else f"{one.name}?" for one in known]
 
 
 @blueprint.get("/manifest")
@@ -76,13 +77,13 @@ def examples() -> Response:
 def operation(op: str) -> Response | tuple[Response, int]:
     """One operation of the worker protocol."""
     if op != "batch":
-        parts().limits.count(PURPOSES[op])
+        parts().limits.count(OPS[op].limit)
     body = json_body()
     if op == "batch":
-        for purpose in (PURPOSES[op], *(PURPOSES[one["op"]] for one in members(body))):
+        for purpose in (OPS[op].limit, *(OPS[one["op"]].limit for one in members(body))):
             parts().limits.count(purpose)
     jobs = asked_by_client()
-    if op in STREAMED and "text/event-stream" in request.headers.get("Accept", ""):
+    if OPS[op].partial and "text/event-stream" in request.headers.get("Accept", ""):
         answers = jobs.stream(op, body)
         first = next(answers)  # so that a bad request is refused with a status
         stream = stream_with_context(_events(first, answers))

@@ -20,127 +20,17 @@ from app.pool import (
     collect,
 )
 from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Operation
+from compiler.protocol.operations import OPERATIONS
+from compiler.protocol.reading import WrongRequest, checked
 from compiler.sandbox import walls
 
 Answer = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
-    """An operation of the worker protocol that the page may use."""
-
-    name: str
-    help: str
-    fields: tuple[str, ...]
-    """Fields beside `source`; those ending in `?` may be left out."""
-    runs: bool = False
-    """Whether it executes the user's program: other workers, another deadline."""
-    cached: bool = True
-    """Whether the same request gets the same answer again."""
-    program: bool = True
-    """Whether it is about a program, the field `source`."""
-    share: float = 1.0
-    """What part of a whole compile it takes, roughly."""
-
-
-OPS: dict[str, Op] = {
-    op.name: op
-    for op in (
-        Op(
-            "check",
-            "Parse and type-check: entry points, warnings, errors.",
-            ("options?",),
-            share=0.15,
-        ),
-        Op("show", "Compile: stages as text lines, counts, remarks.", ("stages?", "options?")),
-        Op(
-            "memory",
-            "Blocks and arrays; an array's cells, or a kernel's, for given sizes.",
-            ("stage", "array?", "kernel?", "values?", "options?"),
-        ),
-        Op(
-            "lifetimes",
-            "Which blocks and arrays are needed where, and how many bytes that is.",
-            ("stage", "values?", "options?"),
-        ),
-        Op(
-            "interference",
-            "Which blocks are needed at the same time, and which can share memory.",
-            ("stage?", "options?"),
-        ),
-        Op(
-            "attempts",
-            "Attempts to build arrays in their places, and what had to be proved.",
-            ("options?",),
-        ),
-        Op(
-            "bounds",
-            "What became of the check of each access to an array, and on what proof.",
-            ("options?",),
-        ),
-        Op(
-            "prove",
-            "Whether two LMADs ever share a cell, under assumptions.",
-            ("assumptions?", "a", "b"),
-            program=False,
-            share=0.0,
-        ),
-        Op(
-            "cells",
-            "The cells of LMADs for values of their names.",
-            ("assumptions?", "lmads", "values?"),
-            program=False,
-            share=0.0,
-        ),
-        Op("tuning", "The tree of code versions under their thresholds.", ("options?",)),
-        Op(
-            "generate",
-            "Inputs for an entry point, from sizes and a seed.",
-            ("entry", "sizes?", "seed?", "options?"),
-        ),
-        Op(
-            "run",
-            "Run an entry point on one back end.",
-            ("entry?", "input?", "sizes?", "seed?", "backend?", "stage?", "options?"),
-            runs=True,
-            cached=False,
-        ),
-        Op(
-            "batch",
-            "Several requests in one, but for runs: each with its `op` and fields.",
-            ("requests", "options?"),
-            cached=False,
-        ),
-        Op(
-            "validity",
-            "Run every stage on one input and compare the results.",
-            ("entry?", "input?", "sizes?", "seed?", "options?"),
-            runs=True,
-        ),
-    )
-}
-
-TYPES: dict[str, tuple[type, ...]] = {
-    "source": (str,),
-    "entry": (str,),
-    "input": (str,),
-    "backend": (str,),
-    "stage": (str,),
-    "array": (str,),
-    "kernel": (str,),
-    "stages": (list,),
-    "requests": (list,),
-    "options": (dict,),
-    "values": (dict,),
-    "assumptions": (dict,),
-    "a": (str, dict),
-    "b": (str, dict),
-    "lmads": (list,),
-    "sizes": (dict,),
-    "seed": (int,),
-}
-
-
+OPS = {name: op for name, op in OPERATIONS.items() if op.served}
+"""What a server takes from its clients."""
 SHARED = ("source", "options")
 """What a batch has for all of its requests."""
 MOST_REQUESTS = 24
@@ -152,7 +42,7 @@ CHARACTER_SECONDS = 80e-6
 class _Asked:
     """One request with its fields checked, and what has come in answer."""
 
-    op: Op
+    op: Operation[Any]
     request: Answer
     began: float = field(default_factory=time.perf_counter)
     whole: Answer = field(default_factory=dict)
@@ -170,7 +60,7 @@ class _Asked:
 
     def part(self, answer: Answer) -> Answer:
         """An answer, with those stages alone that did not come before."""
-        if self.op.name != "show":
+        if self.op.id != "show":
             self.whole = answer
             return answer
         before = self.whole.get("stages", {})
@@ -187,7 +77,7 @@ def members(body: Answer) -> list[Answer]:
         raise AppError("usage", message)
     for one in requests:
         op = OPS.get(str(one.get("op"))) if isinstance(one, dict) else None
-        if op is None or op.runs or op.name == "batch":
+        if op is None or not op.batched:
             raise AppError("usage", "Each request of a batch has an `op`, and runs nothing.")
     return requests
 
@@ -214,7 +104,7 @@ class Jobs:
         """The pipeline's stages: id, title, explain, kind, in order. Asked for once."""
         if self._manifest is None:
             given = self._config.get("MANIFEST")
-            self._manifest = list(given) if given is not None else self._ask_manifest()
+            self._manifest = list(self._ask("manifest")["stages"] if given is None else given)
         return self._manifest
 
     def backends(self) -> list[Answer]:
@@ -224,21 +114,17 @@ class Jobs:
         """
         with self._asking:
             if self._backends is None:
-                request = {"op": "backends"}
-                answer = collect(self._guarded(OPS["run"], request, Client("the server"), 0.0))
-                if not answer.get("ok"):
-                    error = answer.get("error", {})
-                    raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
-                self._backends = list(answer["backends"])
+                self._backends = list(self._ask("backends")["backends"])
             return self._backends
 
-    def _ask_manifest(self) -> list[Answer]:
-        asked = self._guarded(OPS["check"], {"op": "manifest"}, Client("the server"), 0.0)
-        answer = collect(asked)
+    def _ask(self, name: str) -> Answer:
+        """What the server itself asks. AppError if there is no worker for it."""
+        operation, who = OPERATIONS[name], Client("the server")
+        answer = collect(self._guarded(operation, {"op": name}, who, operation.share))
         if not answer.get("ok"):
             error = answer.get("error", {})
             raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
-        return list(answer["stages"])
+        return answer
 
     def _pool(self, name: str) -> Pool:
         config, kind = self._config, name.upper()
@@ -330,28 +216,34 @@ class Jobs:
 
     def _part(self, batch: Answer, one: Answer) -> _Asked:
         """One request of a batch. AppError if it is none."""
-        return self._asked(OPS[one["op"]], {**one, **{name: batch.get(name) for name in SHARED}})
+        op = OPS[one["op"]]
+        own = {name: value for name, value in one.items() if name not in SHARED}
+        shared = {name: batch.get(name) for name in SHARED if name in fields(op.request)}
+        return self._asked(op, {**own, **shared})
 
-    def _asked(self, op: Op, body: Answer) -> _Asked:
-        return _Asked(op, {"op": op.name, **self._fields(op, body)})
+    def _asked(self, op: Operation[Any], body: Answer) -> _Asked:
+        return _Asked(op, {"op": op.id, **self._fields(op, body)})
 
     def _bounded(self, asked: _Asked) -> Answer:
         """A request with the bounds of its answer."""
         request = dict(asked.request)
-        if asked.op.runs:
+        own = fields(asked.op.request)
+        if "deadline" in own:
             request["deadline"] = float(self._config["RUN_SECONDS"])
-            request["longest"] = int(self._config["OUTPUT_LIMIT"])
-        if asked.op.name == "generate":
-            request["longest"] = int(self._config["INPUT_LIMIT"])
+        if "longest" in own:
+            of_what = "OUTPUT_LIMIT" if asked.op.runs else "INPUT_LIMIT"
+            request["longest"] = int(self._config[of_what])
         return request
 
     def _end(self, asked: _Asked) -> None:
         """Count an answer that has come, and keep it where it would be the same again."""
-        self._metrics.job(asked.op.name, asked.outcome, time.perf_counter() - asked.began)
+        self._metrics.job(asked.op.id, asked.outcome, time.perf_counter() - asked.began)
         if asked.outcome not in PASSING:
             self._cache.keep(asked.key, asked.whole)
 
-    def _guarded(self, op: Op, request: Answer, client: Client, share: float) -> Iterator[Answer]:
+    def _guarded(
+        self, op: Operation[Any], request: Answer, client: Client, share: float
+    ) -> Iterator[Answer]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
         seconds = float(self._config["COMPILE_SECONDS"])
@@ -363,30 +255,22 @@ class Jobs:
         try:
             yield from pool.stream(request, seconds, client, expected)
         except TooMany:
-            self._metrics.job(op.name, "busy", 0.0)
+            self._metrics.job(op.id, "busy", 0.0)
             raise too_many(self._config) from None
         except STOPS as problem:
             yield why(problem, "run" if op.runs else "compile", self._config)
 
-    def _request(self, op: Op, body: Answer) -> Answer:
+    def _request(self, op: Operation[Any], body: Answer) -> Answer:
         """What is asked, in the same words wherever it means the same."""
-        fields = self._fields(op, body)
-        return {"op": op.name, **{k: v for k, v in fields.items() if (k, v) != ("options", {})}}
+        found = self._fields(op, body)
+        return {"op": op.id, **{k: v for k, v in found.items() if (k, v) != ("options", {})}}
 
-    def _fields(self, op: Op, body: Answer) -> Answer:
+    def _fields(self, op: Operation[Any], body: Answer) -> Answer:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
-        found: Answer = {}
-        for listed in all_fields(op):
-            name = listed.rstrip("?")
-            value = body.get(name)
-            if value is None:
-                if not listed.endswith("?"):
-                    raise AppError("usage", f"`{op.name}` needs the field `{name}`.")
-                continue
-            if not isinstance(value, TYPES[name]) or isinstance(value, bool):
-                wanted = " or ".join(kind.__name__ for kind in TYPES[name])
-                raise AppError("usage", f"The field `{name}` must be a {wanted}.")
-            found[name] = value
+        try:
+            found = checked(op, body, own=False)
+        except WrongRequest as wrong:
+            raise AppError("usage", wrong.message, hint=wrong.hint) from None
         refuse_unsafe(found.get("options") or {})
         self._check_texts(found)
         return found
@@ -462,8 +346,3 @@ def _together(answers: Iterator[Answer]) -> Answer:
             stages = {**found.get(number, {}).get("stages", {}), **(part.get("stages") or {})}
             found[number] = {**part, "stages": stages} if stages else part
     return {"ok": True, "answers": [found[n] for n in sorted(found)]} if last.get("ok") else last
-
-
-def all_fields(op: Op) -> tuple[str, ...]:
-    """The fields of an operation, `source` first; optional ones end in `?`."""
-    return (*(("source",) if op.program else ()), *op.fields)

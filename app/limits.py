@@ -20,27 +20,6 @@ from limits.strategies import SlidingWindowCounterRateLimiter
 from app.clients import address_key, client_key, is_local
 from app.errors import AppError
 
-PURPOSES = {
-    "check": "check",
-    "show": "show",
-    "memory": "ask",
-    "lifetimes": "ask",
-    "interference": "ask",
-    "attempts": "ask",
-    "bounds": "ask",
-    "prove": "ask",
-    "cells": "ask",
-    "tuning": "ask",
-    "batch": "ask",
-    "generate": "run",
-    "run": "run",
-    "validity": "run",
-}
-"""The purpose of each operation; beside them there are `share` and `read`, of permalinks.
-
-The requests of a batch count one by one, each for its own purpose.
-"""
-
 WORDS = {
     "check": "checks",
     "show": "compilations",
@@ -49,6 +28,10 @@ WORDS = {
     "share": "new links",
     "read": "links",
 }
+"""The purposes: those that operations name as their `limit`, and two of permalinks.
+
+The requests of a batch count one by one, each for its own purpose.
+"""
 
 
 class Limits:

@@ -7,11 +7,16 @@ from typing import Any
 
 from app import kept
 from app.errors import AppError
-from app.jobs import ClientJobs
+from app.jobs import SHARED, ClientJobs
 from app.permalinks import FORMAT, State
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Own
+from compiler.protocol.runs import RUN
 
 VIEW_LIMIT = 10_000
-RUN_FIELDS = ("entry", "input", "sizes", "seed", "backend", "stage")
+RUN_FIELDS = [
+    name for name, one in fields(RUN.request).items() if name not in SHARED and not one.has(Own)
+]
 
 
 def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:

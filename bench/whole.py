@@ -20,6 +20,7 @@ from bench.compile import once
 from bench.futhark import Program, compile_ms
 from bench.machine import save
 from compiler import api
+from compiler.protocol.proofs import AttemptsRequest
 from compiler.worker import with_deep_stack
 
 GOALS = {"wavefront": 500, "blocked_wavefront": 500, "lu_step": 600, "blocked_lu": 600}
@@ -61,7 +62,7 @@ def _median(values: list[float]) -> float:
 
 def proofs(source: str) -> dict[str, Any]:
     """How many attempts there are, how many succeed, and how many pairs of accesses they prove."""
-    found = api.attempts(source, {})["attempts"]
+    found = api.attempts(AttemptsRequest(source))["attempts"]
     pairs = [o for attempt in found for o in attempt["obligations"]]
     return {
         "attempts": len(found),

@@ -23,6 +23,9 @@ from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.names import untagged
 from compiler.ir import values
+from compiler.protocol import programs, proofs, runs
+from compiler.protocol.kinds import Options
+from compiler.protocol.reading import checked
 
 Json = dict[str, Any]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
@@ -82,7 +85,7 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
 
 
 def _check(args: argparse.Namespace) -> int:
-    answer = api.check(_source(args.file), _options(args))
+    answer = api.check(programs.CheckRequest(_source(args.file), _options(args)))
     if args.json:
         print(json.dumps(answer))
         return OK
@@ -98,7 +101,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     source = _source(args.file)
-    answer = api.show(source, args.stage or None, _options(args))
+    answer = api.show(programs.ShowRequest(source, _options(args), stages=args.stage or None))
     _certify(source, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
@@ -120,8 +123,9 @@ def _run(args: argparse.Namespace) -> int:
     source, options = _source(args.file), _options(args)
     _certify(source, args)
     if args.generate:
+        sizes = _numbers("--generate", args.generate)
         made = api.generate(
-            source, args.entry, _numbers("--generate", args.generate), args.seed, options
+            runs.GenerateRequest(source, options, entry=args.entry, sizes=sizes, seed=args.seed)
         )
         inputs = values.parse(made["input"])
     else:
@@ -145,7 +149,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _attempts(args: argparse.Namespace) -> int:
     source = _source(args.file)
-    answer = api.attempts(source, _options(args))
+    answer = api.attempts(proofs.AttemptsRequest(source, _options(args)))
     _certify(source, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
@@ -167,7 +171,7 @@ def _attempts(args: argparse.Namespace) -> int:
 
 
 def _bounds(args: argparse.Namespace) -> int:
-    answer = api.bounds(_source(args.file), _options(args))
+    answer = api.bounds(proofs.BoundsRequest(_source(args.file), _options(args)))
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -193,8 +197,9 @@ def _prove(args: argparse.Namespace) -> int:
         raise UsageError(f"The problem is not JSON: {error.message}") from None
     if not isinstance(problem, dict):
         raise UsageError('A problem is {"assumptions": .., "a": .., "b": ..}.')
-    lmads = problem.get("a"), problem.get("b")
-    answer = api.prove(problem.get("assumptions"), *lmads, bool(args.certificate))
+    given = {name: problem.get(name) for name in ("assumptions", "a", "b")}
+    asked = checked(proofs.PROVE, {**given, "certificate": bool(args.certificate)}, own=True)
+    answer = api.prove(proofs.ProveRequest(**asked))
     if args.certificate:
         _write(args.certificate, answer.pop("certificate"))
     if args.json:
@@ -235,7 +240,7 @@ def _export(args: argparse.Namespace) -> int:
 def _certify(source: str, args: argparse.Namespace) -> None:
     """Write the certificate of a program, if one is wanted."""
     if args.certificate:
-        answer = api.certificate(source, _options(args))
+        answer = api.certificate(proofs.CertificateRequest(source, _options(args)))
         _write(args.certificate, answer["certificate"])
 
 
@@ -295,7 +300,7 @@ def _numbers(option: str, pairs: Sequence[str]) -> dict[str, int]:
     return numbers
 
 
-def _options(args: argparse.Namespace) -> Json:
+def _options(args: argparse.Namespace) -> Options:
     return {
         "entry": getattr(args, "entry", ""),
         "target": args.target,
@@ -377,7 +382,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run an entry point", **compiling)
     run.add_argument("--entry", default="", help="default: main")
-    run.add_argument("--backend", default="c", choices=api.BACKENDS)
+    run.add_argument("--backend", default="c", choices=api.RUNNERS)
     run.add_argument("--stage", default="", metavar="ID", help="with --backend ref")
     run.add_argument("--input", metavar="FILE", help="text or binary values; default: stdin")
     run.add_argument(

@@ -1,8 +1,6 @@
-"""The shapes of the protocol's answers: errors, remarks, lines, entry points, as plain data."""
+"""Errors, remarks, lines and entry points as plain data."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from compiler.base.errors import CompileError
 from compiler.base.remarks import Remark
@@ -10,26 +8,20 @@ from compiler.base.spans import Span, user_spans
 from compiler.base.text import Text
 from compiler.frontend.typed import EntryPoint
 from compiler.frontend.warning import Warning_
+from compiler.protocol import programs
+from compiler.protocol.programs import Entry, Failure, Line, Problem
 
-Json = dict[str, Any]
 
-
-def failure(error: CompileError, source: str = "") -> Json:
+def failure(error: CompileError, source: str = "") -> Failure:
     """An answer that says what went wrong; `errors` has all that one run found, in order."""
-    first = error_json(error, source)
-    return {
-        "ok": False,
-        "error": {
-            **first,
-            "errors": [error_json(e, source) for e in (error, *error.others)],
-        },
-    }
+    found = [error_json(e, source) for e in (error, *error.others)]
+    return {"ok": False, "error": {**found[0], "errors": found}}
 
 
-def error_json(error: CompileError, source: str = "") -> Json:
+def error_json(error: CompileError, source: str = "") -> Problem:
     """One error. A wrong stage, option, entry or input is of kind `runtime` to the outside."""
     kind = "runtime" if error.kind == "usage" else error.kind
-    answer: Json = {
+    answer: Problem = {
         "kind": kind,
         "message": error.message,
         "span": span_json(error.span),
@@ -42,7 +34,7 @@ def error_json(error: CompileError, source: str = "") -> Json:
     return answer
 
 
-def warning_json(warning: Warning_, source: str) -> Json:
+def warning_json(warning: Warning_, source: str) -> Problem:
     """One warning, in the shape of an error."""
     return {
         "kind": "warning",
@@ -58,7 +50,7 @@ def span_json(span: Span) -> list[int] | None:
     return list(span[:4]) if span.line and not span.file else None
 
 
-def remark_json(remark: Remark) -> Json:
+def remark_json(remark: Remark) -> programs.Remark:
     """One decision of the compiler."""
     return {
         "kind": remark.kind,
@@ -71,12 +63,12 @@ def remark_json(remark: Remark) -> Json:
     }
 
 
-def lines_json(text: Text) -> list[Json]:
+def lines_json(text: Text) -> list[Line]:
     """A stage's text, line by line."""
     return [{"text": line.text, "src": user_spans(line.src), "node": line.node} for line in text]
 
 
-def entry_json(entry: EntryPoint) -> Json:
+def entry_json(entry: EntryPoint) -> Entry:
     """An entry point as the author wrote it."""
     return {
         "name": entry.name,

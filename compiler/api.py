@@ -1,17 +1,16 @@
 """What the rest of the world may ask of the compiler; all answers are plain data.
 
-Each function is one operation of the worker protocol. Answers are JSON-shaped dictionaries; spans
-are `[line, col, end_line, end_col]` in the user's text, from 1, the end exclusive. The functions
-raise `CompileError`; `answer` in `worker.py` turns that into `{"ok": false, "error": ..}`.
+Each function with `@answers` is one operation of the worker protocol: it takes the request and
+gives the answer that `compiler/protocol` declares. The functions raise `CompileError`; `answer` in
+`worker.py` turns that into `{"ok": false, "error": ..}`.
 """
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from compiler import switches
 from compiler.advice import advise
@@ -37,19 +36,24 @@ from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values
 from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
+from compiler.ir.stages import MEMORY_STAGES as WITH_MEMORY
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
+from compiler.protocol import programs, proofs, runs, storage
+from compiler.protocol.kinds import Operation, R
+from compiler.protocol.reading import check_options
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import interp
 from compiler.storage.short_circuit import attempts as attempts_of
 from compiler.storage.short_circuit import theorems as theorems_of
 
 Json = dict[str, Any]
-BACKENDS = ("ref", "c", "cuda")
-TARGETS = ("c", "cuda")
-OPTIONS = ("entry", "target", "disable", "fuel", "unsafe", "verify", "sanitize", "thresholds")
+P = ParamSpec("P")
+A = TypeVar("A")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
-MEMORY_STAGES = ("funmem", "shortcircuit", "expanded", "merged")
+MEMORY_STAGES = tuple(s.id for s in STAGES if s.id in WITH_MEMORY)
+RUNNERS = ("ref", "c", "cuda")
+TARGETS = ("c", "cuda")
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
 LONGEST_PROOF = 20
@@ -63,63 +67,60 @@ One takes about 1 kB for each character of its program; the last one is kept how
 """
 
 _recent: OrderedDict[tuple[str, Options], Compilation] = OrderedDict()
+ANSWERS: dict[str, Callable[..., Any]] = {}
+"""The function that answers each operation, by its id.
+
+It takes the request; that of one that streams also what is told of the parts of its answer.
+"""
+Tell = Callable[[Any], None]
 
 
-def manifest() -> list[Json]:
-    """The stages in order, as panes and documents show them."""
-    return [{"id": s.id, "title": s.title, "explain": s.explain, "kind": s.kind} for s in STAGES]
+def answers(
+    operation: Operation[R],
+) -> Callable[[Callable[Concatenate[R, P], A]], Callable[Concatenate[R, P], A]]:
+    """Make a function the one that answers an operation."""
+
+    def register(function: Callable[Concatenate[R, P], A]) -> Callable[Concatenate[R, P], A]:
+        ANSWERS[operation.id] = function
+        return function
+
+    return register
 
 
-def switchable() -> list[Json]:
-    """The passes and rules that the option `disable` takes."""
-    return switches.listing()
+@answers(programs.MANIFEST)
+def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
+    """The pipeline, as panes and documents show it."""
+    stages: list[programs.StageInfo] = [
+        {"id": s.id, "title": s.title, "explain": s.explain, "kind": s.kind} for s in STAGES
+    ]
+    return {"ok": True, "stages": stages, "switches": switches.listing()}
 
 
-def backends() -> list[Json]:
-    """The back ends of `run`: `id`, and `missing`, why it cannot run here ("" if it can)."""
+@answers(programs.BACKENDS)
+def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
+    """What runs programs on this machine, and what is missing."""
     missing = {"cuda": runner.why_no_cuda()}
-    return [{"id": name, "missing": missing.get(name, "")} for name in BACKENDS]
+    return {
+        "ok": True,
+        "backends": [{"id": name, "missing": missing.get(name, "")} for name in RUNNERS],
+    }
 
 
 def options_from(given: Mapping[str, Any]) -> Options:
     """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
-    for name in given:
-        if name not in OPTIONS:
-            known = ", ".join(OPTIONS)
-            raise UsageError(f"There is no option `{name}`.", hint=f"The options are {known}.")
-    target = given.get("target", "c")
-    if target not in TARGETS:
-        raise UsageError(f"There is no target `{target}`.", hint="The targets are c and cuda.")
-    thresholds = given.get("thresholds", {})
-    disabled = given.get("disable", ())
-    fuel = given.get("fuel")
-    if not isinstance(thresholds, Mapping) or not all(map(is_whole, thresholds.values())):
-        raise UsageError("`thresholds` maps names of tuning parameters to whole numbers.")
-    if fuel is not None and (not is_whole(fuel) or fuel < 0):
-        raise UsageError("`fuel` is a number of rewrites, 0 or more.")
-    if not isinstance(disabled, list | tuple) or not all(isinstance(d, str) for d in disabled):
-        raise UsageError("`disable` is a list of ids of passes and rules.")
-    if not isinstance(given.get("entry", ""), str):
-        raise UsageError("`entry` is the name of an entry point.")
-    for name in ("unsafe", "verify", "sanitize"):
-        if not isinstance(given.get(name, False), bool):
-            raise UsageError(f"`{name}` is true or false.")
+    known = check_options(given)
+    disabled = known.get("disable", ())
     switches.check(disabled)
     return Options(
-        entry=given.get("entry", ""),
-        target=target,
+        entry=known.get("entry", ""),
+        target=known.get("target", "c"),
         disabled=frozenset(disabled),
-        fuel=fuel,
-        unsafe=bool(given.get("unsafe", False)),
-        verify=bool(given.get("verify", False)),
-        sanitize=bool(given.get("sanitize", False)),
-        thresholds=tuple(sorted(thresholds.items())),
+        fuel=known.get("fuel"),
+        unsafe=known.get("unsafe", False),
+        verify=known.get("verify", False),
+        sanitize=known.get("sanitize", False),
+        thresholds=tuple(sorted(known.get("thresholds", {}).items())),
     )
-
-
-def is_whole(value: Any) -> bool:
-    """Whether a value from outside is a whole number that some type of the language holds."""
-    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
 
 
 def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
@@ -162,33 +163,26 @@ def _check_thresholds(work: Compilation) -> None:
             )
 
 
-def check(source: str, options: Mapping[str, Any]) -> Json:
-    """Parse and type check: the entry points and warnings, or the errors (raised)."""
-    work = compilation(source, options)
+@answers(programs.CHECK)
+def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
+    """The entry points and warnings of a program, or its errors (raised)."""
+    work = compilation(asked.source, asked.options)
     typed: TypedProg = work.result("typed").prog
     found = warnings(work.result("ast").prog, typed)
     return {
         "ok": True,
         "entries": [entry_json(e) for e in typed.entries],
-        "warnings": [warning_json(w, source) for w in found],
+        "warnings": [warning_json(w, asked.source) for w in found],
     }
 
 
-def show(
-    source: str,
-    stages: Iterable[str] | None,
-    options: Mapping[str, Any],
-    partial: Callable[[Json], None] | None = None,
-) -> Json:
-    """Texts, counts and times of the stages asked for (None: all), and all remarks.
-
-    Each stage goes to `partial` as soon as it is there. With several stages, one that fails does
-    not take the others with it: what there is comes back with the error of the first failure.
-    """
-    work = compilation(source, options)
-    names = [stage_named(name).id for name in stages] if stages is not None else list(BY_ID)
-    shown: Json = {}
-    for name in names:
+@answers(programs.SHOW)
+def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.ShowAnswer:
+    """Texts, counts and times of the stages asked for, and all remarks."""
+    work = compilation(asked.source, asked.options)
+    wanted = list(BY_ID) if asked.stages is None else asked.stages
+    shown: dict[str, programs.Stage] = {}
+    for name in [stage_named(name).id for name in wanted]:
         result = work.result(name)
         start = time.perf_counter()
         text = result.text
@@ -199,54 +193,41 @@ def show(
             "ms": round(result.ms, 3),
             "show_ms": round((time.perf_counter() - start) * 1000, 3),
         }
-        if partial:
-            partial({"ok": True, "partial": True, "stages": {name: shown[name]}})
+        if asked.stream and tell:
+            part: programs.ShowPart = {"ok": True, "partial": True, "stages": {name: shown[name]}}
+            tell(part)
     remarks = [remark_json(remark) for remark in work.remarks()]
     return {"ok": True, "stages": shown, "remarks": remarks}
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Inputs as text in Futhark's notation, or random ones from sizes and a seed."""
-
-    text: str = ""
-    sizes: Mapping[str, int] | None = None
-    seed: int = 1
-
-    def values(self, fun: Function) -> list[values.Value]:
-        """The values for an entry point, numbers without a type in the types of its parameters."""
-        if self.sizes is not None:
-            random_values.check_names(fun, self.sizes)
-            return random_values.inputs(fun, self.sizes, self.seed).values
-        return values.parse(self.text, prims(fun))
+def _values(asked: runs.OnInputs, fun: Function) -> list[values.Value]:
+    """The inputs of an entry point; numbers without a type are in those of its parameters."""
+    if asked.input is None and asked.sizes is not None:
+        random_values.check_names(fun, asked.sizes)
+        return random_values.inputs(fun, asked.sizes, asked.seed).values
+    return values.parse(asked.input or "", prims(fun))
 
 
-def run(
-    source: str,
-    entry: str,
-    given: Inputs,
-    backend: str,
-    stage: str,
-    options: Mapping[str, Any],
-    seconds: float = 60.0,
-    longest: int | None = None,
-) -> Json:
-    """Run an entry point; results as text, a line for each, of about `longest` characters if given.
-
-    The larger ones are then shown by their first elements, and say how many more there are.
-    """
-    work = compilation(source, options)
-    args = given.values(entry_function(work, entry))
+@answers(runs.RUN)
+def run(asked: runs.RunRequest) -> runs.RunAnswer:
+    """Run an entry point; results as text, a line for each, of about `longest` characters."""
+    work = compilation(asked.source, asked.options)
+    args = _values(asked, entry_function(work, asked.entry))
     start = time.perf_counter()
-    outcome = run_values(source, entry, args, backend, stage, options, seconds)
-    results = outcome.pop("values")
-    outcome["results"] = [values.type_text(value) for value in results]
-    most = None if longest is None else longest // max(1, len(results))
-    outcome["output"] = "\n".join(
-        values.show(value) if most is None else values.beginning(value, most) for value in results
+    outcome = run_values(
+        asked.source, asked.entry, args, asked.backend, asked.stage, asked.options, asked.deadline
     )
-    outcome["total_ms"] = round((time.perf_counter() - start) * 1000, 3)
-    return {"ok": True, **outcome}
+    results = outcome.pop("values")
+    most = None if asked.longest is None else asked.longest // max(1, len(results))
+    shown = [values.show(v) if most is None else values.beginning(v, most) for v in results]
+    told = {
+        "ok": True,
+        "output": "\n".join(shown),
+        "results": [values.type_text(value) for value in results],
+        "total_ms": round((time.perf_counter() - start) * 1000, 3),
+        **outcome,
+    }
+    return cast(runs.RunAnswer, told)
 
 
 def run_values(
@@ -259,8 +240,8 @@ def run_values(
     seconds: float,
 ) -> Json:
     """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside."""
-    if backend not in BACKENDS:
-        known = ", ".join(BACKENDS)
+    if backend not in RUNNERS:
+        known = ", ".join(RUNNERS)
         raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
     if not 0 < seconds <= LONGEST_RUN:
         raise UsageError(f"`deadline` is a number of seconds, up to {LONGEST_RUN}.")
@@ -334,22 +315,14 @@ def input_prims(source: str, entry: str, options: Mapping[str, Any]) -> list[Pri
     return prims(entry_function(compilation(source, options), entry))
 
 
-def generate(
-    source: str,
-    entry: str,
-    sizes: Mapping[str, int],
-    seed: int,
-    options: Mapping[str, Any],
-    longest: int | None = None,
-) -> Json:
-    """Random inputs for an entry point, as text; `sizes` by the names that the author used.
-
-    Raises UsageError for a text of more than `longest` characters, if given.
-    """
-    fun = entry_function(compilation(source, options), entry)
+@answers(runs.GENERATE)
+def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
+    """Random inputs as text. Raises UsageError for one of more than `longest` characters."""
+    fun = entry_function(compilation(asked.source, asked.options), asked.entry)
+    sizes, longest = asked.sizes or {}, asked.longest
     random_values.check_names(fun, sizes)
     most = None if longest is None else longest // LEAST_CHARACTERS_PER_ELEMENT
-    made = random_values.inputs(fun, sizes, seed, most)
+    made = random_values.inputs(fun, sizes, asked.seed, most)
     text = "\n".join(values.show(v) for v in made.values)
     if longest is not None and len(text) > longest:
         raise UsageError(
@@ -359,85 +332,82 @@ def generate(
     return {"ok": True, "input": text, "sizes": made.sizes}
 
 
-def memory(
-    source: str,
-    stage: str,
-    array: str,
-    symbols: Mapping[str, int],
-    options: Mapping[str, Any],
-    kernel: str = "",
-) -> Json:
-    """Blocks, arrays and kernels of a memory stage.
-
-    With `array` also its cells, and with `kernel` which points of it touch which cells, for values
-    of symbols.
-    """
-    if stage not in MEMORY_STAGES:
+def _with_memory(
+    asked: storage.MemoryRequest | storage.LifetimesRequest | storage.InterferenceRequest,
+) -> Prog:
+    """The program at the stage that is asked about. Raises UsageError for one without memory."""
+    if asked.stage not in MEMORY_STAGES:
         known = ", ".join(MEMORY_STAGES)
-        raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
-    prog = compilation(source, options).result(stage).prog
+        raise UsageError(f"The stage `{asked.stage}` has no memory.", hint=f"These have: {known}.")
+    prog: Prog = compilation(asked.source, asked.options).result(asked.stage).prog
+    return prog
+
+
+@answers(storage.MEMORY)
+def memory(asked: storage.MemoryRequest) -> Json:
+    """Blocks, arrays and kernels; for values an array's cells, and which threads touch which."""
+    prog, symbols = _with_memory(asked), asked.values or {}
     answer: Json = layout.describe(prog)
-    if array:
-        answer |= layout.cells(prog, array, symbols)
-    if kernel:
-        answer |= layout.threads(prog, kernel, symbols)
+    if asked.array:
+        answer |= layout.cells(prog, asked.array, symbols)
+    if asked.kernel:
+        answer |= layout.threads(prog, asked.kernel, symbols)
     return {"ok": True, **answer}
 
 
-def lifetimes(
-    source: str, stage: str, symbols: Mapping[str, int] | None, options: Mapping[str, Any]
-) -> Json:
-    """Which blocks and arrays of a memory stage are needed where, in bytes if sizes are given."""
-    if stage not in MEMORY_STAGES:
-        known = ", ".join(MEMORY_STAGES)
-        raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
-    return {"ok": True, **lifetimes_of(compilation(source, options).result(stage).prog, symbols)}
+@answers(storage.LIFETIMES)
+def lifetimes(asked: storage.LifetimesRequest) -> Json:
+    """Which blocks and arrays are needed where, in bytes if values are given."""
+    return {"ok": True, **lifetimes_of(_with_memory(asked), asked.values)}
 
 
-def interference(source: str, stage: str, options: Mapping[str, Any]) -> Json:
-    """Which blocks of a memory stage are needed at the same time, and which can share memory."""
-    if stage not in MEMORY_STAGES:
-        known = ", ".join(MEMORY_STAGES)
-        raise UsageError(f"The stage `{stage}` has no memory.", hint=f"These have: {known}.")
-    return {"ok": True, **interference_of(compilation(source, options).result(stage).prog)}
+@answers(storage.INTERFERENCE)
+def interference(asked: storage.InterferenceRequest) -> Json:
+    """Which blocks are needed at the same time, and which can share memory."""
+    return {"ok": True, **interference_of(_with_memory(asked))}
 
 
-def attempts(source: str, options: Mapping[str, Any]) -> Json:
+@answers(proofs.ATTEMPTS)
+def attempts(asked: proofs.AttemptsRequest) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
-    work = compilation(source, options)
+    work = compilation(asked.source, asked.options)
     prog = work.result("funmem").prog
     found = attempts_of(prog, work.options, work.names())
-    advise(source, work.options, found)
+    advise(asked.source, work.options, found)
     return {"ok": True, "attempts": found}
 
 
-def bounds(source: str, options: Mapping[str, Any]) -> Json:
+@answers(proofs.BOUNDS)
+def bounds(asked: proofs.BoundsRequest) -> Json:
     """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
-    work = compilation(source, options)
+    work = compilation(asked.source, asked.options)
     typed: TypedProg = work.result("typed").prog
     last = work.result("merged").prog
     return {"ok": True, "accesses": accesses_of(typed, last, work.fates())}
 
 
-def certificate(source: str, options: Mapping[str, Any]) -> Json:
+@answers(proofs.CERTIFICATE)
+def certificate(asked: proofs.CertificateRequest) -> Json:
     """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
-    work = compilation(source, options)
+    work = compilation(asked.source, asked.options)
     found = theorems_of(work.result("funmem").prog, work.options)
     work.result("merged")
     return {"ok": True, "certificate": document([*found, *dropped_checks(work.fates())])}
 
 
-def tuning_tree(source: str, options: Mapping[str, Any]) -> Json:
+@answers(storage.TUNING)
+def tuning_tree(asked: storage.TuningRequest) -> Json:
     """The code versions of the program, under their thresholds."""
-    prog = compilation(source, options).result("flat").prog
+    prog = compilation(asked.source, asked.options).result("flat").prog
     return {"ok": True, "trees": tuning.tree(prog)}
 
 
-def check_validity(source: str, entry: str, given: Inputs, options: Mapping[str, Any]) -> Json:
+@answers(runs.VALIDITY)
+def check_validity(asked: runs.ValidityRequest) -> Json:
     """Do all stages agree on this input? One verdict per stage that can be run."""
-    work = compilation(source, options)
-    entry = entry_named(work, entry)
-    args = given.values(entry_function(work, entry))
+    work = compilation(asked.source, asked.options)
+    entry = entry_named(work, asked.entry)
+    args = _values(asked, entry_function(work, entry))
     expected = interp.run(work.result("soa").prog, entry, args)
     verdicts: Json = {}
     for stage in STAGES:
@@ -453,29 +423,29 @@ def check_validity(source: str, entry: str, given: Inputs, options: Mapping[str,
     return {"ok": True, "stages": verdicts}
 
 
-def prove(assumptions: Any, first: Any, second: Any, certified: bool = False) -> Json:
-    """Whether two LMADs share a cell, in the notation of `docs/proving.md`.
-
-    `certified`: with a `certificate`, which holds no claim if none was proved.
-    """
+@answers(proofs.PROVE)
+def prove(asked: proofs.ProveRequest) -> Json:
+    """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
     start = time.perf_counter()
 
     def work() -> Json:
         reader = Reader()
-        a, b = reader.lmad(first), reader.lmad(second)
-        verdict = disjoint(a, b, facts_of(reader, assumptions))
+        a, b = reader.lmad(asked.a), reader.lmad(asked.b)
+        verdict = disjoint(a, b, facts_of(reader, asked.assumptions))
         found = [verdict.theorem()] if isinstance(verdict, Disjoint) else []
-        return verdict_json(verdict) | ({"certificate": document(found)} if certified else {})
+        more = {"certificate": document(found)} if asked.certificate else {}
+        return verdict_json(verdict) | more
 
     answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
 
 
-def cells(assumptions: Any, lmads: list[Any], symbols: Mapping[str, int]) -> Json:
+@answers(proofs.CELLS)
+def cells(asked: proofs.CellsRequest) -> Json:
     """The cells of LMADs for values of their names, in the same notation."""
 
     def work() -> Json:
-        return cell_sets.cells(assumptions, lmads, symbols)
+        return cell_sets.cells(asked.assumptions, asked.lmads, asked.values or {})
 
     return {"ok": True, **within(LONGEST_PROOF, work, "The picture", _TOO_HARD)}
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.base.errors import UsageError
 from compiler.frontend.check.scope import did_you_mean
+from compiler.protocol import programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _unknown(name: str) -> UsageError:
     )
 
 
-def listing() -> list[dict[str, Any]]:
+def listing() -> list[programs.Pass]:
     """Passes and rules as plain data: `id`, `does`, and the `rules` of each pass, alike."""
     return [
         {

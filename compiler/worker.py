@@ -28,6 +28,11 @@ from compiler.base.errors import (
     UsageError,
 )
 from compiler.base.spans import place_of
+from compiler.protocol import programs
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Operation
+from compiler.protocol.operations import OPERATIONS
+from compiler.protocol.reading import checked
 from compiler.sandbox import kernel
 
 Json = dict[str, Any]
@@ -39,8 +44,6 @@ GARBAGE_THRESHOLD = 200_000
 
 LONGEST_PROGRAM = 1 << 26
 """Bytes of a file."""
-
-_MISSING: Any = object()
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
@@ -143,17 +146,24 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
     """The answer to one request, without its id; never an exception."""
     source = ""
     try:
-        operation = request.get("op")
-        if not isinstance(operation, str) or operation not in _OPERATIONS:
-            known = ", ".join(_OPERATIONS)
-            named = f" `{operation}`" if isinstance(operation, str) else ""
-            raise UsageError(f"There is no operation{named}.", hint=f"There are {known}.")
-        if operation not in _WITHOUT_PROGRAM:
-            source = _source(request)
-        _check_text(request)
-        return _OPERATIONS[operation](source, request, partial)
+        operation = _operation(request)
+        given = dict(request)
+        if "source" in fields(operation.request):
+            given["source"] = source = _source(given)
+        _check_text(given)
+        asked = operation.request(**checked(operation, given, own=True))
+        found: Json = api.ANSWERS[operation.id](asked, *((partial,) if operation.partial else ()))
+        return found
     except Exception as problem:
-        return failure(as_error(problem), source)
+        return dict(failure(as_error(problem), source))
+
+
+def _operation(request: Json) -> Operation[Any]:
+    name = request.get("op")
+    if isinstance(name, str) and name in OPERATIONS:
+        return OPERATIONS[name]
+    named = f" `{name}`" if isinstance(name, str) else ""
+    raise UsageError(f"There is no operation{named}.", hint=f"There are {', '.join(OPERATIONS)}.")
 
 
 def as_error(problem: Exception) -> CompileError:
@@ -208,14 +218,21 @@ def decode_source(data: bytes) -> str:
         ) from None
 
 
-def _source(request: Json) -> str:
-    if "path" in request:
-        path = _text(request, "path")
+def _source(given: Json) -> str:
+    """The program of a request, which it gives as `source` or as `path`, and has not any more."""
+    if given.get("path") is not None:
+        path = given.pop("path")
+        if not isinstance(path, str):
+            raise UsageError("`path` is a string.")
         _check_text(path)
         if not os.path.isfile(path) and os.path.exists(path):
             raise UsageError(f"Cannot read `{path}`: it is no file.")
         return read_source(path)
-    source = _text(request, "source")
+    source = given.get("source")
+    if source is None:
+        raise UsageError("The request lacks `source`.")
+    if not isinstance(source, str):
+        raise UsageError("`source` is a string.")
     try:
         source.encode()
     except UnicodeEncodeError as error:
@@ -224,196 +241,33 @@ def _source(request: Json) -> str:
     return source
 
 
-def _text(request: Json, name: str, default: Any = _MISSING) -> str:
-    value = request.get(name, default)
-    if value is _MISSING:
-        raise UsageError(f"The request lacks `{name}`.")
-    if not isinstance(value, str):
-        raise UsageError(f"`{name}` is a string.")
-    return value
-
-
-def _object(request: Json, name: str) -> Json:
-    value = request.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise UsageError(f"`{name}` is an object.")
-    return value or {}
-
-
-def _numbers(request: Json, name: str) -> dict[str, int]:
-    value = _object(request, name)
-    for number in value.values():
-        if not api.is_whole(number):
-            raise UsageError(f"`{name}` maps names to whole numbers of at most 64 bits.")
-    return value
-
-
-def _whole(request: Json, name: str, default: int) -> int:
-    value: int = request.get(name, default)
-    if not api.is_whole(value):
-        raise UsageError(f"`{name}` is a whole number of at most 64 bits.")
-    return value
-
-
-def _longest(request: Json) -> int | None:
-    return None if request.get("longest") is None else _whole(request, "longest", 0)
-
-
-def _seconds(request: Json) -> float:
-    value = request.get("deadline", 60.0)
-    if not isinstance(value, float) and not api.is_whole(value):
-        raise UsageError("`deadline` is a number of seconds.")
-    return float(value)
-
-
-def _inputs(request: Json) -> api.Inputs:
-    if "sizes" in request and "input" not in request:
-        return api.Inputs("", _numbers(request, "sizes"), _whole(request, "seed", 1))
-    return api.Inputs(_text(request, "input", ""))
-
-
-Partial = Callable[[Json], None] | None
-
-
-def _manifest(_source: str, _request: Json, _partial: Partial) -> Json:
-    return {"ok": True, "stages": api.manifest(), "switches": api.switchable()}
-
-
-def _backends(_source: str, _request: Json, _partial: Partial) -> Json:
-    return {"ok": True, "backends": api.backends()}
-
-
-def _check(source: str, request: Json, _partial: Partial) -> Json:
-    return api.check(source, _object(request, "options"))
-
-
-def _show(source: str, request: Json, partial: Partial) -> Json:
-    stages = request.get("stages")
-    if stages is not None and not (
-        isinstance(stages, list) and all(isinstance(s, str) for s in stages)
-    ):
-        raise UsageError("`stages` is a list of ids.")
-    stream = partial if request.get("stream") else None
-    return api.show(source, stages, _object(request, "options"), stream)
-
-
-def _run(source: str, request: Json, _partial: Partial) -> Json:
-    return api.run(
-        source,
-        _text(request, "entry", ""),
-        _inputs(request),
-        _text(request, "backend", "c"),
-        _text(request, "stage", "") if request.get("stage") is not None else "",
-        _object(request, "options"),
-        _seconds(request),
-        _longest(request),
-    )
-
-
-def _generate(source: str, request: Json, _partial: Partial) -> Json:
-    sizes, seed = _numbers(request, "sizes"), _whole(request, "seed", 1)
-    entry, options = _text(request, "entry", ""), _object(request, "options")
-    return api.generate(source, entry, sizes, seed, options, _longest(request))
-
-
-def _memory(source: str, request: Json, _partial: Partial) -> Json:
-    stage, array = _text(request, "stage", "funmem"), _text(request, "array", "")
-    numbers, kernel = _numbers(request, "values"), _text(request, "kernel", "")
-    return api.memory(source, stage, array, numbers, _object(request, "options"), kernel)
-
-
-def _tuning(source: str, request: Json, _partial: Partial) -> Json:
-    return api.tuning_tree(source, _object(request, "options"))
-
-
-def _validity(source: str, request: Json, _partial: Partial) -> Json:
-    entry, options = _text(request, "entry", ""), _object(request, "options")
-    return api.check_validity(source, entry, _inputs(request), options)
-
-
-def _prove(_source: str, request: Json, _partial: Partial) -> Json:
-    certified = request.get("certificate", False)
-    if not isinstance(certified, bool):
-        raise UsageError("`certificate` is true or false.")
-    return api.prove(request.get("assumptions"), request.get("a"), request.get("b"), certified)
-
-
-def _certificate(source: str, request: Json, _partial: Partial) -> Json:
-    return api.certificate(source, _object(request, "options"))
-
-
-def _cells(_source: str, request: Json, _partial: Partial) -> Json:
-    lmads = request.get("lmads")
-    if not isinstance(lmads, list):
-        raise UsageError("`lmads` is a list.")
-    return api.cells(request.get("assumptions"), lmads, _numbers(request, "values"))
-
-
-def _lifetimes(source: str, request: Json, _partial: Partial) -> Json:
-    values = _numbers(request, "values") if "values" in request else None
-    stage = _text(request, "stage", "funmem")
-    return api.lifetimes(source, stage, values, _object(request, "options"))
-
-
-def _interference(source: str, request: Json, _partial: Partial) -> Json:
-    stage = _text(request, "stage", "expanded")
-    return api.interference(source, stage, _object(request, "options"))
-
-
-def _bounds(source: str, request: Json, _partial: Partial) -> Json:
-    return api.bounds(source, _object(request, "options"))
-
-
-def _attempts(source: str, request: Json, _partial: Partial) -> Json:
-    return api.attempts(source, _object(request, "options"))
-
-
-def _batch(source: str, request: Json, partial: Partial) -> Json:
-    """Several requests about one program; streamed, each answer comes as soon as it is there."""
-    requests = request.get("requests")
-    if not isinstance(requests, list) or not all(isinstance(one, dict) for one in requests):
-        raise UsageError("`requests` is a list of objects.")
-    stream = partial if request.get("stream") else None
+@api.answers(programs.BATCH)
+def _batch(asked: programs.BatchRequest, tell: api.Tell | None) -> programs.BatchAnswer:
+    """Each request is answered as it would be alone; streamed, as soon as that is done."""
+    stream = tell if asked.stream else None
     answers: list[Json] = []
-    for number, one in enumerate(requests):
-        if one.get("op") in _ALONE:
-            raise UsageError(f"`{one['op']}` is asked for alone.")
+    for number, one in enumerate(asked.requests):
+        operation = OPERATIONS.get(str(one.get("op")))
+        if operation is not None and not operation.batched:
+            raise UsageError(f"`{operation.id}` is asked for alone.")
 
-        def tell(part: Json, number: int = number) -> None:
+        def part(told: Json, number: int = number) -> None:
             if stream:
-                stream({"ok": True, "partial": True, "request": number, "answer": part})
+                stream({"ok": True, "partial": True, "request": number, "answer": told})
 
-        shared = {"source": source, "options": request.get("options"), "stream": bool(stream)}
-        told = answer({**one, **shared}, tell)
+        told = answer(_member(asked, one, operation), part)
         if not stream:
             answers.append(told)
         elif told.get("ok") and one.get("op") == "show":
-            tell({**told, "stages": {}})  # they are all there already
+            part({**told, "stages": {}})  # they are all there already
         else:
-            tell(told)
+            part(told)
     return {"ok": True} if stream else {"ok": True, "answers": answers}
 
 
-_WITHOUT_PROGRAM = ("manifest", "backends", "prove", "cells")
-_ALONE = ("manifest", "backends", "run", "validity", "batch")
-"""Operations that are no part of a batch."""
-
-_OPERATIONS: dict[str, Callable[[str, Json, Partial], Json]] = {
-    "manifest": _manifest,
-    "backends": _backends,
-    "check": _check,
-    "show": _show,
-    "run": _run,
-    "generate": _generate,
-    "memory": _memory,
-    "tuning": _tuning,
-    "validity": _validity,
-    "prove": _prove,
-    "cells": _cells,
-    "lifetimes": _lifetimes,
-    "interference": _interference,
-    "attempts": _attempts,
-    "bounds": _bounds,
-    "certificate": _certificate,
-    "batch": _batch,
-}
+def _member(batch: programs.BatchRequest, one: Json, operation: Operation[Any] | None) -> Json:
+    """A request with what it has from its batch."""
+    shared = {"source": batch.source, "options": batch.options, "stream": batch.stream}
+    own = {name: value for name, value in one.items() if name not in (*shared, "path")}
+    known = fields(operation.request) if operation is not None else {}
+    return {**own, **{name: value for name, value in shared.items() if name in known}}

@@ -11,6 +11,7 @@ from app.proofs import attempt_view
 from compiler import api
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
+from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import interp
 
 OLD = """
@@ -48,7 +49,7 @@ entry main [n] (xs: *[n]i32): *[n]i32 =
 
 def attempts(source: str) -> list[dict[str, Any]]:
     """The updates of the program."""
-    found: list[dict[str, Any]] = api.attempts(source, {})["attempts"]
+    found: list[dict[str, Any]] = api.attempts(AttemptsRequest(source))["attempts"]
     return [one for one in found if one["rule"] == "shortcircuit/update"]
 
 

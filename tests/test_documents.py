@@ -12,7 +12,7 @@ import pytest
 
 from app import api as api_routes
 from app import intake, kept, pool, server, turns
-from app.jobs import OPS, all_fields
+from app.jobs import OPS
 from compiler import api
 from compiler.__main__ import _parser
 from compiler.base.errors import CompileError, ErrorKind, Limitation
@@ -20,6 +20,8 @@ from compiler.explain import lifetimes
 from compiler.frontend.unused import ATTRIBUTES
 from compiler.parallel import attributes
 from compiler.pipeline import STAGES
+from compiler.protocol.programs import CheckRequest, ShowRequest
+from compiler.protocol.runs import RunRequest
 from compiler.runtime import libraries, runner
 
 ROOT = Path(__file__).parent.parent
@@ -107,7 +109,7 @@ def _commands() -> set[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_line_up_to_the_imperative_code_is_linked(path: Path) -> None:
-    stages = api.show(path.read_text("utf-8"), None, {})["stages"]
+    stages = api.show(ShowRequest(path.read_text("utf-8")))["stages"]
     for name in stages.keys() - {"c", "cuda"}:
         for line in stages[name]["lines"]:
             text = line["text"].strip()
@@ -142,7 +144,7 @@ def test_what_is_not_known_yet_is_refused_at_its_place() -> None:
     for sources in NOT_YET.values():
         for source in sources:
             with pytest.raises(Limitation) as refused:
-                api.show(source, None, {})
+                api.show(ShowRequest(source))
             assert refused.value.span is not None
             assert "not built yet" in refused.value.message
 
@@ -153,10 +155,12 @@ def test_the_attributes_are_listed() -> None:
     assert deciding == {*attributes.SEQUENTIAL, *attributes.VERSIONS}
     for name, warned in [*((one, 0) for one in sorted(ATTRIBUTES)), ("unheard_of", 1)]:
         source = f"entry main (xs: []i32) = #[{name}] map (+1) xs"
-        assert len(api.check(source, {})["warnings"]) == warned
+        assert len(api.check(CheckRequest(source))["warnings"]) == warned
     source = "entry main (xs: []i32) (i: i64) = #[unsafe] xs[i]"
     texts = [
-        api.show(source, ["merged"], {"unsafe": unsafe})["stages"]["merged"]["text"]
+        api.show(ShowRequest(source, {"unsafe": unsafe}, stages=["merged"]))["stages"]["merged"][
+            "text"
+        ]
         for unsafe in (False, True)
     ]
     assert ["out of bounds" in text for text in texts] == [True, False]
@@ -169,7 +173,7 @@ def test_no_function_may_be_the_result_of_a_choice_or_an_element() -> None:
         "[\\(x: i32) -> x][0] 1",
     ):
         with pytest.raises(CompileError, match="function"):
-            api.check(f"entry main (b: bool) = {body}", {})
+            api.check(CheckRequest(f"entry main (b: bool) = {body}"))
 
 
 PRIMS = {
@@ -202,7 +206,7 @@ def test_the_modules_of_numbers_have_the_names_of_futhark(kind: str) -> None:
         for number, name in enumerate(dict.fromkeys([*CONVERSIONS, *names])):
             value = f"{prim}.{name}" if name[0].isalpha() else f"({prim}.{name})"
             lines.append(f"def name_{number} = {value}")
-        api.check("\n".join([*lines, "entry main = 1i32"]), {})
+        api.check(CheckRequest("\n".join([*lines, "entry main = 1i32"])))
 
 
 @pytest.mark.parametrize("backend", ["ref", "c"])
@@ -223,7 +227,7 @@ def test_floats_become_whole_numbers_as_is_said(backend: str) -> None:
         "u64.f64 (1.2e19 * y)": "12000000000000000000u64",
     }
     source = f"entry main (x: f32) (y: f64) = ({', '.join(cases)})"
-    answer = api.run(source, "main", api.Inputs("1f32 1f64"), backend, "", {}, 60)
+    answer = api.run(RunRequest(source, entry="main", input="1f32 1f64", backend=backend))
     assert answer["output"].split() == list(cases.values())
 
 
@@ -247,10 +251,10 @@ def test_the_routes_are_listed_with_their_fields() -> None:
     assert rows.keys() - {"share"} == OPS.keys()
     for name, op in OPS.items():
         said = set(re.findall(r"`(\w+)`", rows[name].partition(";")[0]))
-        fields = {field.rstrip("?") for field in all_fields(op)}
+        fields = {field.rstrip("?") for field in api_routes.fields_of(name)}
         assert said == fields - {"source", "options"}, name
         streams = f"`{name}`" in flat("docs/server.md").partition("event-stream`, ")[2][:30]
-        assert streams == (name in api_routes.STREAMED)
+        assert streams == bool(op.partial)
         assert ("no `source`" in rows[name]) == ("source" not in fields)
 
 

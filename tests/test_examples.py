@@ -19,6 +19,7 @@ from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
+from compiler.protocol.runs import ValidityRequest
 from compiler.runtime import nvrtc, runner, sanitize
 from tests.blocks import Case, read
 from tests.futhark_suite import same
@@ -91,7 +92,7 @@ def test_sanitisers_have_nothing_to_report(path: Path, case: Case) -> None:
 def test_memory_is_valid(path: Path, case: Case) -> None:
     source = path.read_text("utf-8")
     assert isinstance(case.input, str)
-    answer = api.check_validity(source, case.entry, api.Inputs(case.input), {})
+    answer = api.check_validity(ValidityRequest(source, entry=case.entry, input=case.input))
     verdicts = answer["stages"]
     assert set(verdicts) >= {"flat", "funmem", "expanded", "merged", "imp"}
     for stage, verdict in verdicts.items():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import fuzz, table
-from compiler import worker
+from compiler import api, worker
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from tests import generate_inputs as generate
@@ -57,7 +57,7 @@ def test_an_internal_error_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise KeyError("n")
 
-    monkeypatch.setattr(worker.api, "check", broken)
+    monkeypatch.setitem(api.ANSWERS, "check", broken)
     report = fuzz.Report()
     fuzz.try_case("check", 0, report)
     assert report.found == [(0, "KeyError: 'n'")]
@@ -74,7 +74,7 @@ def test_a_span_outside_of_the_text_is_reported(
     def misplaced(*_: Any) -> Any:
         raise SyntaxError_("Here.", Span(*span))
 
-    monkeypatch.setattr(worker.api, "check", misplaced)
+    monkeypatch.setitem(api.ANSWERS, "check", misplaced)
     answer = worker.answer({"op": "check", "source": "ab\ncd"})
     with pytest.raises(fuzz.Wrong, match="span"):
         fuzz.check_answer(answer, "ab\ncd")

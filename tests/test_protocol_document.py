@@ -6,9 +6,12 @@ from typing import Any, get_args
 
 import pytest
 
-from compiler import api, worker
+from compiler import worker
 from compiler.base.errors import ErrorKind
 from compiler.pipeline import BY_ID
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Options
+from compiler.protocol.operations import OPERATIONS
 from tests.test_advice import OLD
 
 ROOT = Path(__file__).parent.parent
@@ -39,26 +42,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
 COMMON = {"op", "id", "source", "path"}
 
 
-class Watched(dict[str, Any]):
-    """A request that remembers which of its fields were asked for."""
-
-    def __init__(self, request: dict[str, Any]) -> None:
-        super().__init__(request)
-        self.read: set[str] = set()
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.read.add(name)
-        return super().get(name, default)
-
-    def __getitem__(self, name: str) -> Any:
-        self.read.add(name)
-        return super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        self.read.add(str(name))
-        return super().__contains__(name)
-
-
 def names_in(cell: str) -> list[str]:
     return re.findall(r"`(\w+)`", cell)
 
@@ -71,18 +54,21 @@ def keys(data: Any) -> set[str]:
 
 
 def test_every_operation_has_its_row() -> None:
-    assert ROWS.keys() == worker._OPERATIONS.keys()
+    assert ROWS.keys() == OPERATIONS.keys()
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_an_operation_reads_and_answers_what_its_row_says(name: str) -> None:
     takes, answers = ROWS[name]
-    request = Watched({"op": name, "source": PROGRAM, **REQUESTS.get(name, {})})
+    request = {"op": name, "source": PROGRAM, **REQUESTS.get(name, {})}
+    if "source" not in fields(OPERATIONS[name].request):
+        del request["source"]
     answer = worker.answer(request, lambda part: None)
     assert answer["ok"], answer
-    values = {"ref", "c", "cuda", "op", *api.OPTIONS, *worker._ALONE} - {"entry"}
+    alone = [one.id for one in OPERATIONS.values() if not one.batched]
+    values = {"ref", "c", "cuda", "op", *fields(Options), *alone} - {"entry"}
     taken = set(names_in(re.sub(r"\(`[^)]*\)", "", takes))) - (values - {"options"})
-    assert request.read - COMMON == taken
+    assert fields(OPERATIONS[name].request).keys() - COMMON == taken
     said = set(names_in(re.sub(r"\(`[^)]*\)", "", answers))) - {"disable", *taken, *BY_ID}
     assert said <= keys(answer), said - keys(answer)
 
@@ -90,4 +76,4 @@ def test_an_operation_reads_and_answers_what_its_row_says(name: str) -> None:
 def test_options_and_kinds_are_all_there() -> None:
     """What is wrong with a request is told as `runtime`."""
     rows = re.findall(r"^\| `(\w+)` \| ", TEXT.partition("## Options")[2], re.M)
-    assert set(rows) == {*api.OPTIONS, *get_args(ErrorKind)} - {"usage"}
+    assert set(rows) == {*fields(Options), *get_args(ErrorKind)} - {"usage"}

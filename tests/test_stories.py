@@ -15,6 +15,7 @@ from compiler.ir import nodes
 from compiler.ir.nodes import Prog, SegOp, Stm
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
+from compiler.protocol.programs import ShowRequest
 
 EXAMPLES = {
     path.stem: path.read_text("utf-8")
@@ -37,7 +38,7 @@ def count(prog: Prog, *kinds: type) -> int:
 
 def copies(name: str) -> int:
     """Those that are left: what is built in its place is copied onto itself, which is none."""
-    shown = api.show(EXAMPLES[name], ["merged"], {})["stages"]["merged"]
+    shown = api.show(ShowRequest(EXAMPLES[name], stages=["merged"]))["stages"]["merged"]
     return int(shown["counts"].get("copy", 0))
 
 

@@ -296,7 +296,7 @@ def test_what_is_no_batch_is_refused(requests: Any) -> None:
 def test_a_back_end_is_missing_where_a_run_on_it_would_say_so() -> None:
     """Each tells in the same words as a run."""
     found = {one["id"]: one["missing"] for one in worker.answer({"op": "backends"})["backends"]}
-    assert list(found) == list(api.BACKENDS)
+    assert list(found) == list(api.RUNNERS)
     for name, missing in found.items():
         asked = {"op": "run", "source": "entry main = 1i64", "backend": name}
         told = worker.answer(asked)

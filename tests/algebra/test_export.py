@@ -20,6 +20,7 @@ from compiler.algebra import checker
 from compiler.algebra.checker import Theorem
 from compiler.algebra.encode import document
 from compiler.algebra.export import exported, smtlib
+from compiler.protocol.proofs import CertificateRequest
 from tests.algebra.claims import genuine
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
@@ -54,7 +55,7 @@ def test_z3_agrees_with_each_step(name: str) -> None:
 )
 def test_z3_agrees_with_the_proofs_of_examples(example: str) -> None:
     source = (EXAMPLES / f"{example}.fut").read_text()
-    certificate = api.certificate(source, {})["certificate"]
+    certificate = api.certificate(CertificateRequest(source))["certificate"]
     blocks = exported(certificate, "smtlib").split("(push 1)")[1:]
     different = list(dict.fromkeys("(push 1)" + block.split("(pop 1)")[0] for block in blocks))
     assert different

@@ -10,6 +10,7 @@ from compiler import api, worker
 from compiler.algebra import notation
 from compiler.algebra.notation import Reader, facts_of
 from compiler.base.errors import UsageError
+from compiler.protocol.proofs import CellsRequest
 
 LMAD = {"offset": "n", "dims": [["n", "1"]]}
 
@@ -119,7 +120,11 @@ def test_values_that_grow_in_each_other_are_left() -> None:
 
 def test_a_quotient_of_itself_has_no_picture() -> None:
     with pytest.raises(UsageError, match="by that quotient"):
-        api.cells({"equalities": ["n = n//b + 1"]}, [{"offset": "n", "dims": []}], {})
+        api.cells(
+            CellsRequest(
+                assumptions={"equalities": ["n = n//b + 1"]}, lmads=[{"offset": "n", "dims": []}]
+            )
+        )
 
 
 def test_the_time_for_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

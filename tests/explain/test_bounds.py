@@ -11,6 +11,7 @@ from compiler.codegen.imp.nodes import Assert
 from compiler.frontend import ast
 from compiler.frontend.parser import parse
 from compiler.lower.arrays import OUT_OF_BOUNDS
+from compiler.protocol.proofs import BoundsRequest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 LINES = """entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): (i32, [n]i32) =
@@ -22,7 +23,7 @@ LINES = """entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): (i32, [n]i32) =
 
 
 def accesses(source: str, **options: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.bounds(source, options)["accesses"]
+    found: list[dict[str, Any]] = api.bounds(BoundsRequest(source, options))["accesses"]
     return found
 
 
@@ -138,7 +139,7 @@ def test_a_condition_is_told_as_it_is_checked() -> None:
 entry main (xs: []i64) (n: i64): i64 =
   if 0 <= n - 1 && n - 1 < length xs then xs[n - 1] else 0
 """
-    (access,) = api.bounds(source, {})["accesses"]
+    (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
     facts = {fact for claim in access["claims"] for fact in claim["facts"]}
     assert access["state"] == "dropped"
     assert any(fact.endswith("<= n - 1 holds here") for fact in facts), facts

@@ -8,6 +8,7 @@ import pytest
 
 from compiler import api
 from compiler.base.names import NameSource
+from compiler.protocol.proofs import AttemptsRequest
 from compiler.storage.short_circuit.spelling import Spelling
 
 HOSTILE = [
@@ -45,7 +46,7 @@ entry main [n0] (xss: *[n0][n0]i32): *[n0][n0]i32 =
 
 def told(source: str) -> list[dict[str, Any]]:
     """The attempts that failed."""
-    answer = api.attempts(source, {})
+    answer = api.attempts(AttemptsRequest(source))
     return [one for one in answer["attempts"] if not one["done"]]
 
 
@@ -100,7 +101,7 @@ entry main (n: i64) (is: []i64): [][]i64 =
 @pytest.mark.parametrize("source", [INNER_SIZE, TWO_OF_A_NAME])
 def test_bytes_are_in_names_of_the_program_or_in_others(source: str) -> None:
     """What is copied is what is allocated; an inner size is not called as an outer one is."""
-    for one in api.attempts(source, {})["attempts"]:
+    for one in api.attempts(AttemptsRequest(source))["attempts"]:
         if one["done"] and one["copied"] and one["allocated"]:
             assert one["copied"] == one["allocated"]
 

@@ -19,6 +19,7 @@ from compiler.base.context import Options
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
+from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit import attempts
 from compiler.storage.short_circuit.spelling import Spelling
@@ -289,7 +290,7 @@ REASONS = {
 
 @pytest.mark.parametrize("source", REASONS)
 def test_the_reason_is_a_plain_sentence(source: str) -> None:
-    found = api.attempts(source, {})["attempts"]
+    found = api.attempts(AttemptsRequest(source))["attempts"]
     (because,) = [one["because"] for one in found if one["rule"] == "shortcircuit/update"]
     assert because == REASONS[source]
 

@@ -1,0 +1,60 @@
+"""What a declaration says of its fields: names, types, which may be left out."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request or of a shape."""
+
+    name: str
+    type: Any
+    required: bool
+    default: Any = None
+
+    def has(self, mark: type) -> bool:
+        """Whether `Annotated` gives its type such a mark."""
+        return any(isinstance(one, mark) for one in marks(self.type))
+
+
+def is_shape(kind: Any) -> bool:
+    """Whether a type has fields."""
+    return is_typeddict(kind) or dataclasses.is_dataclass(kind)
+
+
+def fields(shape: Any) -> dict[str, Field]:
+    """The fields of a dataclass or a `TypedDict`, in order, by name."""
+    return _fields(shape)
+
+
+@cache
+def _fields(shape: Any) -> dict[str, Field]:
+    hints = get_type_hints(shape, include_extras=True)
+    if dataclasses.is_dataclass(shape):
+        return {one.name: _of_dataclass(one, hints[one.name]) for one in dataclasses.fields(shape)}
+    total = getattr(shape, "__total__", True)
+    return {name: _of_dict(name, kind, total) for name, kind in hints.items()}
+
+
+def _of_dataclass(given: dataclasses.Field[Any], kind: Any) -> Field:
+    missing = dataclasses.MISSING
+    required = given.default is missing and given.default_factory is missing
+    return Field(given.name, kind, required, None if given.default is missing else given.default)
+
+
+def _of_dict(name: str, kind: Any, total: bool) -> Field:
+    if get_origin(kind) is NotRequired:
+        return Field(name, get_args(kind)[0], False)
+    return Field(name, kind, total)
+
+
+def marks(kind: Any) -> tuple[Any, ...]:
+    """What `Annotated` adds to a type, or to the one that may be left out (`| None`)."""
+    if get_origin(kind) is Annotated:
+        return get_args(kind)[1:]
+    return tuple(mark for part in get_args(kind) for mark in marks(part) if part is not kind)

@@ -1,0 +1,134 @@
+"""The vocabulary of declarations: operations, and types that say more than Python's.
+
+A type of a field is what JSON holds: `str`, `bool`, `int`, `float`, `list`, `dict` with text for
+keys, `Literal`, `Any`, a `TypedDict`, or several with `|`; `Annotated` adds to it what is below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
+
+R = TypeVar("R", bound="Request")
+"""The type of a request."""
+LEAST, MOST = -(1 << 63), (1 << 64) - 1
+"""Whole numbers from outside are those that some type of the language holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What a value is, for an error: "`field` " and these words."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A list of so many elements, under this name where it has one."""
+
+    count: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """A number that is not smaller."""
+
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A field that whoever runs a worker sets; a server takes it from nobody."""
+
+
+Span = Annotated[list[int], Length(4, "Span")]
+"""Line, column, end line, end column; counted from 1, the end is exclusive."""
+Numbers = Annotated[dict[str, int], Says("maps names to whole numbers of at most 64 bits")]
+
+
+class Options(TypedDict, total=False):
+    """How to compile."""
+
+    entry: Annotated[str, Says("is the name of an entry point")]
+    """compile only this entry point"""
+    target: Literal["c", "cuda"]
+    """which of the two the stages from `flat` to `imp` are made for"""
+    disable: Annotated[list[str], Says("is a list of ids of passes and rules")]
+    """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \
+them"""
+    fuel: Annotated[int | None, AtLeast(0), Says("is a number of rewrites, 0 or more")]
+    """stop after that many rewrites"""
+    thresholds: Annotated[
+        dict[str, int], Says("maps names of tuning parameters to whole numbers of at most 64 bits")
+    ]
+    """values of tuning parameters by name; `tuning` lists them"""
+    verify: bool
+    """check the program after every pass"""
+    unsafe: bool
+    """honour `#[unsafe]`; a server refuses it"""
+    sanitize: bool
+    """run C, without walls, under the address and undefined-behaviour sanitisers; what they find \
+is an error of kind `internal`; a server refuses it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The fields of an operation, beside `op` and `id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfProgram(Request):
+    """A request about a program."""
+
+    source: str
+    """the program's text"""
+    options: Options = field(default_factory=lambda: Options())
+    """how to compile"""
+
+
+class Answer(TypedDict):
+    """What an operation answers where nothing went wrong."""
+
+    ok: Literal[True]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[R]):
+    """One thing that can be asked."""
+
+    id: str
+    request: type[R]
+    """The docstring says what is asked."""
+    answer: Any
+    """Its type; of several types it is one."""
+    example: dict[str, Any]
+    """Fields for a request that is answered, beside `source` (`EXAMPLE`)."""
+    partial: Any = None
+    """The type of the answers before the last one, where the request streams."""
+    limit: Literal["check", "show", "ask", "run"] = "ask"
+    """Which of the server's rate limits it counts for."""
+    runs: bool = False
+    """Whether it executes the user's program: other workers, another deadline."""
+    cached: bool = True
+    """Whether the same request gets the same answer again."""
+    share: float = 1.0
+    """What part of a whole compile it takes, roughly."""
+    served: bool = True
+    """Whether a server takes it from clients."""
+    batched: bool = True
+    """Whether it may be part of a batch."""
+
+    @property
+    def help(self) -> str:
+        """What it is for, in a sentence."""
+        return " ".join((self.request.__doc__ or "").split())
+
+
+EXAMPLE = """\
+entry main [n] (xs: [n]i32) (k: i64): [n]i32 =
+  let unused = k
+  let new = map (+ 1) (reverse xs[:k])
+  in map (* 2) xs with [0:k] = new
+"""
+"""The program of the examples."""

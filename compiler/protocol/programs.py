@@ -1,0 +1,239 @@
+"""Operations about a program as a whole: is it right, what do its stages look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from compiler.protocol.kinds import (
+    Answer,
+    Length,
+    OfProgram,
+    Operation,
+    Own,
+    Request,
+    Says,
+    Span,
+)
+
+
+class Problem(TypedDict):
+    """An error or a warning."""
+
+    kind: str
+    message: str
+    hint: str
+    """a way out, or nothing"""
+    span: Span | None
+    """null where there is no place in the user's text"""
+    code: NotRequired[str]
+    rendered: NotRequired[str]
+    """all of it as text, with the line"""
+    errors: NotRequired[list[Problem]]
+    """all that were found, this one first"""
+
+
+class Failure(TypedDict):
+    """What an operation answers where something went wrong."""
+
+    ok: Literal[False]
+    error: Problem
+
+
+class StageInfo(TypedDict):
+    """A stage of the pipeline."""
+
+    id: str
+    title: str
+    explain: str
+    kind: str
+    """`ast`, `typed`, `ir`, `imp` or `text`"""
+
+
+class Rule(TypedDict):
+    """A rule that can be switched off."""
+
+    id: str
+    does: str
+
+
+class Pass(Rule):
+    """A pass that can be switched off."""
+
+    rules: list[Rule]
+
+
+class ManifestAnswer(Answer):
+    """The pipeline."""
+
+    stages: list[StageInfo]
+    """in order"""
+    switches: list[Pass]
+    """what the option `disable` takes"""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestRequest(Request):
+    """The stages in order, and the passes and rules that can be switched off."""
+
+
+MANIFEST = Operation(
+    "manifest", ManifestRequest, ManifestAnswer, {}, share=0.0, served=False, batched=False
+)
+
+
+class Backend(TypedDict):
+    """What runs programs."""
+
+    id: str
+    missing: str
+    """why it cannot run on this machine, or nothing"""
+
+
+class BackendsAnswer(Answer):
+    """What can run programs here."""
+
+    backends: list[Backend]
+
+
+@dataclass(frozen=True, slots=True)
+class BackendsRequest(Request):
+    """The back ends, and why one cannot run on this machine."""
+
+
+BACKENDS = Operation(
+    "backends",
+    BackendsRequest,
+    BackendsAnswer,
+    {},
+    runs=True,
+    share=0.0,
+    served=False,
+    batched=False,
+)
+
+
+class Entry(TypedDict):
+    """An entry point as its author wrote it."""
+
+    name: str
+    names: list[str]
+    """of its parameters"""
+    params: list[str]
+    """their types"""
+    results: list[str]
+
+
+class CheckAnswer(Answer):
+    """The program is right."""
+
+    entries: list[Entry]
+    warnings: list[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest(OfProgram):
+    """Parse and type-check: entry points, warnings, errors."""
+
+
+CHECK = Operation("check", CheckRequest, CheckAnswer, {}, limit="check", share=0.15)
+
+
+class Line(TypedDict):
+    """A line of a stage's text."""
+
+    text: str
+    src: list[Span]
+    node: int
+    """the number of its statement"""
+
+
+class Stage(TypedDict):
+    """A stage of a program."""
+
+    text: str | None
+    """null in a server's events, where the lines come alone"""
+    lines: list[Line]
+    counts: dict[str, int]
+    """how many nodes of each kind it has"""
+    ms: float
+    """what making it took"""
+    show_ms: float
+    """what printing it took"""
+
+
+class Remark(TypedDict):
+    """A decision of the compiler."""
+
+    kind: Literal["applied", "missed", "note"]
+    rule: str
+    stage: str
+    src: list[Span]
+    because: str
+    hint: str
+    numbers: list[Annotated[list[str], Length(2)]]
+    """names with values and units"""
+
+
+class ShowPart(Answer):
+    """Stages that are ready."""
+
+    partial: Literal[True]
+    stages: dict[str, Stage]
+
+
+class ShowAnswer(Answer):
+    """A compiled program."""
+
+    stages: dict[str, Stage]
+    """by their ids"""
+    remarks: list[Remark]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowRequest(OfProgram):
+    """Compile: stages as text lines, counts, remarks."""
+
+    stages: Annotated[list[str], Says("is a list of ids")] | None = None
+    """their ids; all if left out"""
+    stream: Annotated[bool, Own()] = False
+    """each stage comes as an answer of its own, marked `partial`, as soon as it is there"""
+
+
+SHOW = Operation("show", ShowRequest, ShowAnswer, {"stages": ["c"]}, partial=ShowPart, limit="show")
+
+
+class BatchPart(Answer):
+    """An answer to one of the requests."""
+
+    partial: Literal[True]
+    request: int
+    """its number, from 0"""
+    answer: Any
+
+
+class BatchAnswer(Answer):
+    """All answers, or their end."""
+
+    answers: NotRequired[list[Any]]
+    """in the order of the requests; each of them came by itself if they are left out"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRequest(OfProgram):
+    """Several requests about one program, which run nothing: each with its `op` and fields."""
+
+    requests: Annotated[list[dict[str, Any]], Says("is a list of objects")]
+    stream: Annotated[bool, Own()] = False
+    """each answer comes by itself as soon as it is there"""
+
+
+BATCH = Operation(
+    "batch",
+    BatchRequest,
+    BatchAnswer,
+    {"requests": [{"op": "check"}]},
+    partial=BatchPart,
+    cached=False,
+    batched=False,
+)

@@ -1,0 +1,302 @@
+"""Operations about what is proved: of programs, and of LMADs alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from compiler.protocol.kinds import (
+    Answer,
+    Length,
+    Numbers,
+    OfProgram,
+    Operation,
+    Request,
+    Says,
+    Span,
+)
+from compiler.protocol.storage import Cell
+
+
+class Product(TypedDict):
+    """A product of facts."""
+
+    coefficient: int
+    factors: list[str]
+
+
+class Need(TypedDict):
+    """An inequality as a sum of products of facts."""
+
+    claim: str
+    scale: int
+    sum: list[Product]
+    text: str
+
+
+class Step(TypedDict):
+    """A step of a proof that a sum is never 0."""
+
+    rule: str
+    says: str
+    offset: str
+    dims: list[Annotated[list[str], Length(3)]]
+    """stride, low, high"""
+    needs: list[Need]
+    parts: list[Step]
+
+
+class Witness(TypedDict):
+    """A cell that both sets hold."""
+
+    values: dict[str, int]
+    cell: int
+    a: list[int]
+    """the index in the first set"""
+    b: list[int]
+
+
+class Proved(TypedDict):
+    """Whether two LMADs share a cell."""
+
+    verdict: Literal["disjoint", "overlap", "unknown"]
+    checked: bool
+    """whether the checker, or a witness, confirms it"""
+    witness: Witness | None
+    reason: str
+    missing: str | None
+    """the inequality that would have been needed"""
+    enough: list[str]
+    """inequalities that imply the missing one, without some of its names"""
+    facts: list[str]
+    steps: list[Step]
+    text: list[str]
+    """the steps as lines"""
+
+
+class Certificate(TypedDict):
+    """Claims with their proofs, as `docs/certificates.md` says."""
+
+    format: str
+    version: int
+    sha256: str
+    claims: list[dict[str, Any]]
+
+
+class ProveAnswer(Answer, Proved):
+    """A verdict."""
+
+    ms: float
+    certificate: NotRequired[Certificate]
+    """if it was asked for; it holds no claim if none was proved"""
+
+
+Assumptions = Annotated[dict[str, Any] | None, Says("is an object")]
+Lmad = Annotated[str | dict[str, Any], Says("is an LMAD, as text or as an object")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProveRequest(Request):
+    """Whether two LMADs ever share a cell, under assumptions."""
+
+    assumptions: Assumptions = None
+    """in the notation of `docs/proving.md`"""
+    a: Lmad
+    b: Lmad
+    certificate: bool = False
+
+
+PAIR: dict[str, Any] = {"nonnegative": ["n"]}
+PROVE = Operation(
+    "prove",
+    ProveRequest,
+    ProveAnswer,
+    {"assumptions": PAIR, "a": "{(n : 1)}", "b": "n + {(n : 1)}", "certificate": True},
+    share=0.0,
+)
+
+
+class CellSet(TypedDict):
+    """The cells of an LMAD for some values."""
+
+    offset: int
+    dims: list[Annotated[list[int], Length(2)]]
+    """size and stride"""
+    points: list[Cell]
+    count: int
+    complete: bool
+    """whether these are all"""
+
+
+class CellsOfLmadsAnswer(Answer):
+    """The cells of several LMADs."""
+
+    symbols: list[str]
+    """names that need values"""
+    values: dict[str, int]
+    """proposed where none are given"""
+    broken: list[str]
+    """assumptions that they do not meet"""
+    lmads: list[CellSet]
+    shared: list[int]
+    """cells of the first two"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellsRequest(Request):
+    """The cells of LMADs for values of their names."""
+
+    assumptions: Assumptions = None
+    """in the notation of `docs/proving.md`"""
+    lmads: Annotated[list[Any], Says("is a list")]
+    values: Numbers | None = None
+
+
+CELLS = Operation(
+    "cells",
+    CellsRequest,
+    CellsOfLmadsAnswer,
+    {"lmads": ["{(n : 1)}", "n + {(n : 1)}"], "values": {"n": 3}},
+    share=0.0,
+)
+
+
+class Origin(TypedDict):
+    """Where a fact comes from, in a few words, and its places in the source."""
+
+    why: str
+    src: list[Span]
+
+
+class Obligation(Proved):
+    """Two accesses that must not meet."""
+
+    write: str
+    use: str
+    why: str
+    origins: list[Origin]
+    """of each fact"""
+
+
+class MemoryPlace(TypedDict, total=False):
+    """Where an array lies; empty where that is not known."""
+
+    block: str
+    lmad: str
+
+
+class Moved(MemoryPlace):
+    """An array and where it lies now."""
+
+    array: str
+
+
+class Clash(TypedDict):
+    """The inputs of a run that shows what would go wrong."""
+
+    values: dict[str, int]
+    input: str
+    """all of them as text"""
+
+
+class WayOut(TypedDict):
+    """What to insert into the source so that an attempt succeeds."""
+
+    line: int
+    col: int
+    text: str
+    says: str
+
+
+class Attempt(TypedDict):
+    """An attempt to build an array in its place."""
+
+    rule: str
+    source: str
+    destination: str
+    src: list[Span]
+    made: list[Span]
+    """where the source is made"""
+    done: bool
+    condition: int
+    """which one failed; 0: none"""
+    title: str
+    """of the condition"""
+    because: str
+    hint: str
+    witness: Clash | None
+    """what a run on small inputs has shown of a refusal"""
+    way_out: WayOut | None
+    place: MemoryPlace
+    creation: str
+    projected: MemoryPlace
+    """the place of the array that is created"""
+    moved: list[Moved]
+    lifted: list[str]
+    obligations: list[Obligation]
+    copied: str
+    """bytes that are saved"""
+    allocated: str
+
+
+class AttemptsAnswer(Answer):
+    """All attempts."""
+
+    attempts: list[Attempt]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptsRequest(OfProgram):
+    """Attempts to build arrays in their places, and what had to be proved."""
+
+
+ATTEMPTS = Operation("attempts", AttemptsRequest, AttemptsAnswer, {})
+
+
+class Claim(TypedDict):
+    """What is proved of an access, and the facts that it rests on."""
+
+    says: str
+    facts: list[str]
+
+
+class Access(TypedDict):
+    """An index, slice or update, and what became of its check."""
+
+    src: Span
+    at: Span
+    """what stands in brackets"""
+    kind: Literal["index", "slice", "update"]
+    state: Literal["dropped", "hoisted", "kept", "unused"]
+    because: str
+    claims: list[Claim]
+    missing: list[str]
+    """what is checked when the program runs"""
+
+
+class BoundsAnswer(Answer):
+    """The accesses, in order of the text."""
+
+    accesses: list[Access]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsRequest(OfProgram):
+    """What became of the check of each access to an array, and on what proof."""
+
+
+BOUNDS = Operation("bounds", BoundsRequest, BoundsAnswer, {})
+
+
+class CertificateAnswer(Answer):
+    """What was proved."""
+
+    certificate: Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateRequest(OfProgram):
+    """All that was proved of the program, for `stridescope verify`."""
+
+
+CERTIFICATE = Operation("certificate", CertificateRequest, CertificateAnswer, {}, served=False)

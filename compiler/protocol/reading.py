@@ -1,0 +1,112 @@
+"""Requests as JSON, checked by their declaration.
+
+An error names the field. What is null counts as left out. That a stage, an entry point or a switch
+exists is not known here; who answers says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+
+from compiler.base.errors import UsageError
+from compiler.protocol.fields import Field, fields, is_shape, marks
+from compiler.protocol.kinds import LEAST, MOST, AtLeast, Operation, Options, Own, Says
+
+_WORDS = {
+    str: "is a string",
+    bool: "is true or false",
+    int: "is a whole number of at most 64 bits",
+    float: "is a number",
+}
+
+
+class WrongRequest(UsageError):
+    """A request that its operation does not take."""
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value from outside is a whole number that some type of the language holds."""
+    return isinstance(value, int) and not isinstance(value, bool) and LEAST <= value <= MOST
+
+
+def checked(operation: Operation[Any], given: Mapping[str, Any], own: bool) -> dict[str, Any]:
+    """The fields of a request that say something, beside `op` and `id`. Raises WrongRequest.
+
+    `own`: also those that whoever runs a worker sets.
+    """
+    rest = {name: value for name, value in given.items() if name not in ("op", "id")}
+    known = [one for one in fields(operation.request).values() if own or not one.has(Own)]
+    return _checked(known, rest, f"`{operation.id}` takes no field")
+
+
+def check_options(given: Mapping[str, Any]) -> Options:
+    """The options that say something. Raises WrongRequest."""
+    return cast(Options, _checked(fields(Options).values(), given, "There is no option"))
+
+
+def _checked(known: Iterable[Field], given: Mapping[str, Any], unknown: str) -> dict[str, Any]:
+    by_name = {one.name: one for one in known}
+    for name in given:
+        if name not in by_name:
+            listed = ", ".join(f"`{one}`" for one in by_name) or "none"
+            raise WrongRequest(f"{unknown} `{name}`.", hint=f"There are {listed}.")
+    found: dict[str, Any] = {}
+    for one in by_name.values():
+        value = given.get(one.name)
+        if value is not None:
+            found[one.name] = check_options(value) if _is_options(one, value) else value
+            if not fits(one.type, value):
+                raise WrongRequest(f"`{one.name}` {words(one.type)}.")
+        elif one.required:
+            raise WrongRequest(f"The request lacks `{one.name}`.")
+    return found
+
+
+def _is_options(one: Field, value: Any) -> bool:
+    return one.type is Options and isinstance(value, dict)
+
+
+def words(kind: Any) -> str:
+    """What a value of a type is, as the end of a sentence."""
+    for mark in marks(kind):
+        if isinstance(mark, Says):
+            return mark.words
+    if is_shape(kind):
+        return "is an object"
+    if get_origin(kind) is Literal:
+        *first, last = (f"`{one}`" for one in get_args(kind))
+        return f"is {', '.join(first)} or {last}"
+    return _WORDS[_plain(kind)]
+
+
+def _plain(kind: Any) -> Any:
+    """A type without its marks, and without null."""
+    if get_origin(kind) in (Union, UnionType):
+        return next(_plain(part) for part in get_args(kind) if part is not type(None))
+    return _plain(get_args(kind)[0]) if get_origin(kind) is Annotated else kind
+
+
+def fits(kind: Any, value: Any) -> bool:
+    """Whether a value that came as JSON is of a type."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        least = [mark.least for mark in parts[1:] if isinstance(mark, AtLeast)]
+        return fits(parts[0], value) and all(value is None or value >= one for one in least)
+    if origin in (Union, UnionType):
+        return any(fits(part, value) for part in parts)
+    if origin is Literal:
+        return isinstance(value, str) and value in parts
+    if origin is list:
+        return isinstance(value, list) and all(fits(parts[0], one) for one in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(parts[1], one) for one in value.values())
+    if kind is Any:
+        return True
+    if kind is int:
+        return is_whole(value)
+    if kind is float:
+        return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+    return isinstance(value, dict if is_shape(kind) else kind)

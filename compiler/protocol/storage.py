@@ -1,0 +1,368 @@
+"""Operations about memory: where arrays lie, which blocks are needed when, the code versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from compiler.protocol.kinds import Answer, Length, Numbers, OfProgram, Operation, Span
+
+
+class ArrayInfo(TypedDict):
+    """An array and its place."""
+
+    name: str
+    base: str
+    """the name that its author gave it"""
+    prim: str
+    shape: list[str]
+    block: str
+    lmad: str
+    """`offset + {(size : stride), ..}`"""
+    symbols: list[str]
+    """what a picture needs values for"""
+    src: list[Span]
+
+
+class BlockInfo(TypedDict):
+    """A block of memory."""
+
+    name: str
+    prim: str
+    space: str
+    count: str | None
+    """elements; null where the block comes from outside"""
+    bytes: str | None
+    kind: Literal["parameter", "alloc", "carried"]
+    src: list[Span]
+
+
+class Width(TypedDict):
+    """A dimension of a kernel's threads."""
+
+    index: str
+    bound: str
+
+
+class KernelInfo(TypedDict):
+    """A kernel."""
+
+    name: str
+    """of its first result"""
+    kind: str
+    level: str
+    space: list[Width]
+    src: list[Span]
+
+
+class MemoryFunction(TypedDict):
+    """A function with its memory."""
+
+    name: str
+    blocks: list[BlockInfo]
+    arrays: list[ArrayInfo]
+    kernels: list[KernelInfo]
+
+
+class MemoryAnswer(Answer):
+    """Where arrays lie."""
+
+    functions: list[MemoryFunction]
+
+
+class Cell(TypedDict):
+    """An element and the cell of the block that holds it."""
+
+    index: list[int]
+    cell: int
+
+
+class CellsAnswer(MemoryAnswer):
+    """With `array`: which cell each of its elements is in."""
+
+    array: str
+    block: str
+    lmad: str
+    """for these values"""
+    shape: list[int]
+    cells: list[Cell]
+    first: int
+    last: int
+    complete: bool
+    """whether these are all"""
+
+
+class Touch(TypedDict):
+    """Cells that a thread touches."""
+
+    point: list[int]
+    """the thread"""
+    cells: list[int]
+
+
+class ThreadAccess(TypedDict):
+    """An access of a kernel to an array."""
+
+    array: str
+    block: str
+    writes: bool
+    cell: str
+    points: list[Touch]
+    complete: bool
+    """whether these are all"""
+    certain: bool
+    """whether all of these are touched in every run"""
+    because: str
+    """why there are no points, or why not all may be touched"""
+
+
+class ThreadsAnswer(MemoryAnswer):
+    """With `kernel`: which threads touch which cells."""
+
+    kernel: str
+    space: list[Width]
+    accesses: list[ThreadAccess]
+
+
+class BothAnswer(CellsAnswer, ThreadsAnswer):
+    """With `array` and `kernel`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRequest(OfProgram):
+    """Blocks and arrays; an array's cells, or a kernel's, for given sizes."""
+
+    stage: str = "funmem"
+    """one with memory"""
+    array: str = ""
+    """its name"""
+    kernel: str = ""
+    """the name of its first result"""
+    values: Numbers | None = None
+    """of the symbols"""
+
+
+MEMORY = Operation(
+    "memory",
+    MemoryRequest,
+    MemoryAnswer | CellsAnswer | ThreadsAnswer | BothAnswer,
+    {"stage": "funmem"},
+)
+
+
+class LifePoint(TypedDict):
+    """A statement."""
+
+    label: str
+    depth: int
+    """of loops and branches"""
+    src: list[Span]
+
+
+class LifeBlock(TypedDict):
+    """A block and the points where it is needed."""
+
+    name: str
+    prim: str
+    space: str
+    kind: str
+    bytes: str
+    size: NotRequired[int]
+    """in bytes, for the values"""
+    at: int
+    until: int
+    per_point: bool
+    """whether each thread of a kernel makes one"""
+    src: list[Span]
+
+
+class LifeArray(TypedDict):
+    """An array and the points where it is needed."""
+
+    name: str
+    base: str
+    prim: str
+    shape: list[str]
+    lmad: str
+    block: str
+    blocks: list[str]
+    """where it lies; several if it is in one of them"""
+    first: int
+    last: int
+    src: list[Span]
+
+
+class Peak(TypedDict):
+    """Where most memory is needed."""
+
+    bytes: int
+    point: int
+
+
+class LifeFunction(TypedDict):
+    """A function's memory over its statements."""
+
+    name: str
+    points: list[LifePoint]
+    blocks: list[LifeBlock]
+    arrays: list[LifeArray]
+    symbols: list[str]
+    live: NotRequired[list[int]]
+    """bytes at each point, for the values"""
+    peak: NotRequired[Peak]
+
+
+class LifetimesAnswer(Answer):
+    """Which blocks are needed where."""
+
+    functions: list[LifeFunction]
+    values: NotRequired[dict[str, int]]
+    """of all symbols: names that were not given one get 100 as sizes of arguments, else 10"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifetimesRequest(OfProgram):
+    """Which blocks and arrays are needed where, and how many bytes that is."""
+
+    stage: str = "funmem"
+    """one with memory"""
+    values: Numbers | None = None
+    """of symbols; there are no bytes if it is left out"""
+
+
+LIFETIMES = Operation(
+    "lifetimes", LifetimesRequest, LifetimesAnswer, {"stage": "funmem", "values": {"n": 5}}
+)
+
+
+class Place(TypedDict):
+    """A statement."""
+
+    label: str
+    src: list[Span]
+
+
+Node = TypedDict(
+    "Node",
+    {
+        "name": str,
+        "base": str,
+        "bytes": str,
+        "prim": str,
+        "space": str,
+        "from": int,
+        "until": int,
+        "escapes": bool,
+        "colour": int,
+        "src": list[Span],
+    },
+)
+"""A block with its life."""
+
+
+class Edge(TypedDict):
+    """Two blocks that are needed at the same time."""
+
+    a: int
+    b: int
+    at: int
+    """from this point"""
+    until: int
+
+
+class Colour(TypedDict):
+    """Blocks that can share memory."""
+
+    members: list[int]
+    bytes: str
+    """that they need together"""
+    saved: str
+
+
+class Interference(TypedDict):
+    """The blocks of one body, and which of them are needed at once."""
+
+    where: str
+    src: list[Span]
+    points: list[Place]
+    nodes: list[Node]
+    edges: list[Edge]
+    colours: list[Colour]
+
+
+class FunctionGraphs(TypedDict):
+    """The bodies of a function that have several blocks."""
+
+    name: str
+    bodies: list[Interference]
+
+
+class InterferenceAnswer(Answer):
+    """Which blocks can share memory."""
+
+    functions: list[FunctionGraphs]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterferenceRequest(OfProgram):
+    """Which blocks are needed at the same time, and which can share memory."""
+
+    stage: str = "expanded"
+    """one with memory"""
+
+
+INTERFERENCE = Operation("interference", InterferenceRequest, InterferenceAnswer, {})
+
+
+class TreeNode(TypedDict):
+    """A node of a tuning tree; which fields it has depends on its kind."""
+
+    kind: Literal["branch", "kernel", "loop", "choice"]
+    spans: list[Span]
+    threshold: NotRequired[str]
+    """of a branch, with what follows: the amount of parallelism that is compared with it"""
+    amount: NotRequired[str]
+    default: NotRequired[int]
+    """the threshold's value"""
+    also: NotRequired[str]
+    """what must hold besides"""
+    condition: NotRequired[str]
+    """of a choice"""
+    times: NotRequired[str]
+    """of a loop"""
+    number: NotRequired[int]
+    """of a kernel, with what follows"""
+    operator: NotRequired[str]
+    level: NotRequired[str]
+    per_block: NotRequired[bool]
+    space: NotRequired[list[Annotated[list[str], Length(2)]]]
+    """index and bound"""
+    points: NotRequired[str]
+    """how many threads"""
+    results: NotRequired[list[str]]
+    loops: NotRequired[int]
+    """sequential ones in each thread"""
+    then: NotRequired[list[TreeNode]]
+    orelse: NotRequired[list[TreeNode]]
+    body: NotRequired[list[TreeNode]]
+
+
+class Forest(TypedDict):
+    """The tuning trees of a function."""
+
+    function: str
+    trees: list[TreeNode]
+
+
+class TuningAnswer(Answer):
+    """The code versions."""
+
+    trees: list[Forest]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningRequest(OfProgram):
+    """The tree of code versions under their thresholds."""
+
+
+TUNING = Operation("tuning", TuningRequest, TuningAnswer, {})
