@@ -267,11 +267,12 @@ class Jobs:
 
     def _fields(self, op: Operation[Any], body: Answer) -> Answer:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
+        options = body.get("options")
+        refuse_unsafe(options if isinstance(options, dict) else {})
         try:
             found = checked(op, body, own=False)
         except WrongRequest as wrong:
             raise AppError("usage", wrong.message, hint=wrong.hint) from None
-        refuse_unsafe(found.get("options") or {})
         self._check_texts(found)
         return found
 

@@ -15,6 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from compiler.protocol.fields import fields
+from compiler.protocol.operations import OPERATIONS
+
 ROOT = Path(__file__).parent.parent
 Json = dict[str, Any]
 Change = Callable[[random.Random, str], str]
@@ -334,7 +337,7 @@ def _lmad(rng: random.Random) -> Any:
 
 @cache
 def _known() -> list[Json]:
-    groups = json.loads((ROOT / "tests" / "prove" / "pairs.json").read_text())
+    groups = json.loads((ROOT / "tests" / "algebra" / "pairs.json").read_text())
     return [
         {"assumptions": group["assumptions"], "a": pair["a"], "b": pair["b"]}
         for group in groups
@@ -425,7 +428,9 @@ def _request(rng: random.Random) -> Json:
         "values": {"n": pick((0, 3, 100, 2**40, -2))},
         "requests": [{"op": pick(("check", "show", "memory", "run", ""))}, {"op": "lifetimes"}],
     }  # fmt: skip
-    for name in rng.sample(sorted(more), rng.randint(0, 8)):
+    known = fields(OPERATIONS[op].request) if op in OPERATIONS else more
+    taken = [name for name in sorted(more) if name in known or pick((0,) * 60 + (1,))]
+    for name in rng.sample(taken, rng.randint(0, len(taken))):
         made[name] = more[name]
     return made
 
