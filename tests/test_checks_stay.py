@@ -241,6 +241,20 @@ entry main (xs: []i64) (d: i64) (m: i64): i64 =
 """,
         ("[1i64] 0i64 0i64",),
     ),
+    "division by a literal 0 whose result fills a part of a concatenation": (
+        """
+entry main [m] (c: i64) (b: i64) (xs: [m]i64) =
+  let sums = scan (+) 0 xs let same = replicate c (b % 0) in sums ++ same
+""",
+        ("2i64 3i64 [1i64]",),
+    ),
+    "division whose result fills a part of a concatenation": (
+        """
+entry main [m] (c: i64) (b: i64) (d: i64) (xs: [m]i64) =
+  let sums = scan (+) 0 xs let same = replicate c (b / d) in sums ++ same
+""",
+        ("2i64 3i64 0i64 [1i64]",),
+    ),
     "slice by an LMAD": (
         r"""
 entry main [n] (xs: *[n]i64) (at: i64): [n]i64 =

@@ -22,6 +22,7 @@ from compiler.ir.nodes import (
     Copy,
     DimIndex,
     DimSlice,
+    Exp,
     If,
     Index,
     Iota,
@@ -413,7 +414,8 @@ class Plan:
         lifted = self.lifted
         needed = checks(scope.items[before.at : item.at], set(item.names))
         try:
-            self.make_available(scope, before, set(item.names) | {block}, end)
+            divisors = self._divisors(item, scope, before, end)
+            self.make_available(scope, before, {*item.names, *divisors, block}, end)
             for check in needed:
                 self.make_available(scope, before, set(check.names), end)
             self.lift(needed)
@@ -452,11 +454,7 @@ class Plan:
     def _divisors(self, item: Item, scope: Scope, before: Item, end: int) -> list[Name]:
         """Lift checks that what a statement divides by is not zero; the names that they need."""
         names: list[Name] = []
-        if isinstance(item.stm.exp, Alloc):
-            return names
-        exp = item.stm.exp
-        parts = exp.at if isinstance(exp, Index) else (exp,)
-        for divisor in (divisor for part in parts for divisor in _divisors(part)):
+        for divisor in (x for part in _scalars(item.stm.exp) for x in _divisors(part)):
             if self._never_zero(divisor) or self._is_positive(divisor, before):
                 continue
             check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
@@ -525,12 +523,24 @@ def _liftable(item: Item) -> bool:
     return isinstance(exp, SE_NODES)
 
 
-def _divisors(se: object) -> list[SE]:
+def _scalars(exp: Exp) -> tuple[SE, ...]:
+    """What is computed by a statement that may stand further up."""
+    match exp:
+        case Index():
+            return exp.at
+        case Iota():
+            return (exp.start, exp.step)
+        case Replicate():
+            return () if isinstance(exp.value, str) else (exp.value,)
+    return (exp,) if isinstance(exp, SE_NODES) else ()
+
+
+def _divisors(se: SE) -> list[SE]:
     """What an expression divides by, where that may be zero."""
     found: list[SE] = []
     if isinstance(se, Bin) and may_fail(se.op, se.at, se.rhs):
         found.append(se.rhs)
-    for part in se_parts(se):  # type: ignore[arg-type]
+    for part in se_parts(se):
         found += _divisors(part)
     return found
 
