@@ -47,7 +47,7 @@ from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
 from compiler.semantics import interp
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge

@@ -17,7 +17,7 @@ from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.semantics import heap, interp
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits
 
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 """Difference that counts as equal, relative or (near zero) absolute, by type."""

@@ -42,7 +42,7 @@ from compiler.ir.nodes import (
 from compiler.ir.slices import sliced
 from compiler.ir.values import Value
 from compiler.semantics import heap_kernels
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import USUAL, Limits
 from compiler.semantics.machine import Machine, Place
 from compiler.semantics.trace import Trace
 
@@ -51,7 +51,7 @@ def run(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = USUAL,
     thresholds: Mapping[str, int] | None = None,
     tracing: bool = True,
 ) -> tuple[list[Value], Trace]:
@@ -215,7 +215,7 @@ def _call(machine: Machine, stm: Stm, exp: Call) -> None:
 def _assert(machine: Machine, stm: Stm, exp: Assert) -> None:
     if not machine.number(exp.cond):
         texts = [m if isinstance(m, str) else str(machine.number(m)) for m in exp.message]
-        raise machine.fail("".join(texts), "assert")
+        raise machine.error("".join(texts), "assert")
 
 
 def _threshold(machine: Machine, stm: Stm, exp: Threshold) -> None:

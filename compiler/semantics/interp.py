@@ -1,4 +1,6 @@
-"""The reference interpreter: value semantics of all stages (thesis 4.3.2 and figure 4.7).
+"""The fast interpreter: value semantics of all stages (thesis 4.3.2 and figure 4.7).
+
+`value.py` does the same by the letter, and this one is tested against it.
 
 Parallel operators are evaluated for all their points at once. At level L a statement stands inside
 L parallel dimensions; a value of rank r is then a NumPy array whose last r dimensions are its own,
@@ -11,19 +13,16 @@ Memory is erased: blocks have no value, and every array is a value of its own.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.algebra.poly import Poly
-from compiler.base.errors import CompilerBug, RuntimeError_
+from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
-from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import entry as entry_points
 from compiler.ir.nodes import (
     SE,
@@ -62,6 +61,7 @@ from compiler.ir.values import Value
 from compiler.semantics import arrays as interp_arrays
 from compiler.semantics import parallel as interp_parallel
 from compiler.semantics.arrays import Irregular
+from compiler.semantics.limits import USUAL, Limits, Watched
 
 Data = Any
 """A NumPy scalar or array laid out as described above, or BLOCK."""
@@ -69,19 +69,11 @@ BLOCK = None
 Mask = npt.NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of a run: seconds (None: none) and bytes of a single array."""
-
-    seconds: float | None = None
-    bytes: int = 1 << 33
-
-
 def run(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits = Limits(),
+    limits: Limits = USUAL,
     thresholds: Mapping[str, int] | None = None,
 ) -> list[Value]:
     """Run an entry point on external values; the results in order, without existential sizes.
@@ -102,66 +94,30 @@ def run(
     return [np.array(results[k], order="C")[()] for k in entry_points.visible_results(fun)]
 
 
-class Machine:
+class Machine(Watched):
     """The state of a run: values of names, the widths of the levels around, the mask."""
 
     __slots__ = (
         "_cleanup",
-        "_steps",
-        "_stop",
         "env",
         "funs",
-        "limits",
         "literals",
         "mask",
-        "prov",
         "ranks",
         "thresholds",
         "widths",
     )
 
     def __init__(self, prog: Prog, limits: Limits, thresholds: Mapping[str, int]) -> None:
+        super().__init__(limits)
         self.env: dict[Name, Data] = {}
         self.funs: dict[str, Function] = {fun.name: fun for fun in prog.funs}
         self.ranks: dict[Name, int] = {}
         self.widths: list[int] = []
         self.mask: Mask = None
-        self.limits = limits
         self.literals: dict[int, Data] = {}
         self.thresholds = thresholds
-        self.prov: Prov = ()
-        self._steps = 0
-        self._stop = None if limits.seconds is None else time.monotonic() + limits.seconds
         self._cleanup: dict[int, tuple[Body, list[Name]]] = {}
-
-    # --- errors and limits -------------------------------------------------------------------
-
-    def error(self, message: str) -> RuntimeError_:
-        """Make an error at the current statement."""
-        return RuntimeError_(message, self.prov[0] if self.prov else NOWHERE)
-
-    def tick(self) -> None:
-        """Count a step, and stop if the time is over."""
-        self._steps += 1
-        if self._stop is not None and self._steps & 63 == 0 and time.monotonic() > self._stop:
-            error = self.error(f"The run was stopped after {self.limits.seconds} seconds.")
-            error.kind = "timeout"
-            raise error
-
-    def room(self, shape: Sequence[int], itemsize: int) -> None:
-        """Refuse an array of negative size, or of more bytes than allowed."""
-        total = rows = itemsize
-        for size in shape:
-            if size < 0:
-                raise self.error(f"An array cannot have the negative size {size}.")
-            total *= size
-            rows *= max(size, 1)
-        if rows >= 1 << 63:
-            wanted = f"An array of shape {list(shape)} has rows of {rows} bytes"
-            raise self.error(f"{wanted}, which is more than can be told in 64 bits.")
-        if total > self.limits.bytes:
-            wanted = f"An array of shape {list(shape)} needs {total} bytes"
-            raise self.error(f"{wanted}, which is more than the {self.limits.bytes} allowed.")
 
     # --- names -------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
-from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import scalar
 from compiler.ir.nodes import (
     SE,
@@ -37,7 +35,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import signed
 from compiler.ir.total import is_division
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits, Watched
 from compiler.semantics.trace import Frame, Trace
 
 Cells = npt.NDArray[np.int64]
@@ -70,7 +68,7 @@ class Place:
 Step = Callable[[dict[Name, Any]], Any]
 
 
-class Machine:
+class Machine(Watched):
     """Variables, blocks and what is running; the semantics of statements are in `heap.py`."""
 
     def __init__(
@@ -80,38 +78,25 @@ class Machine:
         steps: Mapping[type, StepOf],
         limits: Limits,
     ) -> None:
+        super().__init__(limits)
         self.funs = funs
         self.thresholds = thresholds
         self.steps = steps
         """What a statement does, by the class of its expression; others are numbers."""
-        self.limits = limits
-        self._stop = None if limits.seconds is None else time.monotonic() + limits.seconds
-        self._ticks = 0
         self.tracing = False
         self.env: dict[Name, Any] = {}
         """Numbers, blocks, and arrays' places, by name."""
         self.trace = Trace()
         self.frames: list[Frame] = []
-        self.prov: Prov = ()
-        self._steps: dict[int, tuple[SE, Step]] = {}
+        self._compiled: dict[int, tuple[SE, Step]] = {}
         self._blocks = 0
-
-    # --- errors ---
-
-    def fail(self, message: str, code: str = "") -> RuntimeError_:
-        """An error at the current statement."""
-        return RuntimeError_(message, self.prov[0] if self.prov else NOWHERE, code=code)
 
     # --- statements ---
 
     def stms(self, code: Sequence[Stm]) -> None:
         """Run statements in order."""
         steps = self.steps
-        self._ticks += 1
-        if self._ticks & 63 == 0 and self._stop is not None and time.monotonic() > self._stop:
-            error = self.fail(f"The run was stopped after {self.limits.seconds} seconds.")
-            error.kind = "timeout"
-            raise error
+        self.tick()
         for stm in code:
             self.prov = stm.prov
             step = steps.get(type(stm.exp))
@@ -143,9 +128,9 @@ class Machine:
         """The value of a scalar expression, of NumPy's type."""
         if type(se) is Var:
             return self.env[se.name]
-        found = self._steps.get(id(se))
+        found = self._compiled.get(id(se))
         if found is None:
-            found = self._steps[id(se)] = (se, compile_se(se))
+            found = self._compiled[id(se)] = (se, compile_se(se))
         return found[1](self.env)
 
     def size(self, poly: Poly) -> int:
@@ -164,7 +149,7 @@ class Machine:
         size = max(count, 0) * DTYPE[prim].itemsize
         self.trace.allocated += size
         if self.trace.allocated > self.limits.bytes:
-            raise self.fail(f"The run allocates more than {self.limits.bytes} bytes.", "memory")
+            raise self.error(f"The run allocates more than {self.limits.bytes} bytes.", "memory")
         cells = np.full(size, 0x5A, dtype=np.uint8).view(DTYPE[prim])
         if prim == "bool":
             cells = np.ones(max(count, 0), dtype=np.bool_)
@@ -194,7 +179,7 @@ class Machine:
     def check(self, block: Block, low: int, high: int) -> None:
         """Fail unless `low <= cell <= high` are cells of the block."""
         if low < 0 or high >= len(block.cells):
-            raise self.fail(
+            raise self.error(
                 f"Cell {low if low < 0 else high} lies outside of `{block.label}`, which has "
                 f"{len(block.cells)}.",
                 "heap",
@@ -232,7 +217,7 @@ class Machine:
                 return
             shared = np.intersect1d(source.cells(), target.cells())
             if shared.size:
-                raise self.fail(
+                raise self.error(
                     f"A copy within `{source.block.label}` reads cells that it writes, such as "
                     f"{shared[0]}.",
                     "race",

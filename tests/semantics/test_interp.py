@@ -13,8 +13,9 @@ from compiler.base.spans import Span
 from compiler.ir import nodes, values
 from compiler.ir.parser import parse
 from compiler.ir.verify import verify
-from compiler.semantics import interp
+from compiler.semantics import interp, value
 from compiler.semantics import levels as interp_levels
+from compiler.semantics.limits import Limits
 from tests.ir.programs import KERNELS, MEMORY, SOACS
 
 
@@ -24,10 +25,15 @@ def run(text: str, data: str, stage: str = "soa", **more: Any) -> list[str]:
     return [values.show(v) for v in interp.run(prog, "main", values.parse(data), **more)]
 
 
-@pytest.fixture(params=[None, 1, 3], ids=["whole", "one at a time", "three at a time"])
+CHUNKS = {"whole": None, "one at a time": 1, "three at a time": 3, "by the letter": 0}
+
+
+@pytest.fixture(params=list(CHUNKS.values()), ids=list(CHUNKS))
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is also run in small pieces, which must not change any result."""
-    if request.param is not None:
+    """Everything is also run in small pieces, and by `value`, which must not change any result."""
+    if request.param == 0:
+        monkeypatch.setattr(interp, "run", value.run)
+    elif request.param is not None:
         monkeypatch.setattr(interp_levels, "CHUNK", request.param)
 
 
@@ -300,7 +306,7 @@ entry main (x_1: i32) : (r_2: i32) =
   in (y_4)
 """
     with pytest.raises(RuntimeError_, match="stopped after") as error:
-        run(endless, "0", limits=interp.Limits(seconds=0.1))
+        run(endless, "0", limits=Limits(seconds=0.1))
     assert error.value.kind == "timeout"
     large = """
 entry main (n_1: i64) : (r_2: [n_1]i64) =
@@ -337,7 +343,7 @@ entry main (n_1: i64) : (r_2: [n_1]i64) =
   in (r_4)
 """
     prog = parse(text)
-    limits = interp.Limits(seconds=5.0)
+    limits = Limits(seconds=5.0)
     (found,) = interp.run(prog, "main", [np.int64(5_000_000)], limits)
     assert np.asarray(found)[:1000].tolist() == list(range(1000))
 
@@ -375,7 +381,7 @@ entry main (n_1: i64, k_2: i64) : (r_3: [k_2][n_1]i64) =
   in (r_5)
 """
     verify(parse(text), "soa")
-    limits = interp.Limits(seconds=10.0)
+    limits = Limits(seconds=10.0)
     (found,) = interp.run(parse(text), "main", [np.int64(100_000), np.int64(64)], limits)
     assert (
         np.asarray(found)[:, :3000].tolist() == (np.arange(64)[:, None] + np.arange(3000)).tolist()

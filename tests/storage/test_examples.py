@@ -10,7 +10,7 @@ import pytest
 from compiler.base.context import Options
 from compiler.explain import validity
 from compiler.pipeline import Compilation
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits
 from tests import blocks
 from tests.storage.helpers import THRESHOLDS
 

@@ -26,7 +26,7 @@ from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits
 from compiler.storage.interference import Aliases
 from compiler.storage.merge import merge
 from tests import blocks

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from compiler.base.errors import Limitation
 from compiler.explain import validity
 from compiler.ir.verify import verify
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.short_circuit import short_circuit

@@ -40,7 +40,7 @@ from compiler.ir.nodes import (
 from compiler.ir.values import Value
 from compiler.ir.walk import free
 from compiler.semantics import heap
-from compiler.semantics.interp import Limits
+from compiler.semantics.limits import Limits
 from compiler.semantics.machine import Block, Machine, Place
 from compiler.semantics.trace import Race
 from compiler.storage.short_circuit.attempts import Attempt

@@ -1,0 +1,695 @@
+"""What programs mean, by the letter: one number at a time, one point after the other.
+
+This is the reference of all other semantics and back ends (thesis, 4.2 and figure 4.4), written to
+be read and believed. It takes no short cut, and is for small inputs; `interp.py` does the same much
+faster and is tested against it.
+
+- A scalar is a NumPy scalar; operators are those of `ir/scalar.py`. An array is its shape and its
+  elements. Values do not change: an update makes another array, and consumption means nothing.
+- Points of parallel operators are evaluated in order, row by row. Folds go from left to right and
+  begin with the neutral element. Of two writes to one place the later one stays.
+- Blocks have no value, and index functions are not looked at (thesis, figure 4.7).
+
+Beyond what a program of the right types can show, three things are checked: that every array has
+the shape that its type says, that rows have one shape, and that no element of a `scratch` array is
+read before it is written. They fail with `CompilerBug`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.prim import DTYPE, Prim
+from compiler.ir import entry as entry_points
+from compiler.ir.nodes import (
+    SE,
+    SE_NODES,
+    Alloc,
+    Array,
+    ArrayLit,
+    Assert,
+    Bin,
+    Body,
+    Call,
+    Concat,
+    Conv,
+    Copy,
+    DimIndex,
+    ForLoop,
+    Fun,
+    Hist,
+    HistOp,
+    If,
+    Index,
+    Iota,
+    KernelBody,
+    Lambda,
+    Lit,
+    Loop,
+    Map,
+    Operand,
+    Operator,
+    Param,
+    Prog,
+    Rearrange,
+    Reduce,
+    Replicate,
+    Reshape,
+    Scalar,
+    Scan,
+    Scatter,
+    Scratch,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    Select,
+    Slice,
+    Stm,
+    Threshold,
+    Type,
+    Un,
+    Update,
+    Var,
+    Write,
+)
+from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
+from compiler.ir.sizes import prim_of, signed
+from compiler.ir.syntax import literal_text
+from compiler.ir.total import is_division
+from compiler.ir.values import Value
+from compiler.semantics.limits import USUAL, Limits, Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """An array: its elements in row-major order. None is one that has never been written."""
+
+    shape: tuple[int, ...]
+    cells: list[Any]
+
+
+Data = Any
+"""A NumPy scalar, an `Elements`, or None for a block."""
+Point = tuple[int, ...]
+Row = list[Data]
+
+
+def run(
+    prog: Prog,
+    entry: str,
+    args: Sequence[Value],
+    limits: Limits = USUAL,
+    thresholds: Mapping[str, int] | None = None,
+) -> list[Value]:
+    """Run an entry point on external values; the results in order, without existential sizes.
+
+    Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
+    """
+    fun = entry_points.find(prog, entry)
+    machine = Machine(prog, limits, thresholds or {})
+    given = entry_points.bind(fun, args)
+    with np.errstate(all="ignore"):
+        machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
+        results = machine.body(fun.body)
+    seen = entry_points.visible_results(fun)
+    return [_outward(results[k], fun.results[k].type) for k in seen]
+
+
+def _inward(value: Value | None) -> Data:
+    if value is None or not value.shape:
+        return value
+    return Elements(value.shape, list(np.asarray(value).reshape(-1)))
+
+
+def _outward(data: Data, kind: Type) -> Value:
+    if not isinstance(data, Elements):
+        found: Value = data
+        return found
+    assert isinstance(kind, Array)
+    for cell in data.cells:
+        _written(cell)
+    return np.array(data.cells, DTYPE[kind.prim]).reshape(data.shape)
+
+
+# --- arrays ----------------------------------------------------------------------------------
+
+
+def points(shape: Sequence[int]) -> Iterator[Point]:
+    """All indices of a shape in row-major order; the one empty index, if it has no dimensions."""
+    return product(*(range(size) for size in shape))
+
+
+def inside(at: Point, shape: tuple[int, ...]) -> bool:
+    """Whether an index of the first dimensions of a shape is within its bounds."""
+    return all(0 <= i < size for i, size in zip(at, shape, strict=False))
+
+
+def extent(data: Data, at: Point) -> slice:
+    """Which cells are those of the element, or of the part, at an index of the first dimensions."""
+    count = prod(data.shape[len(at) :])
+    number = 0
+    for size, i in zip(data.shape, at, strict=False):
+        number = number * size + i
+    return slice(number * count, (number + 1) * count)
+
+
+def part(data: Elements, at: Point) -> Data:
+    """The element, or the array, at an index of the first dimensions."""
+    cells = data.cells[extent(data, at)]
+    return Elements(data.shape[len(at) :], cells) if len(at) < len(data.shape) else cells[0]
+
+
+def put(data: Elements, at: Point, value: Data) -> None:
+    """Write an element, or a part, of an array that is not a value yet."""
+    data.cells[extent(data, at)] = cells_of(value)
+
+
+def fresh(data: Elements) -> Elements:
+    """An array with the same elements, to write to."""
+    return Elements(data.shape, list(data.cells))
+
+
+def cells_of(data: Data) -> list[Any]:
+    """The elements of an array, or the one element that a scalar is."""
+    return data.cells if isinstance(data, Elements) else [data]
+
+
+def shape_of(data: Data) -> tuple[int, ...]:
+    """The shape of an array; a scalar has no dimensions."""
+    return data.shape if isinstance(data, Elements) else ()
+
+
+def _written(cell: Any) -> Any:
+    if cell is None:
+        raise CompilerBug("an element of a scratch array is read before it is written")
+    return cell
+
+
+class Machine(Watched):
+    """The state of a run: values of names."""
+
+    def __init__(self, prog: Prog, limits: Limits, thresholds: Mapping[str, int]) -> None:
+        super().__init__(limits)
+        self.env: dict[Name, Data] = {}
+        self.funs = {fun.name: fun for fun in prog.funs}
+        self.thresholds = thresholds
+
+    # --- names and statements ----------------------------------------------------------------
+
+    def bind(self, params: Sequence[Param], values: Sequence[Data]) -> None:
+        """Give names values from left to right: types may mention names before them."""
+        for param, value in zip(params, values, strict=True):
+            self.env[param.name] = value
+            if isinstance(param.type, Array):
+                self._check_shape(param, value)
+
+    def _check_shape(self, param: Param, value: Elements) -> None:
+        assert isinstance(param.type, Array)
+        wanted = [self.size(size) for size in param.type.shape]
+        # Nothing says how large a row is that does not exist.
+        if list(value.shape) != wanted and 0 not in value.shape:
+            raise CompilerBug(f"`{param.name}` has the shape {value.shape} and not {wanted}")
+
+    def value(self, name: Name) -> Data:
+        """The value of a name."""
+        try:
+            return self.env[name]
+        except KeyError:
+            raise CompilerBug(f"`{name}` has no value: not in scope") from None
+
+    def operand(self, operand: Operand) -> Data:
+        """The value of an operand."""
+        return self.value(operand) if isinstance(operand, str) else self.se(operand)
+
+    def body(self, body: Body) -> Row:
+        """The results of a body."""
+        self.stms(body.stms)
+        return [self.operand(result) for result in body.results]
+
+    def stms(self, stms: Sequence[Stm]) -> None:
+        """Run statements in order."""
+        for stm in stms:
+            self.tick()
+            before, self.prov = self.prov, stm.prov or self.prov
+            if isinstance(stm.exp, SE_NODES):
+                values = [self.se(stm.exp)]
+            else:
+                values = _EXP[type(stm.exp)](self, stm.exp, stm.pat)
+            self.bind(stm.pat, values)
+            self.prov = before
+
+    def apply(self, fn: Lambda, args: Sequence[Data]) -> Row:
+        """The results of a lambda."""
+        self.bind(fn.params, args)
+        return self.body(fn.body)
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def se(self, se: SE) -> Data:
+        """The value of a scalar expression."""
+        match se:
+            case Lit(value, prim):
+                return DTYPE[prim].type(value)
+            case Var(name, _):
+                return self.value(name)
+            case Bin(op, at, lhs, rhs):
+                a, b = self.se(lhs), self.se(rhs)
+                if is_division(op, at) and b == 0:
+                    raise self.error("Division by zero.")
+                return apply_bin(op, at, a, b)
+            case Un(op, at, arg):
+                return apply_un(op, at, self.se(arg))
+            case Conv(src, dst, arg):
+                return convert(src, dst, self.se(arg))
+            case Fun(fun, at, args):
+                return apply_fun(fun, at, tuple(self.se(arg) for arg in args))
+            case Select(cond, then, orelse):
+                a, b = self.se(then), self.se(orelse)
+                return a if self.se(cond) else b
+
+    def size(self, poly: Poly) -> int:
+        """The value of a size, in 64-bit arithmetic."""
+        return signed(poly.evaluate({name: int(self.value(name)) for name in poly.names()}))
+
+    def shape(self, sizes: Sequence[Poly], prim: Prim) -> tuple[int, ...]:
+        """The value of a shape, of which there can be an array."""
+        found = tuple(self.size(size) for size in sizes)
+        self.room(found, DTYPE[prim].itemsize)
+        return found
+
+    # --- elements and parts ------------------------------------------------------------------
+
+    def places(
+        self, dims: Sequence[DimIndex], shape: tuple[int, ...]
+    ) -> tuple[list[int], list[Point]]:
+        """What slices pick: the shape of it, and the index of every element in row-major order."""
+        counts = [[self.size(count) for count in dim.counts] for dim in dims]
+        self.room([count for each in counts for count in each], 1)
+        axes: list[list[int]] = []
+        for dim, own in zip(dims, counts, strict=True):
+            start, strides = int(self.se(dim.start)), [int(self.se(s)) for s in dim.strides]
+            steps = [sum(i * s for i, s in zip(at, strides, strict=True)) for at in points(own)]
+            axes.append([start + step for step in steps])
+        for axis, size in zip(axes, shape, strict=True):
+            for i in axis:
+                self.check_index(i, size)
+        return [count for each in counts for count in each], list(product(*axes))
+
+    def check_index(self, index: int, size: int) -> None:
+        """Fail unless an index is within bounds."""
+        if not 0 <= index < size:
+            raise self.error(f"Index {index} is out of bounds for size {size}.")
+
+    def gathered(self, shape: Sequence[int], values: Sequence[Data], kind: Type) -> Data:
+        """The array over a shape whose parts are these, of that type; without dimensions the part.
+
+        If there are none the type says how large they would be, as far as that is known.
+        """
+        if not shape:
+            (value,) = values
+            return value
+        if len({shape_of(value) for value in values}) > 1:
+            raise CompilerBug("rows have different shapes")
+        own = shape_of(values[0]) if values else self._row_shape(kind)
+        return Elements((*shape, *own), [cell for value in values for cell in cells_of(value)])
+
+    def _row_shape(self, kind: Type) -> tuple[int, ...]:
+        if not isinstance(kind, Array):
+            return ()
+        known = [all(name in self.env for name in size.names()) for size in kind.shape]
+        pairs = zip(kind.shape, known, strict=True)
+        shape = tuple(self.size(size) if is_known else 0 for size, is_known in pairs)
+        self.room(shape, DTYPE[kind.prim].itemsize)
+        return shape
+
+    # --- rows of parallel operators ----------------------------------------------------------
+
+    def rows(self, width: Poly, fn: Lambda, arrays: Sequence[Name]) -> list[Row]:
+        """The results of a lambda for every row."""
+        count = self.size(width)
+        self.room((count,), 1)
+        sources = [self.value(name) for name in arrays]
+        return [self.apply(fn, [part(data, (i,)) for data in sources]) for i in range(count)]
+
+    def widths(self, exp: SegOp) -> list[int]:
+        """The extents of a space. One without points may have sizes that no point would allow."""
+        found = [self.size(bound) for _, bound in exp.space.dims]
+        if 0 in found:
+            return [max(width, 0) for width in found]
+        self.room(found, 1)
+        return found
+
+    def at_points(self, exp: SegOp, widths: Sequence[int]) -> list[Row]:
+        """What a kernel's body gives at every point; for a `Write` its (index, value) pairs."""
+        found: list[Row] = []
+        for point in points(widths):
+            for (name, _), i in zip(exp.space.dims, point, strict=True):
+                self.env[name] = np.int64(i)
+            self.stms(exp.body.stms)
+            found.append([self._kernel_result(result) for result in exp.body.results])
+        return found
+
+    def _kernel_result(self, result: Operand | Write) -> Data:
+        if not isinstance(result, Write):
+            return self.operand(result)
+        return [
+            (tuple(int(self.se(i)) for i in at), self.operand(value)) for at, value in result.writes
+        ]
+
+    def kept(self, widths: Sequence[int], rows: list[Row], body: KernelBody, skip: int) -> Row:
+        """The results of a kernel after the first `skip`, from what its points gave."""
+        out: Row = []
+        for k, (result, kind) in enumerate(zip(body.results, body.returns, strict=True)):
+            if k < skip:
+                continue
+            column = [row[k] for row in rows]
+            if isinstance(result, Write):
+                writes = [write for at_point in column for write in at_point]
+                out.append(written(self.value(result.dest), writes))
+            else:
+                out.append(self.gathered(widths, column, kind))
+        return out
+
+    # --- folds -------------------------------------------------------------------------------
+
+    def neutral(self, ops: Sequence[Operator]) -> Row:
+        """The neutral elements of some operators."""
+        return [self.operand(value) for op in ops for value in op.neutral]
+
+    def prefixes(self, ops: Sequence[Operator], rows: Sequence[Row]) -> list[Row]:
+        """What has been folded after each row, from left to right."""
+        found: list[Row] = []
+        state = self.neutral(ops)
+        for row in rows:
+            new: Row = []
+            for op in ops:
+                low, high = len(new), len(new) + len(op.neutral)
+                new += self.apply(op.fn, [*state[low:high], *row[low:high]])
+            state = new
+            found.append(state)
+        return found
+
+    def folded(self, ops: Sequence[Operator], rows: Sequence[Row]) -> Row:
+        """What has been folded after all rows."""
+        return self.prefixes(ops, rows)[-1] if rows else self.neutral(ops)
+
+    def combined(self, ops: Sequence[HistOp], before: list[Point], rows: list[Row]) -> Row:
+        """Destinations with what rows give combined into them, in order.
+
+        A row has for each operator its indices, which stand after those in `before`, then its
+        values. Places outside are ignored.
+        """
+        out: Row = []
+        first = 0
+        for op in ops:
+            dests = [fresh(self.value(name)) for name in op.dests]
+            middle, last = first + op.rank, first + op.rank + len(dests)
+            for front, row in zip(before, rows, strict=True):
+                at = (*front, *(int(i) for i in row[first:middle]))
+                if inside(at, dests[0].shape):
+                    old = [part(dest, at) for dest in dests]
+                    for dest, new in zip(
+                        dests, self.apply(op.op.fn, [*old, *row[middle:last]]), strict=True
+                    ):
+                        put(dest, at, new)
+            out += dests
+            first = last
+        return out
+
+
+def written(dest: Elements, writes: Sequence[tuple[Point, Data]]) -> Elements:
+    """An array after writes, in order; places outside are ignored."""
+    result = fresh(dest)
+    for at, value in writes:
+        if inside(at, dest.shape):
+            put(result, at, value)
+    return result
+
+
+# --- array operations ------------------------------------------------------------------------
+
+
+def _index(m: Machine, exp: Index, pat: Sequence[Param]) -> Row:
+    data = m.value(exp.array)
+    at = tuple(int(m.se(i)) for i in exp.at)
+    for i, size in zip(at, data.shape, strict=True):
+        m.check_index(i, size)
+    return [_written(part(data, at))]
+
+
+def _slice(m: Machine, exp: Slice, pat: Sequence[Param]) -> Row:
+    data = m.value(exp.array)
+    shape, places = m.places(exp.dims, data.shape)
+    return [Elements(tuple(shape), [part(data, at) for at in places])]
+
+
+def _update(m: Machine, exp: Update, pat: Sequence[Param]) -> Row:
+    data, value = m.value(exp.array), m.operand(exp.value)
+    shape, places = m.places(exp.dims, data.shape)
+    if shape_of(value) != tuple(shape) and places:
+        raise CompilerBug(f"a part of shape {shape} is updated with one of {shape_of(value)}")
+    return [written(data, list(zip(places, cells_of(value), strict=bool(places))))]
+
+
+def _rearrange(m: Machine, exp: Rearrange, pat: Sequence[Param]) -> Row:
+    data = m.value(exp.array)
+    shape = tuple(data.shape[k] for k in exp.perm)
+    cells = []
+    for point in points(shape):
+        at = [0] * len(shape)
+        for i, k in zip(point, exp.perm, strict=True):
+            at[k] = i
+        cells.append(part(data, tuple(at)))
+    return [Elements(shape, cells)]
+
+
+def _reshape(m: Machine, exp: Reshape, pat: Sequence[Param]) -> Row:
+    data = m.value(exp.array)
+    shape = tuple(m.size(size) for size in exp.shape)
+    if prod(shape) != len(data.cells) or min(shape) < 0:
+        raise m.error(f"An array of shape {list(data.shape)} cannot have the shape {list(shape)}.")
+    m.room(shape, DTYPE[_prim(pat)].itemsize)
+    return [Elements(shape, data.cells)]
+
+
+def _copy(m: Machine, exp: Copy, pat: Sequence[Param]) -> Row:
+    return [m.value(exp.array)]
+
+
+def _concat(m: Machine, exp: Concat, pat: Sequence[Param]) -> Row:
+    parts = [m.value(name) for name in exp.arrays]
+    if len({data.shape[1:] for data in parts}) > 1:
+        raise CompilerBug("rows have different shapes")
+    shape = (sum(data.shape[0] for data in parts), *parts[0].shape[1:])
+    return [Elements(shape, [cell for data in parts for cell in data.cells])]
+
+
+def _iota(m: Machine, exp: Iota, pat: Sequence[Param]) -> Row:
+    shape = m.shape((exp.count,), exp.prim)
+    start, step = m.se(exp.start), m.se(exp.step)
+    cells = []
+    for i in range(shape[0]):
+        number = convert("i64", exp.prim, np.int64(i))
+        offset = apply_bin("*", exp.prim, number, step)
+        cells.append(apply_bin("+", exp.prim, start, offset))
+    return [Elements(shape, cells)]
+
+
+def _replicate(m: Machine, exp: Replicate, pat: Sequence[Param]) -> Row:
+    value = m.operand(exp.value)
+    shape = tuple(m.size(size) for size in exp.shape) + shape_of(value)
+    m.room(shape, DTYPE[_prim(pat)].itemsize)
+    count = prod(shape[: len(exp.shape)])
+    return [Elements(shape, cells_of(value) * count)]
+
+
+def _scratch(m: Machine, exp: Scratch, pat: Sequence[Param]) -> Row:
+    shape = m.shape(exp.shape, exp.prim)
+    return [Elements(shape, [None] * prod(shape))]
+
+
+def _array_lit(m: Machine, exp: ArrayLit, pat: Sequence[Param]) -> Row:
+    if not exp.elems:
+        (param,) = pat
+        assert isinstance(param.type, Array)
+        return [Elements(m.shape(param.type.shape, param.type.prim), [])]
+    elems = [m.operand(elem) for elem in exp.elems]
+    return [m.gathered((len(elems),), elems, pat[0].type)]
+
+
+def _prim(pat: Sequence[Param]) -> Prim:
+    (param,) = pat
+    assert isinstance(param.type, Array | Scalar)
+    return param.type.prim
+
+
+# --- control ---------------------------------------------------------------------------------
+
+
+def _assert(m: Machine, exp: Assert, pat: Sequence[Param]) -> Row:
+    if m.se(exp.cond):
+        return []
+    raise m.error(
+        "".join(
+            p if isinstance(p, str) else literal_text(m.se(p).item(), prim_of(p), suffix=False)
+            for p in exp.message
+        )
+    )
+
+
+def _if(m: Machine, exp: If, pat: Sequence[Param]) -> Row:
+    return m.body(exp.then if m.se(exp.cond) else exp.orelse)
+
+
+def _loop(m: Machine, exp: Loop, pat: Sequence[Param]) -> Row:
+    values = [m.operand(value) for value in exp.init]
+    form = exp.form
+    if isinstance(form, ForLoop):
+        for k in range(int(m.se(form.bound))):
+            m.tick()
+            m.env[form.index] = DTYPE[form.prim].type(k)
+            m.bind(exp.params, values)
+            values = m.body(exp.body)
+        return values
+    condition = [param.name for param in exp.params].index(form.cond)
+    while values[condition]:
+        m.tick()
+        m.bind(exp.params, values)
+        values = m.body(exp.body)
+    return values
+
+
+def _call(m: Machine, exp: Call, pat: Sequence[Param]) -> Row:
+    fun = m.funs[exp.fun]
+    m.bind(fun.params, [m.operand(arg) for arg in exp.args])
+    return m.body(fun.body)
+
+
+def _threshold(m: Machine, exp: Threshold, pat: Sequence[Param]) -> Row:
+    return [np.bool_(m.se(exp.amount) >= m.thresholds.get(exp.name, exp.default))]
+
+
+def _alloc(m: Machine, exp: Alloc, pat: Sequence[Param]) -> Row:
+    return [None]
+
+
+# --- parallel operators, before flattening ---------------------------------------------------
+
+
+def _columns(m: Machine, exp: Map | Reduce | Scan | Scatter | Hist, rows: list[Row]) -> Row:
+    width = m.size(exp.width)
+    kinds = enumerate(exp.fn.returns)
+    return [m.gathered((width,), [row[k] for row in rows], kind) for k, kind in kinds]
+
+
+def _map(m: Machine, exp: Map, pat: Sequence[Param]) -> Row:
+    return _columns(m, exp, m.rows(exp.width, exp.fn, exp.arrays))
+
+
+def _reduce(m: Machine, exp: Reduce, pat: Sequence[Param]) -> Row:
+    rows = m.rows(exp.width, exp.fn, exp.arrays)
+    folded = m.folded(exp.ops, rows)
+    return folded + _columns(m, exp, rows)[len(folded) :]
+
+
+def _scan(m: Machine, exp: Scan, pat: Sequence[Param]) -> Row:
+    rows = m.rows(exp.width, exp.fn, exp.arrays)
+    prefixes = m.prefixes(exp.ops, rows)
+    replaced = [scanned + row[len(scanned) :] for scanned, row in zip(prefixes, rows, strict=True)]
+    return _columns(m, exp, replaced)
+
+
+def _scatter(m: Machine, exp: Scatter, pat: Sequence[Param]) -> Row:
+    rows = m.rows(exp.width, exp.fn, exp.arrays)
+    out: Row = []
+    first = 0
+    for dest in exp.dests:
+        last = first + dest.rank
+        writes = [(tuple(int(i) for i in row[first:last]), row[last]) for row in rows]
+        out.append(written(m.value(dest.array), writes))
+        first = last + 1
+    return out + _columns(m, exp, rows)[first:]
+
+
+def _hist(m: Machine, exp: Hist, pat: Sequence[Param]) -> Row:
+    rows = m.rows(exp.width, exp.fn, exp.arrays)
+    return m.combined(exp.ops, [()] * len(rows), rows)
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+def _segmap(m: Machine, exp: SegMap, pat: Sequence[Param]) -> Row:
+    widths = m.widths(exp)
+    return m.kept(widths, m.at_points(exp, widths), exp.body, 0)
+
+
+def _segments(widths: list[int], rows: list[Row]) -> list[list[Row]]:
+    """The rows of each point of the outer dimensions, along the last one."""
+    last = widths[-1]
+    return [rows[k * last : (k + 1) * last] for k in range(prod(widths[:-1]))]
+
+
+def _segred(m: Machine, exp: SegRed, pat: Sequence[Param]) -> Row:
+    widths = m.widths(exp)
+    rows = m.at_points(exp, widths)
+    folded = [m.folded(exp.ops, segment) for segment in _segments(widths, rows)]
+    kinds = [kind for op in exp.ops for kind in op.fn.returns]
+    out = [m.gathered(widths[:-1], [f[k] for f in folded], kind) for k, kind in enumerate(kinds)]
+    return out + m.kept(widths, rows, exp.body, len(kinds))
+
+
+def _segscan(m: Machine, exp: SegScan, pat: Sequence[Param]) -> Row:
+    widths = m.widths(exp)
+    rows = m.at_points(exp, widths)
+    prefixes = [row for segment in _segments(widths, rows) for row in m.prefixes(exp.ops, segment)]
+    kinds = [kind for op in exp.ops for kind in op.fn.returns]
+    out = [m.gathered(widths, [row[k] for row in prefixes], kind) for k, kind in enumerate(kinds)]
+    return out + m.kept(widths, rows, exp.body, len(kinds))
+
+
+def _seghist(m: Machine, exp: SegHist, pat: Sequence[Param]) -> Row:
+    widths = m.widths(exp)
+    rows = m.at_points(exp, widths)
+    return m.combined(exp.ops, [point[:-1] for point in points(widths)], rows)
+
+
+_EXP: dict[type, Callable[[Machine, Any, Sequence[Param]], Row]] = {
+    Index: _index,
+    Slice: _slice,
+    Update: _update,
+    Rearrange: _rearrange,
+    Reshape: _reshape,
+    Copy: _copy,
+    Concat: _concat,
+    Iota: _iota,
+    Replicate: _replicate,
+    Scratch: _scratch,
+    ArrayLit: _array_lit,
+    Assert: _assert,
+    If: _if,
+    Loop: _loop,
+    Call: _call,
+    Threshold: _threshold,
+    Alloc: _alloc,
+    Map: _map,
+    Reduce: _reduce,
+    Scan: _scan,
+    Scatter: _scatter,
+    Hist: _hist,
+    SegMap: _segmap,
+    SegRed: _segred,
+    SegScan: _segscan,
+    SegHist: _seghist,
+}
