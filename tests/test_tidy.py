@@ -68,3 +68,17 @@ def test_public_functions_and_classes_have_docstrings(path: Path) -> None:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+COPIES = {
+    "ir/nodes.py": r'\bLit\([01], "i64"\)|\bLit\((?:True|False), "bool"\)',
+    "ir/types.py": r"\bVar\((\w+)\.name, \1\.type\.prim\)\s+if\b|\bArray\((?:\w+\.)?prim, \w+\) if",
+    "ir/build.py": r"\bDimSlice\(ZERO, \w+, ONE\)",
+}
+"""What may be written in one file only, which gives it a name."""
+
+
+@pytest.mark.parametrize("home", COPIES)
+def test_what_has_a_name_is_written_once(home: str) -> None:
+    found = [p for p in COMPILER.rglob("*.py") if re.search(COPIES[home], p.read_text("utf-8"))]
+    assert found == [COMPILER / home]

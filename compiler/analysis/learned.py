@@ -16,7 +16,7 @@ from compiler.analysis.argue import Arguer
 from compiler.analysis.ranges import EITHER, EVERYWHERE, Bounds, Ends, Known, Ranges, Span
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import HIGH, LOW
 
 _MOST_BOUNDS = 6
@@ -24,7 +24,6 @@ _MOST_ALTERNATIVES = 16
 _MOST_TERMS = 12
 FEW = 5
 """The effort to show that a condition is false: most are there because they hold."""
-_ZERO = Lit(0, "i64")
 _NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
 _LARGEST_INPUT = Poly.const(LARGEST_INPUT)
@@ -105,7 +104,7 @@ class Learned(Ranges):
             self._positive(name, depth)
 
     def _is_not_zero(self, name: Name, depth: int) -> bool:
-        truth = self.truths.get(Bin("!=", "i64", Var(name, "i64"), _ZERO))
+        truth = self.truths.get(Bin("!=", "i64", Var(name, "i64"), ZERO))
         return truth is not None and truth[0] and truth[1] <= depth
 
     def _positive(self, name: Name, depth: int) -> None:
@@ -258,7 +257,7 @@ class Learned(Ranges):
             self._noted += [(claim, "", depth) for claim in claims]
         op = cond.op if truth else OPPOSITE[cond.op]
         if type(cond.lhs) is Fun and cond.lhs.fun == "mul_hi" and cond.at == "i64":
-            if op == "==" and cond.rhs == _ZERO:
+            if op == "==" and cond.rhs == ZERO:
                 left, right = (self.poly(arg, depth) for arg in cond.lhs.args)
                 source = self._source("product", (left, right), cond)
                 self._learn_span(left * right, (0, (1 << 64) - 1), depth, source)

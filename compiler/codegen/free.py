@@ -68,8 +68,8 @@ class Uses:
             self.se(se)
 
     def lmad(self, lmad: Lmad[Poly]) -> None:
-        """The variables of an LMAD."""
-        for name in lmad.names():
+        """The variables of an LMAD, in an order that is the same in every run."""
+        for name in sorted(lmad.names()):
             self.scalars.setdefault(name, "i64")
 
     def stms(self, stms: Stms) -> None:

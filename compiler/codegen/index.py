@@ -10,12 +10,10 @@ from collections.abc import Sequence
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Monomial, Poly
-from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Var
 from compiler.ir.sizes import signed
 
 SMALL = 1 << 40
-ZERO = Lit(0, "i64")
-ONE = Lit(1, "i64")
 
 
 def add(lhs: SE, rhs: SE) -> SE:

@@ -34,8 +34,9 @@ from compiler.codegen.imp.nodes import (
     Stms,
     Store,
 )
-from compiler.codegen.index import ZERO, cell, poly_exp
-from compiler.ir.nodes import SE, Bin, Lit, Scalar, Var
+from compiler.codegen.index import cell, poly_exp
+from compiler.ir.build import inside
+from compiler.ir.nodes import SE, Scalar, Var
 from compiler.ir.walk import se_uses
 
 
@@ -118,16 +119,6 @@ def update_bins(bins: Bins, prov: Prov) -> Stms:
         for name, prim, value in zip(op.rhs, op.prims, bins.values, strict=True)
     )
     return (If(inside(bins.bins, bins.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
-
-
-def inside(at: Sequence[SE], shape: Sequence[SE]) -> SE:
-    """Whether a place lies within a shape."""
-    result: SE = Lit(True, "bool")
-    for i, size in zip(at, shape, strict=True):
-        low = Bin("<=", "i64", ZERO, i)
-        both = Bin("&&", "bool", low, Bin("<", "i64", i, size))
-        result = both if type(result) is Lit else Bin("&&", "bool", result, both)
-    return result
 
 
 def assign_all(

@@ -22,9 +22,10 @@ from compiler.codegen.frees import insert_frees
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Stm, Stms
 from compiler.codegen.index import add, cell, mul, poly_exp
-from compiler.codegen.sequential import assign_all, inside, sequential
+from compiler.codegen.sequential import assign_all, sequential
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Array, Level, Lit, Mem, MemBind, Scalar, Var
+from compiler.ir.build import inside
+from compiler.ir.nodes import ONE, SE, ZERO, Array, Level, Lit, Mem, MemBind, Scalar, Var
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced, whole, with_indices
 
@@ -397,7 +398,7 @@ class _Maker:
             at = self.named(given, out, prov)
             if isinstance(value, str):
                 fixed: list[ir.DimIndex] = [ir.DimFix(i) for i in at]
-                zero, one = Lit(0, "i64"), Lit(1, "i64")
+                zero, one = ZERO, ONE
                 rest = [ir.DimSlice(zero, n, one) for n in param.type.shape[len(at) :]]
                 lmad, early = self.named_slice(mem.lmad, [*fixed, *rest], prov)
                 stores = early + self.put(param.type.prim, MemBind(mem.block, lmad), value, prov)

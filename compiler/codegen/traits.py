@@ -23,8 +23,8 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
-from compiler.codegen.index import ONE, mul
-from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.codegen.index import mul
+from compiler.ir.nodes import ONE, SE, Bin, Lit, Var
 from compiler.ir.total import is_total
 from compiler.ir.walk import se_uses
 
@@ -122,7 +122,7 @@ def work_of(kernel: Kernel, t: Traits) -> SE:
 
     The host may ask before a point has checked what the trips divide by: those are guessed.
     """
-    total: SE = Lit(1, "i64")
+    total: SE = ONE
     for _, bound in kernel.dims:
         total = mul(total, bound)
     if not is_total(t.trips):

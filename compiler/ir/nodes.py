@@ -98,6 +98,10 @@ class Lit:
     prim: Prim
 
 
+ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
+TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
+
+
 @dataclass(frozen=True, slots=True)
 class Var:
     """A scalar variable with its type."""

@@ -10,6 +10,7 @@ from typing import cast
 
 from compiler.algebra.poly import Poly
 from compiler.ir.nodes import (
+    ONE,
     SE,
     Alloc,
     ArrayLit,
@@ -35,7 +36,6 @@ from compiler.ir.nodes import (
     KernelResult,
     Lambda,
     Level,
-    Lit,
     Loop,
     Map,
     Operand,
@@ -170,7 +170,7 @@ class Parser(ScalarParser):
                 dims.append(self._lmad_dim(start))
             else:
                 count = self.poly()
-                dims.append(DimSlice(start, count, self.se() if t.take(":") else Lit(1, "i64")))
+                dims.append(DimSlice(start, count, self.se() if t.take(":") else ONE))
             if t.text != "]":
                 t.expect(",")
         return tuple(dims)

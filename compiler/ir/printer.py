@@ -19,6 +19,7 @@ from typing import Any
 from compiler.base.spans import Prov
 from compiler.base.text import Line, Text, plain
 from compiler.ir.nodes import (
+    ONE,
     SE_NODES,
     Alloc,
     ArrayLit,
@@ -42,7 +43,6 @@ from compiler.ir.nodes import (
     KernelBody,
     KernelResult,
     Lambda,
-    Lit,
     Loop,
     Map,
     Operator,
@@ -79,7 +79,6 @@ from compiler.ir.syntax import name_text, string_text
 
 WIDTH = 96
 """Columns that a line should not exceed where there is a choice."""
-_ONE = Lit(1, "i64")
 
 
 def show(prog: Prog) -> Text:
@@ -215,7 +214,7 @@ def _dim(dim: DimIndex) -> str:
         pairs = zip(dim.counts, dim.strides, strict=True)
         inner = ", ".join(f"{count}:{show_se(stride, suffix=False)}" for count, stride in pairs)
         return f"{show_se(dim.start, suffix=False)}:+({inner})"
-    stride = "" if dim.stride == _ONE else f":{show_se(dim.stride, suffix=False)}"
+    stride = "" if dim.stride == ONE else f":{show_se(dim.stride, suffix=False)}"
     return f"{show_se(dim.start, suffix=False)}:+{dim.count}{stride}"
 
 

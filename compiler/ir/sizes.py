@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from compiler.algebra.poly import Poly
 from compiler.base.prim import COMPARE_OPS, FUNS, Prim, int_range
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
 
 LOW, HIGH = int_range("i64")
 _COMPARE = frozenset(COMPARE_OPS)
@@ -107,4 +107,4 @@ def se_of(poly: Poly) -> SE:
             term = Bin("*", "i64", term, factor)
         op = "-" if subtracted else "+"
         result = term if result is None else Bin(op, "i64", result, term)
-    return Lit(0, "i64") if result is None else result
+    return ZERO if result is None else result

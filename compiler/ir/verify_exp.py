@@ -66,6 +66,7 @@ from compiler.ir.nodes import (
 from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import selected, sliced_poly
+from compiler.ir.types import array_type, row_type, with_dims
 from compiler.ir.walk import subst
 
 if TYPE_CHECKING:
@@ -83,20 +84,6 @@ def types(c: Checker, stm: Stm) -> Types:
 def is_se(exp: Exp) -> TypeGuard[SE]:
     """Whether an expression is a scalar one."""
     return isinstance(exp, SE_NODES)
-
-
-def wrap(kind: Type, *sizes: Poly) -> Type:
-    """The type of an array of such values."""
-    if isinstance(kind, Scalar):
-        return Array(kind.prim, sizes) if sizes else kind
-    assert isinstance(kind, Array)
-    return Array(kind.prim, sizes + kind.shape)
-
-
-def row(kind: Array, dims: int = 1) -> Type:
-    """The type of what is left after indexing the first dimensions."""
-    shape = kind.shape[dims:]
-    return Array(kind.prim, shape) if shape else Scalar(kind.prim)
 
 
 def _se(c: Checker, exp: SE, pat: object) -> Types:
@@ -159,7 +146,7 @@ def _slice(c: Checker, exp: Slice, pat: Any) -> Types:
 def _update(c: Checker, exp: Update, pat: object) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
-    wanted = Array(array.prim, shape) if shape else Scalar(array.prim)
+    wanted = array_type(array.prim, shape)
     c.same(c.operand(exp.value), wanted, "the value", places=False)
     return (array,)
 
@@ -204,9 +191,9 @@ def _concat(c: Checker, exp: Concat, pat: object) -> Types:
     parts = [c.array(name) for name in exp.arrays]
     total = Poly.const(0)
     for part in parts:
-        c.same(row(part), row(parts[0]), "a row of a concatenated array", places=False)
+        c.same(row_type(part), row_type(parts[0]), "a row of a concatenated array", places=False)
         total = total + part.shape[0]
-    return (wrap(row(parts[0]), total),)
+    return (with_dims((total,), row_type(parts[0])),)
 
 
 def _iota(c: Checker, exp: Iota, pat: object) -> Types:
@@ -219,7 +206,7 @@ def _iota(c: Checker, exp: Iota, pat: object) -> Types:
 
 def _replicate(c: Checker, exp: Replicate, pat: object) -> Types:
     c.sizes(exp.shape)
-    return (wrap(c.operand(exp.value), *exp.shape),)
+    return (with_dims(exp.shape, c.operand(exp.value)),)
 
 
 def _scratch(c: Checker, exp: Scratch, pat: object) -> Types:
@@ -236,7 +223,7 @@ def _array_lit(c: Checker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
     found = [c.operand(elem) for elem in exp.elems]
     for kind in found:
         c.same(kind, found[0], "an element", places=False)
-    return (wrap(found[0], Poly.const(len(found))),)
+    return (with_dims((Poly.const(len(found)),), found[0]),)
 
 
 # --- control ---------------------------------------------------------------------------------
@@ -372,7 +359,7 @@ def _over(c: Checker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
     for name in arrays:
         kind = c.array(name)
         c.must(c.known.equal(kind.shape[0], width), f"`{name}` has outer size {kind.shape[0]}")
-        rows.append(row(kind))
+        rows.append(row_type(kind))
     return rows
 
 
@@ -383,7 +370,7 @@ def _agree(c: Checker, found: Sequence[Type], wanted: Sequence[Type], what: str)
 
 def _map(c: Checker, exp: Map, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a map")
-    return tuple(wrap(kind, exp.width) for kind in exp.fn.returns)
+    return tuple(with_dims((exp.width,), kind) for kind in exp.fn.returns)
 
 
 def _folded(c: Checker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
@@ -392,17 +379,17 @@ def _folded(c: Checker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
     _fn(c, exp.fn, rows, "the function of a reduction or scan")
     c.must(len(exp.fn.returns) >= len(carried), "too few results for the operators")
     _agree(c, exp.fn.returns[: len(carried)], carried, "a value to fold")
-    return carried, [wrap(kind, exp.width) for kind in exp.fn.returns[len(carried) :]]
+    return carried, [with_dims((exp.width,), kind) for kind in exp.fn.returns[len(carried) :]]
 
 
 def _reduce(c: Checker, exp: Reduce, pat: object) -> Types:
     carried, kept = _folded(c, exp)
-    return [wrap(kind) for kind in carried] + kept
+    return list(carried) + kept
 
 
 def _scan(c: Checker, exp: Scan, pat: object) -> Types:
     carried, kept = _folded(c, exp)
-    return [wrap(kind, exp.width) for kind in carried] + kept
+    return [with_dims((exp.width,), kind) for kind in carried] + kept
 
 
 def _scatter(c: Checker, exp: Scatter, pat: object) -> Types:
@@ -412,11 +399,11 @@ def _scatter(c: Checker, exp: Scatter, pat: object) -> Types:
     for dest in exp.dests:
         kind = c.array(dest.array)
         c.must(1 <= dest.rank <= kind.rank, f"`{dest.array}` has fewer dimensions")
-        wanted += [*([I64] * dest.rank), row(kind, dest.rank)]
+        wanted += [*([I64] * dest.rank), row_type(kind, dest.rank)]
         dests.append(kind)
     c.must(len(exp.fn.returns) >= len(wanted), "too few results for the destinations")
     _agree(c, exp.fn.returns[: len(wanted)], wanted, "an index or value to write")
-    return dests + [wrap(kind, exp.width) for kind in exp.fn.returns[len(wanted) :]]
+    return dests + [with_dims((exp.width,), kind) for kind in exp.fn.returns[len(wanted) :]]
 
 
 def _hist_ops(
@@ -435,7 +422,7 @@ def _hist_ops(
             c.must(
                 c.known.equal_shapes(kind.shape[: len(outer)], tuple(outer)), "outer sizes differ"
             )
-        rows = [row(kind, dims) for kind in kinds]
+        rows: list[Type] = [row_type(kind, dims) for kind in kinds]
         _agree(c, _operators(c, (op.op,)), rows, "a component of the operator")
         wanted += [I64] * op.rank + rows
         dests += kinds
@@ -494,7 +481,7 @@ def _kernel_results(c: Checker, body: KernelBody) -> None:
         for at, value in result.writes:
             _indices(c, at)
             c.must(len(at) <= dest.rank, "more indices than dimensions")
-            c.same(c.operand(value), row(dest, len(at)), "the value written", places=False)
+            c.same(c.operand(value), row_type(dest, len(at)), "the value written", places=False)
 
 
 def _results(c: Checker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[Type]:
@@ -502,7 +489,7 @@ def _results(c: Checker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[T
     found: list[Type] = []
     for result, kind in list(zip(exp.body.results, exp.body.returns, strict=True))[skip:]:
         write = isinstance(result, Write)
-        found.append(c.array(result.dest) if write else wrap(kind, *sizes))  # type: ignore[union-attr]
+        found.append(c.array(result.dest) if write else with_dims(sizes, kind))  # type: ignore[union-attr]
     return found
 
 
@@ -516,7 +503,7 @@ def _segred(c: Checker, exp: SegRed, pat: object) -> Types:
     c.must(bool(sizes), "a reduction over no dimension")
     carried = _operators(c, exp.ops)
     _kernel(c, exp, carried)
-    done = [wrap(kind, *sizes[:-1]) for kind in carried]
+    done = [with_dims(sizes[:-1], kind) for kind in carried]
     return done + _results(c, exp, len(carried), sizes)
 
 
@@ -525,7 +512,7 @@ def _segscan(c: Checker, exp: SegScan, pat: object) -> Types:
     c.must(bool(sizes), "a scan over no dimension")
     carried = _operators(c, exp.ops)
     _kernel(c, exp, carried)
-    return [wrap(kind, *sizes) for kind in carried] + _results(c, exp, len(carried), sizes)
+    return [with_dims(sizes, kind) for kind in carried] + _results(c, exp, len(carried), sizes)
 
 
 def _seghist(c: Checker, exp: SegHist, pat: object) -> Types:

@@ -13,22 +13,25 @@ from compiler.base.remarks import Applied, Fate
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, row_of
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, Conv, DimFix, DimSlice, Lit, Select, Un, Var
-from compiler.ir.sizes import poly_of, prim_of, se_of
-from compiler.ir.slices import selected
-from compiler.lower.build import (
+from compiler.ir.build import both, either, whole_dims
+from compiler.ir.nodes import (
     FALSE,
     ONE,
+    SE,
     TRUE,
     ZERO,
-    Arr,
-    Message,
-    Value,
-    both,
-    either,
-    operand,
-    show_shape,
+    Bin,
+    Conv,
+    DimFix,
+    DimSlice,
+    Lit,
+    Select,
+    Un,
+    Var,
 )
+from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.ir.slices import selected
+from compiler.lower.build import Arr, Message, Value, operand, show_shape
 from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
 from compiler.lower.loops import Loops
@@ -426,8 +429,7 @@ class Arrays(Loops):
         self, array: Arr, dims: tuple[ir.DimIndex, ...]
     ) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
         """`dims` with the array's other dimensions in full, and the shape that they select."""
-        rest = tuple(DimSlice(ZERO, n, ONE) for n in array.shape[len(dims) :])
-        full = (*dims, *rest)
+        full = (*dims, *whole_dims(array.shape[len(dims) :]))
         return full, selected(full)
 
     def update(self, e: ty.Update, hint: Name) -> Value:

@@ -10,19 +10,24 @@ from compiler.base.names import Name
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Size, SizeVar, Sum
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Param, Select, Stm, Un, Var
-from compiler.ir.sizes import se_of
-from compiler.lower.build import (
+from compiler.ir.build import both, either
+from compiler.ir.nodes import (
     FALSE,
+    SE,
     TRUE,
-    Arr,
-    Shape,
-    Value,
-    as_params,
-    both,
-    either,
-    operand,
+    Bin,
+    Conv,
+    Fun,
+    Lit,
+    Operand,
+    Param,
+    Select,
+    Stm,
+    Un,
+    Var,
 )
+from compiler.ir.sizes import se_of
+from compiler.lower.build import Arr, Shape, Value, as_params, operand
 from compiler.lower.exps import Exps, literal
 from compiler.lower.leaves import leaves, sum_slots
 

@@ -22,13 +22,12 @@ from compiler.base.spans import NOWHERE, Prov
 from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, Fun, Lit, Operand, Param, Stm, Var
+from compiler.ir.build import both
+from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Operand, Param, Stm, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.lower.leaves import leaves
 
 Shape = tuple[Poly, ...]
-TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
-ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
 LARGEST = Lit(LARGEST_SIZE, "i64")
 
 
@@ -63,20 +62,6 @@ def leaf_type(leaf: Leaf) -> ir.Type:
     return ir.Scalar(prim_of(leaf))
 
 
-def both(lhs: SE, rhs: SE) -> SE:
-    """`lhs && rhs`, shorter where one is a literal."""
-    if lhs == TRUE or rhs == FALSE:
-        return rhs
-    return lhs if rhs == TRUE or lhs == FALSE else Bin("&&", "bool", lhs, rhs)
-
-
-def either(lhs: SE, rhs: SE) -> SE:
-    """`lhs || rhs`, shorter where one is a literal."""
-    if lhs == FALSE or rhs == TRUE:
-        return rhs
-    return lhs if rhs == FALSE or lhs == TRUE else Bin("||", "bool", lhs, rhs)
-
-
 def show_shape(shape: Iterable[Poly]) -> Message:
     """`[n][m]` in a message."""
     parts: list[str | SE] = []
@@ -96,7 +81,7 @@ def merge_words(message: Message) -> Message:
     return tuple(parts)
 
 
-class Builder:
+class Lowering:
     """The state of lowering one function."""
 
     def __init__(self, ctx: Ctx) -> None:

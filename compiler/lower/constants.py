@@ -12,12 +12,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import I64, Function, Operand, Param, Stm, Var
-from compiler.lower.build import (
-    Arr,
-    Builder,
-    Value,
-)
+from compiler.ir.nodes import I64, Function, Param, Stm, Var
+from compiler.ir.types import as_operand, as_scalar
+from compiler.lower.build import Arr, Lowering, Value
 from compiler.lower.soacs import Soacs
 
 
@@ -39,7 +36,7 @@ class Lowered:
 class Constants(Soacs):
     """Where constants and sizes that come with them are looked up."""
 
-    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], done: Builder | None) -> None:
+    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], done: Lowering | None) -> None:
         super().__init__(ctx)
         self.known = known
         if done is not None:
@@ -56,7 +53,7 @@ class Constants(Soacs):
         """The value of a top-level constant, or of a size that comes with one."""
         if name in self.heads:
             owner, at = self.heads[name]
-            return (_as_scalar(self.constant_params(owner)[at]),)
+            return (as_scalar(self.constant_params(owner)[at]),)
         found = self.needs.get(name)
         if found is None:
             target = self.known.get(name)
@@ -115,13 +112,3 @@ class Constants(Soacs):
                     mapping[param.name] = Poly.var(name)
             pat.append(Param(name, t))
         return tuple(pat), tuple(value)
-
-
-def _as_scalar(p: Param) -> Var:
-    assert isinstance(p.type, ir.Scalar)
-    return Var(p.name, p.type.prim)
-
-
-def as_operand(p: Param) -> Operand:
-    """A variable as an operand."""
-    return Var(p.name, p.type.prim) if isinstance(p.type, ir.Scalar) else p.name

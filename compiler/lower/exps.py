@@ -11,16 +11,11 @@ from compiler.base.prim import BYTES, DTYPE, FLOATS, INTS, SIGNED, UNSIGNED, Pri
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Record, Sum, Type
 from compiler.ir import nodes as ir
+from compiler.ir.build import both, either
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
 from compiler.ir.total import is_division, may_fail
-from compiler.lower.build import (
-    Arr,
-    Builder,
-    Value,
-    both,
-    either,
-)
+from compiler.lower.build import Arr, Lowering, Value
 from compiler.lower.leaves import field_at, leaves, sum_slots
 
 
@@ -37,7 +32,7 @@ def literal(value: int | float | bool, prim: Prim) -> Lit:
     return Lit((int(value) - low) % (high - low + 1) + low, prim)
 
 
-class Exps(Builder):
+class Exps(Lowering):
     """Lowering of everything that is not about arrays."""
 
     # --- scalars -----------------------------------------------------------------------------

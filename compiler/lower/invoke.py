@@ -11,13 +11,14 @@ from compiler.frontend import typed as ty
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import I64, SE, Operand, Param
 from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.types import as_operand
 from compiler.lower.build import (
     Arr,
     Leaf,
     Value,
     operand,
 )
-from compiler.lower.constants import Constants, Lowered, as_operand
+from compiler.lower.constants import Constants, Lowered
 from compiler.lower.leaves import leaves
 
 

@@ -14,10 +14,10 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.ir import guards
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, DimLmad, Fun, Lit
+from compiler.ir.nodes import SE, TRUE, DimLmad, Fun, Lit
 from compiler.ir.sizes import se_of
 from compiler.lower.arrays import Arrays
-from compiler.lower.build import TRUE, Arr, Message, Value, operand
+from compiler.lower.build import Arr, Message, Value, operand
 from compiler.lower.leaves import leaves
 
 

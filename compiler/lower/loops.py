@@ -10,20 +10,12 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
+from compiler.ir.build import whole_dims
 from compiler.ir.effects import aliases, consumed
-from compiler.ir.nodes import SE, Param, Stm, Var
+from compiler.ir.nodes import SE, TRUE, ZERO, Param, Stm, Var
 from compiler.ir.sizes import se_of
 from compiler.lower.branches import Branches
-from compiler.lower.build import (
-    ONE,
-    TRUE,
-    ZERO,
-    Arr,
-    Shape,
-    Value,
-    as_params,
-    operand,
-)
+from compiler.lower.build import Arr, Shape, Value, as_params, operand
 from compiler.lower.leaves import leaves
 
 
@@ -201,6 +193,5 @@ class Loops(Branches):
         """`array[at]`, not checked."""
         if len(array.shape) == 1:
             return self.scalar(ir.Index(array.name, (at,)), array.prim, f"{base_of(array.name)}_el")
-        rest = tuple(ir.DimSlice(ZERO, n, ONE) for n in array.shape[1:])
-        exp = ir.Slice(array.name, (ir.DimFix(at), *rest))
+        exp = ir.Slice(array.name, (ir.DimFix(at), *whole_dims(array.shape[1:])))
         return self.view(exp, array, array.shape[1:], f"{base_of(array.name)}_row")

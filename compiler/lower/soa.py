@@ -32,18 +32,10 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.effects import aliases
-from compiler.ir.nodes import I64, Function, Operand, Param, Prog, Stm
+from compiler.ir.nodes import I64, TRUE, Function, Operand, Param, Prog, Stm
 from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
-from compiler.lower.build import (
-    TRUE,
-    Arr,
-    Shape,
-    Value,
-    as_params,
-    leaf_type,
-    operand,
-)
+from compiler.lower.build import Arr, Shape, Value, as_params, leaf_type, operand
 from compiler.lower.constants import Lowered
 from compiler.lower.invoke import Invoke
 from compiler.lower.leaves import leaves

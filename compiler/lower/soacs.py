@@ -8,22 +8,19 @@ from dataclasses import replace
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
-from compiler.base.prim import Prim
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Type
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import SE, Bin, Lambda, Param, Var
+from compiler.ir.build import both
+from compiler.ir.nodes import FALSE, ONE, SE, ZERO, Bin, Lambda, Param, Var
 from compiler.ir.sizes import se_of
+from compiler.ir.types import array_type, as_operand
 from compiler.lower.build import (
-    FALSE,
-    ONE,
-    ZERO,
     Arr,
     Message,
     Shape,
     Value,
     as_params,
-    both,
     leaf_type,
     operand,
     show_shape,
@@ -107,7 +104,9 @@ class Soacs(Lmads):
         self.check_regular(shapes, params)
         body = self.expect_all(body, shapes)
         stms = self.close(outer)
-        returns = tuple(_type(prim, s) for (prim, _, _), s in zip(declared, shapes, strict=True))
+        returns = tuple(
+            array_type(prim, s) for (prim, _, _), s in zip(declared, shapes, strict=True)
+        )
         code = Lambda(
             as_params(params), ir.Body(tuple(stms), tuple(operand(x) for x in body)), returns
         )
@@ -160,9 +159,7 @@ class Soacs(Lmads):
     def identity(self, types: tuple[tuple[str, ir.Type], ...]) -> Lambda:
         """The function that returns its arguments."""
         params = tuple(Param(self.ctx.fresh(base), t) for base, t in types)
-        results = tuple(
-            Var(p.name, p.type.prim) if isinstance(p.type, ir.Scalar) else p.name for p in params
-        )
+        results = tuple(map(as_operand, params))
         return Lambda(params, ir.Body((), results), tuple(p.type for p in params))
 
     def same_width(self, first: Value, other: Value) -> Value:
@@ -227,7 +224,10 @@ class Soacs(Lmads):
         values = self.same_width(at, self.lower(e.args[2]))
         self.prov = (e.span,)
         values = self.expect_all(values, [(outer_size(at), *d.shape[rank:]) for d in dests])
-        types = [*(("i", ir.I64) for _ in at), *(("v", _row(v)) for v in arrays_of(values))]
+        types = [
+            *(("i", ir.I64) for _ in at),
+            *(("v", array_type(v.prim, v.shape[1:])) for v in arrays_of(values)),
+        ]
         plain = self.identity(tuple(types))
         places, items = plain.body.results[:rank], plain.body.results[rank:]
         results = tuple(x for item in items for x in (*places, item))
@@ -407,14 +407,6 @@ class Soacs(Lmads):
     def opaque(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         """The argument."""
         return self.lower(e.args[0], hint)
-
-
-def _type(prim: Prim, shape: Shape) -> ir.Type:
-    return ir.Array(prim, shape) if shape else ir.Scalar(prim)
-
-
-def _row(a: Arr) -> ir.Type:
-    return _type(a.prim, a.shape[1:])
 
 
 INTRINSIC: dict[str, Callable[[Soacs, ty.Apply, ty.Var, Name], Value]] = {

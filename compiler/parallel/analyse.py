@@ -32,8 +32,8 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.total import is_total
+from compiler.ir.types import shape_of
 from compiler.ir.walk import free, se_parts
-from compiler.parallel.build import shape_of
 from compiler.parallel.nest import Nest, Scope
 from compiler.parallel.sequentialise import SOACS
 

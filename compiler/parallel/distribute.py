@@ -19,6 +19,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import Applied, Remark
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir.nodes import (
+    FALSE,
     SE,
     Body,
     Concat,
@@ -44,10 +45,11 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.total import is_total
+from compiler.ir.types import as_operand, with_dims
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
 from compiler.parallel.analyse import has_parallelism
-from compiler.parallel.build import consumed_params, prim_type, with_dims
+from compiler.parallel.lambdas import consumed_params
 from compiler.parallel.nest import (
     At,
     Nest,
@@ -247,9 +249,7 @@ def _group_kernel(
     types: list[Type] = [type_ for _, _, type_ in group.results]
     names: list[Name | None] = [wish[position] for position, _, _ in group.results]
     for param in group.stored:
-        values.append(
-            Var(param.name, param.type.prim) if isinstance(param.type, Scalar) else param.name
-        )
+        values.append(as_operand(param))
         types.append(param.type)
         names.append(sc.ctx.fresh(param.name))
     pat = out_params(sc, widths(nest), types, names)
@@ -345,9 +345,7 @@ def _fold(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
 def _run(sc: Scope, nest: Nest, stms: tuple[Stm, ...], old: Stm, wish: Wish) -> Made:
     """Statements that take the place of `old`, in the same nest; they bind the same names."""
     returns = tuple(p.type for p in old.pat)
-    results = tuple(
-        Var(p.name, p.type.prim) if isinstance(p.type, Scalar) else p.name for p in old.pat
-    )
+    results = tuple(map(as_operand, old.pat))
     if nest:
         body = Body(stms, results)
         pieces = plan(sc, nest, body, returns)
@@ -383,7 +381,7 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -
     returns = tuple(p.type for p in loop.params)
     pieces = plan(sc, nest, loop.body, returns)
     if pieces is None or not _may_cut(sc, pieces, stm.prov):
-        alone = Body((stm,), _operands(stm.pat))
+        alone = Body((stm,), tuple(map(as_operand, stm.pat)))
         return outer_only(sc, nest, alone, _types(stm.pat), wish, stm.prov)
     names = [sc.ctx.fresh(p.name) for p in params]
     made = distribute(sc, nest, loop.body, returns, names, stm.prov, pieces)
@@ -422,7 +420,7 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
     kept = [None if at in views else name for at, name in enumerate(wish)]
     pat = out_params(sc, widths(nest), returns, kept)
     out: list[Stm] = []
-    cond = _guarded(sc, nest, exp.cond, Lit(False, "bool"), out, stm.prov)
+    cond = _guarded(sc, nest, exp.cond, FALSE, out, stm.prov)
     out.append(emit(sc, pat, If(cond, bodies[0], bodies[1]), stm.prov))
     sc.owned.difference_update(pat[at].name for at in views)
     return out, [p.name for p in pat]
@@ -441,9 +439,3 @@ def _guarded(sc: Scope, nest: Nest, value: SE, spare: Lit, out: list[Stm], prov:
 
 def _types(pat: tuple[Param, ...]) -> tuple[Type, ...]:
     return tuple(p.type for p in pat)
-
-
-def _operands(pat: tuple[Param, ...]) -> tuple[SE | Name, ...]:
-    return tuple(
-        Var(p.name, prim_type(p.type)) if isinstance(p.type, Scalar) else p.name for p in pat
-    )

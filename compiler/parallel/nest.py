@@ -17,10 +17,12 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir.build import row_at, row_dims, var
 from compiler.ir.effects import consumed
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
+    ZERO,
     Bin,
     Body,
     Conv,
@@ -46,8 +48,8 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.sizes import se_of
+from compiler.ir.types import with_dims
 from compiler.ir.walk import bound, free, rename
-from compiler.parallel.build import product, row_at, row_dims, var, with_dims
 from compiler.parallel.sequentialise import sequentialise
 
 
@@ -261,7 +263,7 @@ def indices(nest: Nest) -> tuple[Name, ...]:
 
 def points(nest: Nest) -> Poly:
     """How many points a nest has."""
-    return product(widths(nest))
+    return Poly.product(widths(nest))
 
 
 def is_empty(nest: Nest) -> SE | None:
@@ -269,7 +271,7 @@ def is_empty(nest: Nest) -> SE | None:
     result: SE | None = None
     for level in nest:
         if (level.width.constant or 0) <= 0:
-            empty = Bin("<=", "i64", se_of(level.width), Lit(0, "i64"))
+            empty = Bin("<=", "i64", se_of(level.width), ZERO)
             result = empty if result is None else Bin("||", "bool", result, empty)
     return result
 

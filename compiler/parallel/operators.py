@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed, Remark
 from compiler.base.spans import Prov
+from compiler.ir.build import var
 from compiler.ir.nodes import (
     Array,
     Body,
@@ -38,17 +39,8 @@ from compiler.ir.nodes import (
     Type,
     Write,
 )
-from compiler.parallel.build import (
-    VectorOp,
-    as_operand,
-    is_identity,
-    prim_type,
-    row_type,
-    shape_of,
-    var,
-    vectorised,
-    with_dims,
-)
+from compiler.ir.types import as_operand, prim_type, row_type, shape_of, with_dims
+from compiler.parallel.lambdas import VectorOp, is_identity, vectorised
 from compiler.parallel.nest import (
     At,
     Nest,

@@ -52,6 +52,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.slices import selected
 from compiler.ir.total import is_total
+from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
     CHEAP,
@@ -63,7 +64,6 @@ from compiler.parallel.analyse import (
     is_regular_type,
     roots_of,
 )
-from compiler.parallel.build import prim_type, shape_of, with_dims
 from compiler.parallel.nest import At, Nest, Scope, is_empty
 
 Kind = Literal["hoisted", "again", "group", "parallel"]

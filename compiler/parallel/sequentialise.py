@@ -17,20 +17,16 @@ from dataclasses import dataclass, field
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
 from compiler.ir.nodes import (
-    I64,
     SE,
-    Array,
     Body,
     Copy,
     Exp,
-    ForLoop,
     Hist,
     HistOp,
-    If,
     Lambda,
     Lit,
-    Loop,
     Map,
     Operand,
     Operator,
@@ -38,25 +34,11 @@ from compiler.ir.nodes import (
     Reduce,
     Scan,
     Scatter,
-    Scratch,
     Stm,
-    Update,
     Var,
 )
-from compiler.ir.sizes import se_of
 from compiler.ir.walk import NESTED, map_stms, subst
-from compiler.parallel.build import (
-    Fresh,
-    as_operand,
-    inside,
-    read_rows,
-    row_at,
-    row_dims,
-    row_type,
-    shape_of,
-    var,
-    vectorised,
-)
+from compiler.parallel.lambdas import consumed_params, vectorised
 
 
 def sequentialise(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
@@ -143,9 +125,7 @@ class _LoopBuilder:
     """A loop under construction: its parameters, its body so far, what goes before it."""
 
     index: Name
-    prov: Prov
-    fresh: Fresh
-    stms: list[Stm]
+    body: Builder
     within: Within
     before: list[Stm] = field(default_factory=list)
     params: list[Param] = field(default_factory=list)
@@ -155,7 +135,11 @@ class _LoopBuilder:
 
     def let(self, param: Param, exp: Exp) -> None:
         """Add a statement to the body."""
-        self.stms.append(Stm((Param(param.name, param.type),), exp, self.prov))
+        self.body.add((Param(param.name, param.type),), exp)
+
+    def fresh(self, param: Param, unique: bool = False) -> Param:
+        """A new name of the same type."""
+        return self.body.param(param, unique)
 
     def carry(self, param: Param, init: Operand, result: Operand, bind: Param) -> None:
         """Add a loop parameter with its start, its next value and the name of its last one."""
@@ -164,25 +148,22 @@ class _LoopBuilder:
         self.results.append(result)
         self.pattern.append(bind)
 
-    def named(self, value: Operand, base: str, param: Param) -> Operand:
+    def named(self, value: Operand, base: str) -> Operand:
         """`value` as something that may be mentioned several times."""
-        if isinstance(value, str | Var | Lit):
-            return value
-        name = Param(self.fresh(base), param.type)
-        self.let(name, value)
-        return as_operand(name)
+        return value if isinstance(value, str | Var | Lit) else self.body.scalar(base, value)
+
+    def first(self) -> Builder:
+        """What appends to the statements before the loop."""
+        builder = self.body.nested()
+        builder.stms = self.before
+        return builder
 
     def keep(self, pattern: tuple[Param, ...], values: tuple[Operand, ...]) -> None:
         """Collect one value per iteration in a fresh array."""
         for bind, value in zip(pattern, values, strict=True):
-            assert isinstance(bind.type, Array)
-            start = Param(self.fresh(bind.name), bind.type)
-            scratch = Scratch(bind.type.prim, bind.type.shape)
-            self.before.append(Stm((start,), scratch, self.prov))
-            here = Param(self.fresh(bind.name), bind.type, unique=True)
-            after = Param(self.fresh(bind.name), bind.type)
-            dims = row_dims((var(self.index),), row_type(bind.type))
-            self.let(after, Update(here.name, dims, value))
+            start = self.first().scratch(bind)
+            here = self.fresh(bind, unique=True)
+            after = self.body.update(here, (var(self.index),), value)
             self.carry(here, start.name, after.name, bind)
 
     def accumulate(
@@ -191,11 +172,11 @@ class _LoopBuilder:
         """Combine with the accumulators; the new ones. `pattern` names the last ones, if wanted."""
         count = len(op.neutral)
         totals, rest = op.fn.params[:count], op.fn.params[count:]
-        binds = pattern or tuple(Param(self.fresh(p.name), p.type) for p in totals)
+        binds = pattern or tuple(map(self.fresh, totals))
         if pattern is not None and self.in_place(op, values, binds):
             return ()
         body = self.applied(op.fn.body, rest, values)
-        new = tuple(self.named(r, p.name, p) for r, p in zip(body.results, totals, strict=True))
+        new = tuple(self.named(r, p.name) for r, p in zip(body.results, totals, strict=True))
         for total, start, result, bind in zip(totals, op.neutral, new, binds, strict=True):
             self.carry(Param(total.name, total.type), start, result, bind)
         return new
@@ -209,52 +190,44 @@ class _LoopBuilder:
             else:
                 self.let(param, value)
         body = subst(body, names)
-        self.stms.extend(self.within(body.stms, self.fresh))
+        self.body.stms.extend(self.within(body.stms, self.body.fresh))
         return body
 
     def in_place(self, op: Operator, values: tuple[Operand, ...], binds: tuple[Param, ...]) -> bool:
         """An operator that goes element by element updates its accumulators where they lie."""
-        vector = vectorised(op, self.fresh)
+        vector = vectorised(op, self.body.fresh)
         if vector is None or not all(isinstance(v, str) for v in values):
             return False
         count = len(op.neutral)
-        index = self.fresh("k")
-        inner = _LoopBuilder(index, self.prov, self.fresh, [], self.within)
+        inner = _LoopBuilder(self.body.fresh("k"), self.body.nested(), self.within)
+        at = (var(inner.index),)
         outer = [Param(p.name, p.type, unique=True) for p in op.fn.params[:count]]
-        holds = [Param(self.fresh(p.name), p.type, unique=True) for p in outer]
+        holds = [self.fresh(p, unique=True) for p in outer]
         rows = [*(p.name for p in holds), *(str(v) for v in values)]
         for element, row in zip(vector.fn.params, rows, strict=True):
-            inner.let(element, row_at(row, (var(index),), element.type))
-        inner.stms.extend(self.within(vector.fn.body.stms, self.fresh))
+            inner.let(element, row_at(row, at, element.type))
+        inner.body.stms.extend(self.within(vector.fn.body.stms, self.body.fresh))
         for hold, total, result in zip(holds, outer, vector.fn.body.results, strict=True):
-            after = Param(self.fresh(hold.name), hold.type)
-            inner.let(
-                after, Update(hold.name, row_dims((var(index),), row_type(hold.type)), result)
-            )
-            bind = Param(self.fresh(hold.name), hold.type)
-            inner.carry(hold, total.name, after.name, bind)
-        self.stms.extend(inner.finish(vector.width))
+            after = inner.body.update(hold, at, result)
+            inner.carry(hold, total.name, after.name, self.fresh(hold))
+        self.body.stms.extend(inner.finish(vector.width))
         for total, start, end, bind in zip(outer, op.neutral, inner.pattern, binds, strict=True):
-            fresh_start = Param(self.fresh(total.name), total.type)
-            self.before.append(Stm((fresh_start,), Copy(str(start)), self.prov))
-            self.carry(total, fresh_start.name, end.name, bind)
+            own = self.first().bind(total.name, total.type, Copy(str(start)))
+            self.carry(total, own.name, end.name, bind)
         return True
 
     def place(self, indices: tuple[Operand, ...]) -> tuple[SE, ...]:
         """Indices that may be mentioned several times."""
-        named = (self.named(i, "at", Param("", I64)) for i in indices)
+        named = (self.named(i, "at") for i in indices)
         return tuple(i for i in named if not isinstance(i, str))
 
     def write(self, dest: Name, bind: Param, place: tuple[Operand, ...], value: Operand) -> None:
         """Write a value at a place of the destination, if it is inside."""
-        here = Param(self.fresh(bind.name), bind.type, unique=True)
+        here = self.fresh(bind, unique=True)
         at = self.place(place)
-        row = row_type(bind.type, len(at))
-        written = Param(self.fresh(bind.name), bind.type)
-        then = Stm((written,), Update(here.name, row_dims(at, row), value), self.prov)
-        after = Param(self.fresh(bind.name), bind.type)
-        branches = Body((then,), (written.name,)), Body((), (here.name,))
-        self.let(after, If(inside(at, shape_of(bind.type)), *branches))
+        then = self.body.nested()
+        written = then.update(here, at, value)
+        (after,) = self.body.update_inside([here], at, then, [written])
         self.carry(here, dest, after.name, bind)
 
     def combine(
@@ -263,31 +236,21 @@ class _LoopBuilder:
         """Combine values with what is at their place of the destinations, if it is inside."""
         count = len(hist.dests)
         at = self.place(values[: hist.rank])
-        holds = [Param(self.fresh(p.name), p.type, unique=True) for p in pattern]
-        branch = _LoopBuilder(self.index, self.prov, self.fresh, [], self.within)
+        holds = [self.fresh(p, unique=True) for p in pattern]
+        branch = _LoopBuilder(self.index, self.body.nested(), self.within)
         for old, hold in zip(hist.op.fn.params[:count], holds, strict=True):
             branch.let(old, row_at(hold.name, at, old.type))
         body = branch.applied(hist.op.fn.body, hist.op.fn.params[count:], values[hist.rank :])
-        news = []
-        for hold, result in zip(holds, body.results, strict=True):
-            after = Param(self.fresh(hold.name), hold.type)
-            dims = row_dims(at, row_type(hold.type, hist.rank))
-            branch.let(after, Update(hold.name, dims, result))
-            news.append(after.name)
-        then = Body(tuple(branch.stms), tuple(news))
-        orelse = Body((), tuple(h.name for h in holds))
-        afters = tuple(Param(self.fresh(h.name), h.type) for h in holds)
-        exp = If(inside(at, shape_of(pattern[0].type)), then, orelse)
-        self.stms.append(Stm(afters, exp, self.prov))
+        pairs = zip(holds, body.results, strict=True)
+        news = [branch.body.update(hold, at, result) for hold, result in pairs]
+        afters = self.body.update_inside(holds, at, branch.body, news)
         for hold, dest, after, bind in zip(holds, hist.dests, afters, pattern, strict=True):
             self.carry(hold, dest, after.name, bind)
 
     def finish(self, width: Poly) -> list[Stm]:
         """The statements before the loop, and the loop."""
-        form = ForLoop(self.index, "i64", se_of(width))
-        body = Body(tuple(self.stms), tuple(self.results))
-        loop = Loop(tuple(self.params), tuple(self.init), form, body)
-        return [*self.before, Stm(tuple(self.pattern), loop, self.prov)]
+        loop = count_loop(self.params, self.init, self.index, width, self.body.body(self.results))
+        return [*self.before, Stm(tuple(self.pattern), loop, self.body.prov)]
 
 
 def _start(
@@ -297,8 +260,16 @@ def _start(
     fresh: Fresh,
     within: Within,
 ) -> _LoopBuilder:
-    """A loop whose body has read the rows and run `fn`."""
-    index = fresh("i")
-    stms = read_rows(fn, arrays, var(index), prov, fresh)
-    stms.extend(within(fn.body.stms, fresh))
-    return _LoopBuilder(index, prov, fresh, stms, within)
+    """A loop whose body has read the rows and run `fn`.
+
+    A row that the lambda consumes is copied: the array itself stays as it is.
+    """
+    loop = _LoopBuilder(fresh("i"), Builder(fresh, prov), within)
+    taken = consumed_params(fn)
+    for param, array in zip(fn.params, arrays, strict=True):
+        read = row_at(array, (var(loop.index),), param.type)
+        if param.name in taken:
+            read = Copy(loop.body.bind(param.name, param.type, read).name)
+        loop.let(param, read)
+    loop.body.stms.extend(within(fn.body.stms, fresh))
+    return loop

@@ -20,6 +20,7 @@ from typing import Any
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.spans import user_spans
+from compiler.ir.build import conjunction
 from compiler.ir.nodes import (
     SE,
     Bin,
@@ -35,7 +36,6 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.show_scalar import show_se
 from compiler.ir.walk import map_se, map_stms
-from compiler.parallel.build import conjunction, product
 
 Node = dict[str, Any]
 
@@ -140,7 +140,7 @@ class _Reader:
             "level": exp.level,
             "per_block": isinstance(exp, SegMap) and exp.per_block,
             "space": [[base_of(index), _size(width)] for index, width in exp.space.dims],
-            "points": _size(product(width for _, width in exp.space.dims)),
+            "points": _size(Poly.product(width for _, width in exp.space.dims)),
             "results": [base_of(param.name) for param in stm.pat],
             "loops": sum(isinstance(inner.exp, Loop) for inner in exp.body.stms),
         }

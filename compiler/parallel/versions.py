@@ -15,7 +15,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Remark
 from compiler.base.spans import Prov
+from compiler.ir.build import conjunction
 from compiler.ir.nodes import (
+    BOOL,
     SE,
     SE_NODES,
     Assert,
@@ -29,7 +31,6 @@ from compiler.ir.nodes import (
     Operand,
     Param,
     Rearrange,
-    Scalar,
     SegHist,
     SegMap,
     SegRed,
@@ -42,8 +43,8 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.sizes import se_of
+from compiler.ir.types import as_operand
 from compiler.parallel.attributes import wanted
-from compiler.parallel.build import bool_param, conjunction
 from compiler.parallel.nest import (
     Nest,
     Scope,
@@ -169,7 +170,7 @@ def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
 def _threshold(
     sc: Scope, kind: str, number: int, amount: SE, default: int, prov: Prov
 ) -> tuple[Name, Stm]:
-    param = bool_param(sc.ctx.fresh(f"suff_{kind}"))
+    param = Param(sc.ctx.fresh(f"suff_{kind}"), BOOL)
     exp = Threshold(f"suff_{kind}_{number}", amount, default)
     return param.name, emit(sc, (param,), exp, prov)
 
@@ -178,7 +179,7 @@ def _body(made: Made, pat: tuple[Param, ...]) -> Body:
     stms, names = made
     results: list[Operand] = []
     for param, name in zip(pat, names, strict=True):
-        results.append(Var(name, param.type.prim) if isinstance(param.type, Scalar) else name)
+        results.append(as_operand(Param(name, param.type)))
     return Body(tuple(stms), tuple(results))
 
 

@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir.build import var
 from compiler.ir.nodes import (
+    ONE,
     SE,
+    ZERO,
     Array,
     Bin,
     Concat,
@@ -32,9 +35,9 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import place_of, selected
 from compiler.ir.total import is_total
+from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
 from compiler.parallel.analyse import is_known
-from compiler.parallel.build import ONE, ZERO, prim_type, shape_of, var, with_dims
 from compiler.parallel.nest import (
     At,
     Nest,

@@ -10,8 +10,10 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     I64,
+    ONE,
     SE,
     SE_NODES,
+    ZERO,
     Assert,
     Bin,
     Body,
@@ -149,12 +151,12 @@ class Bounds:
         stms: list[Stm] = []
         rest: SE = Var(flat, "i64")
         for index, bound in reversed(dims):
-            size = Bin("max", "i64", se_of(bound), Lit(1, "i64"))
+            size = Bin("max", "i64", se_of(bound), ONE)
             stms.append(Stm((Param(index, I64),), Bin("%", "i64", rest, size), prov))
             rest = Bin("/", "i64", rest, size)
         a, b = Param(fresh("a"), I64), Param(fresh("b"), I64)
         larger = Bin("max", "i64", Var(a.name, "i64"), Var(b.name, "i64"))
-        op = Operator(Lambda((a, b), Body((), (larger,)), (I64,)), (Lit(0, "i64"),), True)
+        op = Operator(Lambda((a, b), Body((), (larger,)), (I64,)), (ZERO,), True)
         inner = KernelBody((*stms, *body.stms), body.results, body.returns)
         total = Poly.product(bound for _, bound in dims)
         result = Param(fresh("size"), I64)

@@ -18,6 +18,7 @@ from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
     SE,
+    ZERO,
     Alloc,
     Bin,
     Body,
@@ -136,7 +137,7 @@ class _Reserving:
         """The larger of a size and 0: `max(k, 3) - 3` for `k - 3`, which may wrap."""
         less = None if self.around.sizes.fits(count) else _less(count)
         if less is None:
-            return Bin("max", "i64", se_of(count), Lit(0, "i64"))
+            return Bin("max", "i64", se_of(count), ZERO)
         by = Lit(less, "i64")
         return Bin("-", "i64", Bin("max", "i64", se_of(count + less), by), by)
 
@@ -170,7 +171,7 @@ class _Reserving:
             value = self._at_least_none(count)
             runs = self._runs()
             if runs is not None:
-                value = Select(runs, value, Lit(0, "i64"))
+                value = Select(runs, value, ZERO)
             self.around.sizes.known.define(size.name, value)
             self.before.append(Stm((size,), value, stm.prov))
             count = Poly.var(size.name)

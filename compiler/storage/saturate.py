@@ -11,17 +11,16 @@ from collections.abc import Callable
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
-from compiler.ir.nodes import I64, SE, Bin, Fun, Lit, Param, Select, Stm, Var
+from compiler.ir.nodes import I64, ONE, SE, ZERO, Bin, Fun, Lit, Param, Select, Stm, Var
 
 LARGEST = 2**63 - 1
 _BITS = Lit(63, "i64")
-_ZERO = Lit(0, "i64")
 
 
 def saturated(count: Poly, fresh: Callable[[Name], Name], prov: Prov) -> tuple[list[Stm], SE]:
     """Statements, and the value of `count` after them; LARGEST if a part of it does not fit."""
     made = _Saturating(fresh, prov)
-    total: SE = _ZERO
+    total: SE = ZERO
     for mono, coeff in count.terms.items():
         if not -LARGEST <= coeff <= LARGEST:
             return [], Lit(LARGEST, "i64")
@@ -46,7 +45,7 @@ class _Saturating:
 
     def times(self, a: SE, b: SE) -> SE:
         """A product: all of its upper half is the sign of the lower one."""
-        if a == Lit(1, "i64"):
+        if a == ONE:
             return b
         product = self._named(Bin("*", "i64", a, b))
         upper = Fun("mul_hi", "i64", (a, b))
@@ -55,11 +54,11 @@ class _Saturating:
 
     def plus(self, a: SE, b: SE) -> SE:
         """A sum: its sign is that of an operand."""
-        if a == _ZERO:
+        if a == ZERO:
             return b
         total = self._named(Bin("+", "i64", a, b))
         signs = Bin("&", "i64", Bin("^", "i64", a, total), Bin("^", "i64", b, total))
-        self.fits.append(Bin(">=", "i64", signs, _ZERO))
+        self.fits.append(Bin(">=", "i64", signs, ZERO))
         return total
 
     def _named(self, value: SE) -> SE:

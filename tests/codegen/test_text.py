@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from compiler.base.text import Line, plain
@@ -57,3 +62,16 @@ def test_only_helpers_that_are_used_are_there() -> None:
     assert "ss_parts" not in text
     assert "div_i32" not in text
     assert "div_i32" in plain(compiled("def main (x: i32): i32 = x / 7").result("c").text)
+
+
+def test_a_text_is_the_same_in_every_process() -> None:
+    """Also where a kernel takes several names that only an LMAD mentions."""
+    program = str(Path(__file__).parents[1] / "lower" / "programs" / "lmads.fut")
+    command = [sys.executable, "-m", "compiler", "show", program, "--stage", "cuda"]
+    texts = set()
+    for seed in "12":
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        texts.add(done.stdout)
+    assert len(texts) == 1
+    assert "__global__" in texts.pop()

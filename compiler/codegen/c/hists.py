@@ -23,8 +23,9 @@ from compiler.codegen.imp.nodes import (
     Store,
 )
 from compiler.codegen.index import product, row_major
-from compiler.codegen.sequential import inside, next_name, sequential, update_bins
+from compiler.codegen.sequential import next_name, sequential, update_bins
 from compiler.codegen.traits import Traits, traits_of
+from compiler.ir.build import inside
 from compiler.ir.nodes import SE, Var
 
 

@@ -9,8 +9,9 @@ from compiler.base.spans import Prov
 from compiler.codegen.c.types import c_name
 from compiler.codegen.imp.nodes import Bins
 from compiler.codegen.index import cell, row_major
-from compiler.codegen.sequential import combine, inside
+from compiler.codegen.sequential import combine
 from compiler.codegen.traits import builtin
+from compiler.ir.build import inside
 from compiler.ir.nodes import Var
 
 if TYPE_CHECKING:

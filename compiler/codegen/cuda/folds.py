@@ -18,7 +18,7 @@ from compiler.codegen.imp.nodes import Cell, Fold, HistWork, Kernel, ReduceWork,
 from compiler.codegen.index import product
 from compiler.codegen.sequential import accumulate, begin, combine, finish
 from compiler.codegen.traits import builtin, may_run_twice, traits_of, without_stores
-from compiler.ir.nodes import Lit, Var
+from compiler.ir.nodes import ZERO, Var
 
 
 class CudaKernels(CudaMaps):
@@ -266,13 +266,12 @@ class CudaKernels(CudaMaps):
         """What the second stage uses of a kernel: operators and places, not the body."""
         dims = (*kernel.dims[:-1], ("block_0", Var("blocks_0", "i64")))
         kept = tuple(
-            replace(f, inputs=tuple(Lit(0, "i64") for _ in f.inputs), into=() if scan else f.into)
+            replace(f, inputs=tuple(ZERO for _ in f.inputs), into=() if scan else f.into)
             for f in folds
         )
         if scan:
             kept = tuple(
-                replace(f, into=tuple(Cell(f"{n}_part", Lit(0, "i64")) for n in f.op.lhs))
-                for f in kept
+                replace(f, into=tuple(Cell(f"{n}_part", ZERO) for n in f.op.lhs)) for f in kept
             )
         return replace(kernel, dims=dims, body=(), work=ReduceWork(kept))
 

@@ -29,7 +29,9 @@ from compiler.ir.nodes import (
     Scatter,
     Slice,
     Stm,
+    Type,
 )
+from compiler.ir.types import shape_of
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import produced
 
@@ -112,9 +114,9 @@ def show(size: Poly) -> str:
     return str(size.subst({name: Poly.var(base_of(name)) for name in size.names()}))
 
 
-def bytes_of(kind: Array) -> Poly:
+def bytes_of(kind: Type) -> Poly:
     """How many bytes an array takes."""
-    return Poly.product((Poly.const(BYTES[kind.prim]), *kind.shape))
+    return Poly.product((Poly.const(BYTES[kind.prim]), *shape_of(kind)))
 
 
 def names_of(stm: Stm) -> str:

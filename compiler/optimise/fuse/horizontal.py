@@ -5,7 +5,8 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
-from compiler.ir.nodes import Array, Hist, Iota, Soac, Stm
+from compiler.ir.nodes import Hist, Iota, Soac, Stm
+from compiler.ir.types import with_dims
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
@@ -63,10 +64,9 @@ def _shared(graph: Graph, first: Stm, second: Stm) -> list[Name]:
 
 def _numbers(shared: list[Name], second: Stm) -> tuple[tuple[str, str], ...]:
     exp = second.exp
+    assert isinstance(exp, Soac)
     total = Poly.const(0)
-    for param, array in zip(exp.fn.params, exp.arrays, strict=True):  # type: ignore[union-attr]
+    for param, array in zip(exp.fn.params, exp.arrays, strict=True):
         if array in shared:
-            row = param.type
-            shape = (exp.width, *(row.shape if isinstance(row, Array) else ()))  # type: ignore[union-attr]
-            total = total + conditions.bytes_of(Array(row.prim, shape))
+            total = total + conditions.bytes_of(with_dims((exp.width,), param.type))
     return (("bytes not read again", conditions.show(total)),)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.base.prim import Prim
 from compiler.base.spans import merge_prov
 from compiler.ir import walk
 from compiler.ir.nodes import (
@@ -30,6 +29,7 @@ from compiler.ir.nodes import (
     Type,
     Var,
 )
+from compiler.ir.types import as_operand
 from compiler.ir.walk import Replacement
 
 
@@ -121,7 +121,7 @@ def merge(first: Stm, second: Stm, needed: set[Name]) -> Stm:
         if array in elements:
             elements[array] = _bind(param, elements[array], first, mapping, binds)
         elif array in own:
-            mapping[param.name] = _use(own[array])
+            mapping[param.name] = as_operand(own[array])
         else:
             own[array] = param
             params.append(param)
@@ -154,13 +154,6 @@ def _bind(
     binds.append(Stm((param,), value, first.prov))
     assert isinstance(param.type, Scalar)
     return Var(param.name, param.type.prim)
-
-
-def _use(param: Param) -> Replacement:
-    if isinstance(param.type, Scalar):
-        prim: Prim = param.type.prim
-        return Var(param.name, prim)
-    return param.name
 
 
 def _build(

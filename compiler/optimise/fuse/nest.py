@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
-from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.spans import merge_prov
 from compiler.ir import walk
 from compiler.ir.nodes import (
     I64,
+    ONE,
+    ZERO,
     Array,
     Bin,
     Body,
     Index,
     Iota,
     Lambda,
-    Lit,
     Map,
     Param,
     Rearrange,
@@ -29,9 +29,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.sizes import se_of
-
-_ZERO = Lit(0, "i64")
-_ONE = Lit(1, "i64")
+from compiler.ir.types import row_type, shape_of, with_dims
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def _only_map(body: Body) -> Map | None:
 
 def _counts_from_zero(stm: Stm) -> bool:
     exp = stm.exp
-    return isinstance(exp, Iota) and (exp.prim, exp.start, exp.step) == ("i64", _ZERO, _ONE)
+    return isinstance(exp, Iota) and (exp.prim, exp.start, exp.step) == ("i64", ZERO, ONE)
 
 
 def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
@@ -105,15 +103,15 @@ def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     outer: list[tuple[Param, Name]] = list(nest.columns)
     inner: list[tuple[Param, Name]] = []
     for param, array in nest.whole:
-        prim, rest = _row(param)
-        turned = Param(ctx.fresh(array), Array(prim, (nest.inner.width, nest.width, *rest)))
-        column = Param(ctx.fresh(array), Array(prim, (nest.width, *rest)))
-        swap = (1, 0, *range(2, 2 + len(rest)))
+        shape = (nest.inner.width, nest.width)
+        turned = Param(ctx.fresh(array), with_dims(shape, param.type))
+        column = Param(ctx.fresh(array), row_type(turned.type))
+        swap = (1, 0, *range(2, 2 + len(shape_of(param.type))))
         stms.append(Stm((turned,), Rearrange(swap, array), view.prov))
         outer.append((column, turned.name))
         inner.append((param, column.name))
     inner += nest.rows
-    row = Param(ctx.fresh(rearrange.array), Array(kind.prim, kind.shape[1:]))
+    row = Param(ctx.fresh(rearrange.array), row_type(kind))
     row_map = _map(nest.width, inner, nest.inner.fn.body, nest.inner.fn)
     body = Body((Stm((row,), row_map, producer.prov),), (row.name,))
     fn = Lambda(tuple(p for p, _ in outer), body, (row.type,))
@@ -140,14 +138,13 @@ def flatten_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     stms: list[Stm] = []
     inputs: list[tuple[Param, Name]] = []
     for param, array in nest.whole:
-        prim, rest = _row(param)
-        flat = Param(ctx.fresh(array), Array(prim, (size, *rest)))
-        stms.append(Stm((flat,), Reshape((size, *rest), array), view.prov))
+        flat = Param(ctx.fresh(array), with_dims((size,), param.type))
+        stms.append(Stm((flat,), Reshape(shape_of(flat.type), array), view.prov))
         inputs.append((param, flat.name))
     body = nest.inner.fn.body
     if read or nest.numbers:
         numbers = Param(ctx.fresh("flat"), Array("i64", (size,)))
-        stms.append(Stm((numbers,), Iota(size, _ZERO, _ONE, "i64"), view.prov))
+        stms.append(Stm((numbers,), Iota(size, ZERO, ONE, "i64"), view.prov))
         at = Param(ctx.fresh("k"), I64)
         inputs.append((at, numbers.name))
         body = Body((*_reads(nest, at, view), *body.stms), body.results)
@@ -171,10 +168,3 @@ def _reads(nest: Nest, at: Param, view: Stm) -> list[Stm]:
 def _map(width: Poly, inputs: list[tuple[Param, Name]], body: Body, fn: Lambda) -> Map:
     params = tuple(param for param, _ in inputs)
     return Map(width, Lambda(params, body, fn.returns), tuple(array for _, array in inputs))
-
-
-def _row(param: Param) -> tuple[Prim, tuple[Poly, ...]]:
-    """The element type and the shape of what a parameter stands for."""
-    kind = param.type
-    assert isinstance(kind, (Array, Scalar))
-    return kind.prim, kind.shape if isinstance(kind, Array) else ()

@@ -15,32 +15,30 @@ from collections.abc import Callable
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
-from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.spans import merge_prov
 from compiler.ir import effects, walk
+from compiler.ir.build import whole_dims
 from compiler.ir.nodes import (
+    ONE,
+    ZERO,
     Array,
-    DimIndex,
     DimSlice,
-    Lit,
     Map,
     Operand,
     Param,
     Rearrange,
     Reshape,
-    Scalar,
     Slice,
     Soac,
     Stm,
 )
+from compiler.ir.types import shape_of, with_dims
 from compiler.optimise.consumption import Classes
 from compiler.optimise.dead import has_effects
 from compiler.optimise.fuse.nest import flatten_map, transpose_map
 
 _VIEWS = (Slice, Rearrange, Reshape)
-_ZERO = Lit(0, "i64")
-_ONE = Lit(1, "i64")
 _SOACS = frozenset(Soac.__args__)
 
 Pull = Callable[[Stm, Stm, Ctx], "Outcome[list[Stm]]"]
@@ -122,10 +120,9 @@ def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     stms: list[Stm] = []
     arrays: list[Name] = []
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
-        inner = param.type.shape if isinstance(param.type, Array) else ()
-        part = Param(ctx.fresh(array), Array(_prim(param), (first.count, *inner)))
-        whole: tuple[DimIndex, ...] = tuple(DimSlice(_ZERO, size, _ONE) for size in inner)
-        stms.append(Stm((part,), Slice(array, (first, *whole)), cut.prov))
+        part = Param(ctx.fresh(array), with_dims((first.count,), param.type))
+        dims = (first, *whole_dims(shape_of(param.type)))
+        stms.append(Stm((part,), Slice(array, dims), cut.prov))
         arrays.append(part.name)
     prov = merge_prov(cut.prov, producer.prov)
     stms.append(Stm(cut.pat, Map(first.count, exp.fn, tuple(arrays)), prov))
@@ -137,15 +134,9 @@ def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
 def _rest_is_whole(view: Slice, kind: Array) -> bool:
     pairs = zip(view.dims[1:], kind.shape[1:], strict=True)
     return all(
-        isinstance(d, DimSlice) and d.start == _ZERO and d.stride == _ONE and d.count == size
+        isinstance(d, DimSlice) and d.start == ZERO and d.stride == ONE and d.count == size
         for d, size in pairs
     )
-
-
-def _prim(param: Param) -> Prim:
-    kind = param.type
-    assert isinstance(kind, (Array, Scalar))
-    return kind.prim
 
 
 _RULES: dict[type, tuple[str, Pull]] = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.base.prim import BYTES, COMPARE_OPS, DTYPE, FLOATS, INTS, SIGNED, Prim, int_range
 from compiler.ir import scalar
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import fun_result
 from compiler.ir.total import may_fail
 
@@ -28,8 +28,6 @@ _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 _ROUNDINGS = frozenset(("floor", "ceil", "trunc", "round"))
 
-TRUE = Lit(True, "bool")
-FALSE = Lit(False, "bool")
 
 BinRule = Callable[[str, Prim, SE, SE], SE | None]
 

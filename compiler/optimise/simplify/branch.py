@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from compiler.base.names import base_of
-from compiler.ir.nodes import SE, If, Lit, Operand, Param, Scalar, Select, Stm, Var
+from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
 from compiler.ir.total import is_total
+from compiler.ir.types import as_operand
 from compiler.optimise.dead import has_effects as has_effects
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.state import State
@@ -49,7 +50,7 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
         same: Operand | None = pair[0] if pair[0] == pair[1] else None
         said = f"`{base_of(param.name)}` is the same on both sides."
         if same is None and pair in first:
-            same = _as_operand(first[pair])
+            same = as_operand(first[pair])
             said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
         if same is not None and s.apply("simplify/branch-same", stm.prov, said):
             s.mask = s.depends(same)
@@ -61,10 +62,6 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
     if len(kept) == len(stm.pat):
         return exp, stm.pat
     return pick(exp, kept), tuple(stm.pat[k] for k in kept)
-
-
-def _as_operand(param: Param) -> Operand:
-    return Var(param.name, param.type.prim) if isinstance(param.type, Scalar) else param.name
 
 
 def pick(exp: If, kept: list[int]) -> If:

@@ -10,6 +10,7 @@ from compiler.base.remarks import Fate, Outcome
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
+    TRUE,
     Alloc,
     Array,
     ArrayLit,
@@ -44,7 +45,7 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import poly_of
 from compiler.ir.total import is_total
 from compiler.ir.walk import Rewrite, rewrite
-from compiler.optimise.simplify import arith, branch, hoist, index, loop, soac
+from compiler.optimise.simplify import branch, hoist, index, loop, soac
 from compiler.optimise.simplify.bodies import (
     all_same,
     nested_body,
@@ -206,7 +207,7 @@ def _assert(s: State, stm: Stm) -> None:
     assert isinstance(exp, Assert)
     shown = len(s.facts.shown)
     cond = s.se(exp.cond)
-    if cond == arith.TRUE and s.apply("simplify/assert", stm.prov, _holds(exp)):
+    if cond == TRUE and s.apply("simplify/assert", stm.prov, _holds(exp)):
         why = tuple(s.facts.shown[shown:])
         s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
         s.pulled.clear()

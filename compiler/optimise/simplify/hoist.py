@@ -11,7 +11,7 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied, Fate
 from compiler.base.spans import Prov
-from compiler.ir.nodes import SE, Assert, Bin, Lit
+from compiler.ir.nodes import SE, ZERO, Assert, Bin
 from compiler.ir.sizes import se_of
 from compiler.ir.total import is_total
 from compiler.optimise.simplify.state import State
@@ -56,4 +56,4 @@ def _message(s: State, check: Assert, depth: int) -> tuple[str | SE, ...]:
 
 
 def _none(trips: Poly) -> SE:
-    return Bin("<=", "i64", se_of(trips), Lit(0, "i64"))
+    return Bin("<=", "i64", se_of(trips), ZERO)

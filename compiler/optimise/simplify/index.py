@@ -15,7 +15,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.ir.nodes import (
+    ONE,
     SE,
+    ZERO,
     ArrayLit,
     Bin,
     Concat,
@@ -51,9 +53,6 @@ class Same:
 
 New = Exp | Same
 Rule = Callable[[State, Exp, Exp], "Outcome[New]"]
-
-ZERO = Lit(0, "i64")
-ONE = Lit(1, "i64")
 
 
 def i64(op: str, lhs: SE, rhs: SE) -> SE:

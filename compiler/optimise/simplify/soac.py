@@ -11,7 +11,9 @@ from compiler.base.prim import Prim
 from compiler.base.spans import merge_prov
 from compiler.ir.nodes import (
     I64,
+    ONE,
     SE,
+    ZERO,
     Bin,
     Body,
     Conv,
@@ -20,7 +22,6 @@ from compiler.ir.nodes import (
     Index,
     Iota,
     Lambda,
-    Lit,
     Map,
     Operand,
     Param,
@@ -146,7 +147,7 @@ class _Inputs:
 
 def counts_from_zero(made: Iota) -> bool:
     """Whether it is 0, 1, 2, .. at i64."""
-    return made.start == Lit(0, "i64") and made.step == Lit(1, "i64")
+    return made.start == ZERO and made.step == ONE
 
 
 def element(formula: Formula, at: SE) -> SE:

@@ -22,8 +22,10 @@ from compiler.base.prim import COMPARE_OPS
 from compiler.base.remarks import Applied
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir.nodes import (
+    FALSE,
     I64,
     SE,
+    TRUE,
     Array,
     Bin,
     Conv,
@@ -298,11 +300,11 @@ class State:
             return None
         known = self.facts.truths.get(cond) if self.facts.truths else None
         if known is not None:
-            return arith.TRUE if known[0] else arith.FALSE
+            return TRUE if known[0] else FALSE
         if type(cond) is Bin and cond.op in _COMPARE and cond.at == "i64":
             truth = self.facts.decide(cond.op, cond.lhs, cond.rhs)
             if truth is not None:
-                return arith.TRUE if truth else arith.FALSE
+                return TRUE if truth else FALSE
         return None
 
     # --- statements --------------------------------------------------------------------------
