@@ -22,6 +22,7 @@ from compiler.base.text import Text
 from compiler.codegen.c import program as c
 from compiler.codegen.cuda import program as cuda
 from compiler.codegen.imp.printer import show as show_imp
+from compiler.codegen.imp.verify import verify as verify_imp
 from compiler.codegen.to_imp import to_imp
 from compiler.frontend import show_ast, show_typed
 from compiler.frontend.check import check
@@ -279,8 +280,11 @@ class Compilation:
             start = time.perf_counter()
             prog = stage.make(before, ctx)
             ms = (time.perf_counter() - start) * 1000
-            if self.options.verify and stage.kind == "ir":
-                verify(prog, stage.id)
+            if self.options.verify:
+                if stage.kind == "ir":
+                    verify(prog, stage.id)
+                elif stage.kind == "imp":
+                    verify_imp(prog)
             return Result(stage, prog, ms)
         except CompileError as error:
             return error

@@ -53,6 +53,7 @@ def test_every_stage_verifies_and_reads_back(path: Path, target: str) -> None:
     for stage in IR_STAGES:
         text = show_text(work.result(stage).prog)
         assert show_text(parse_ir(text)) == text, stage
+    work.result("imp")
 
 
 @pytest.mark.parametrize(("path", "case"), CASES)

@@ -11,6 +11,7 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.codegen.imp.verify import verify as verify_imp
 from compiler.ir.nodes import Threshold
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
@@ -45,6 +46,7 @@ def check_stages(made: Generated, work: Compilation) -> list[Value]:
         expected = found if expected is None else expected
         assert_same(found, expected, what)
     assert expected is not None
+    verify_imp(work.result("imp").prog)
     found = imp_interp.run(work.result("imp").prog, "main", made.inputs)
     assert_same(found, expected, f"seed {made.seed}, stage imp")
     return expected

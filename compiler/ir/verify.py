@@ -15,41 +15,32 @@ from typing import NamedTuple, NoReturn
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.prim import COMPARE_OPS, FUNS, NUMBERS, Prim
 from compiler.base.spans import NOWHERE
 from compiler.ir import verify_exp
 from compiler.ir.effects import aliases, consumed
 from compiler.ir.known import Known
 from compiler.ir.nodes import (
-    SE,
     Array,
     Assert,
-    Bin,
     Body,
-    Conv,
-    Fun,
     Function,
     If,
-    Lit,
     Loop,
     Mem,
     Operand,
     Param,
     Prog,
     Scalar,
-    Select,
     Stm,
     Type,
-    Un,
-    Var,
 )
 from compiler.ir.printer import show_stm
-from compiler.ir.show_scalar import show_se, show_type
-from compiler.ir.sizes import fun_params, poly_of, prim_of
+from compiler.ir.show_scalar import show_type
+from compiler.ir.sizes import poly_of
 from compiler.ir.stages import EXPANDED_STAGES, MAY_OCCUR, MEMORY_STAGES
+from compiler.ir.verify_scalar import ScalarChecker
 from compiler.ir.walk import free, subst
 
-_COMPARE = frozenset(COMPARE_OPS)
 Roots = frozenset[Name]
 
 
@@ -80,16 +71,16 @@ def is_valid(fun: Function, funs: dict[str, Function], stage: str) -> bool:
     return True
 
 
-class Checker:
+class Checker(ScalarChecker):
     """What is in scope, what is known, and what has been consumed, at one point of a program."""
 
     def __init__(self, stage: str) -> None:
+        super().__init__()
         self.stage = stage
         self.forms = MAY_OCCUR[stage]
         self.memory = stage in MEMORY_STAGES
         self.expanded = stage in EXPANDED_STAGES
         self.funs: dict[str, Function] = {}
-        self.types: dict[Name, Type] = {}
         self.bound: set[Name] = set()
         self.known = Known()
         self.roots: dict[Name, Roots] = {}
@@ -116,11 +107,6 @@ class Checker:
             text = f", in `{first[0]}{' ..' if len(first) > 1 else ''}`"
             span = stm.prov[0] if stm.prov else NOWHERE
         raise CompilerBug(f"{place}{text}: {message}", span)
-
-    def must(self, holds: bool, message: str) -> None:
-        """Fail with `message` unless `holds`."""
-        if not holds:
-            self.fail(message)
 
     # --- scopes ------------------------------------------------------------------------------
 
@@ -165,48 +151,7 @@ class Checker:
                 f"the LMAD of {show_type(kind)} has another shape",
             )
 
-    def sizes(self, polys: Iterable[Poly]) -> None:
-        """Check that the names in sizes are i64 and in scope."""
-        for poly in polys:
-            for name in poly.names():
-                self.must(
-                    self.types.get(name) == Scalar("i64"), f"the size `{name}` is no i64 in scope"
-                )
-
-    # --- scalars and operands ----------------------------------------------------------------
-
-    def se(self, se: SE) -> Prim:
-        """Check a scalar expression and give its type."""
-        match se:
-            case Lit(value, prim):
-                self.must(isinstance(value, bool) == (prim == "bool"), f"bad literal {value}")
-            case Var(name, prim):
-                kind = self.types.get(name)
-                self.must(kind is not None, f"`{name}` is not in scope")
-                self.must(kind == Scalar(prim), f"`{name}` is used as {prim} and is another type")
-            case Bin(op, at, a, b):
-                self.must(self.se(a) == at and self.se(b) == at, f"mixed types in {show_se(se)}")
-                logic = op in ("&&", "||")
-                fits = at == "bool" if logic else op in _COMPARE or op in "&|^" or at in NUMBERS
-                self.must(fits, f"`{op}` does not work on {at}")
-            case Un(op, at, a):
-                self.must(self.se(a) == at, f"mixed types in {show_se(se)}")
-                self.must(op == "not" or at in NUMBERS, f"`{op}` does not work on {at}")
-            case Conv(src, _, a):
-                self.must(self.se(a) == src, f"the argument of {show_se(se)} has another type")
-            case Fun(fun, at, args):
-                self.must(fun in FUNS, f"there is no function `{fun}`")
-                found = tuple(self.se(arg) for arg in args)
-                self.must(found == fun_params(fun, at), f"wrong arguments in {show_se(se)}")
-            case Select(c, a, b):
-                self.must(self.se(c) == "bool", f"the condition of {show_se(se)} is no bool")
-                self.must(self.se(a) == self.se(b), f"mixed types in {show_se(se)}")
-        return prim_of(se)
-
-    def scalar(self, se: SE, prim: Prim, what: str) -> None:
-        """Check that a scalar expression has a certain type."""
-        found = self.se(se)
-        self.must(found == prim, f"{what} is {found} and not {prim}")
+    # --- operands ----------------------------------------------------------------------------
 
     def operand(self, operand: Operand) -> Type:
         """Check an operand and give its type; arrays count as used."""

@@ -73,6 +73,13 @@ def show(prog: ImpProg) -> Text:
     return tuple(out.lines)
 
 
+def show_stm(stm: Stm) -> str:
+    """A statement on one line: what begins it, if it has statements inside."""
+    out = _Out()
+    _PRINT[type(stm)](out, 0, stm)
+    return out.lines[0].text
+
+
 class _Out:
     """The lines so far."""
 

@@ -1,0 +1,436 @@
+"""Checks an imperative program: scopes, types, blocks, kernels.
+
+- Every name is bound once in the program, and before it is used; a variable is read only where it
+  has been assigned on all ways there.
+- Loads, stores and copies fit their blocks; expressions have the types that are said.
+- The host frees each block variable that a statement list declares in that list, once, and does not
+  use it afterwards; what it returns it keeps. Kernels allocate and free no device memory.
+- A kernel has points, stands where its level may stand, and assigns no variable from outside of it:
+  points only meet in blocks, and in what the kernel's work says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.prim import INTS, Prim
+from compiler.base.spans import NOWHERE
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Bins,
+    Cell,
+    Combine,
+    Copy,
+    Declare,
+    Define,
+    External,
+    Fold,
+    For,
+    Free,
+    HistWork,
+    If,
+    ImpFun,
+    ImpProg,
+    Kernel,
+    Load,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stm,
+    Stms,
+    Store,
+    While,
+)
+from compiler.codegen.imp.printer import show_stm
+from compiler.ir.nodes import SE, Array, Mem, Operand, Scalar, Type, Var
+from compiler.ir.show_scalar import show_type
+from compiler.ir.verify_scalar import ScalarChecker
+
+Where = str
+"""What runs the statements: `host`, a `thread` of a kernel, or the `block` of threads of one."""
+
+
+def verify(prog: ImpProg) -> None:
+    """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
+    checker = _Checker()
+    names = [fun.name for fun in prog.funs]
+    checker.must(len(set(names)) == len(names), "two entry points have one name")
+    checker.must(bool(prog.funs), "no function is an entry point")
+    for fun in prog.funs:
+        checker.function(fun)
+
+
+class _Checker(ScalarChecker):
+    """What is in scope at a point of a program, and what has become of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bound: set[Name] = set()
+        """All names so far, in scope or not."""
+        self.variables: set[Name] = set()
+        """What may be assigned here."""
+        self.unset: set[Name] = set()
+        """Variables that have no value yet, on some way here."""
+        self.owned: set[Name] = set()
+        """The blocks that the current statement list has to free."""
+        self.freed: set[Name] = set()
+        self.where: Where = "host"
+        self.path: list[Stm] = []
+        self.fun = ""
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an error at the current statement."""
+        place = f"imp, function `{self.fun}`"
+        span = NOWHERE
+        if self.path:
+            stm = self.path[-1]
+            place += f", in `{show_stm(stm)}`"
+            span = stm.prov[0] if stm.prov else NOWHERE
+        raise CompilerBug(f"{place}: {message}", span)
+
+    # --- names -------------------------------------------------------------------------------
+
+    def bind(self, name: Name, kind: Type) -> None:
+        """Bring a name into scope."""
+        self.must(name not in self.bound, f"`{name}` is bound twice")
+        self.bound.add(name)
+        self.types[name] = kind
+
+    def leave(self, names: Iterable[Name]) -> None:
+        """Take names out of scope."""
+        for name in names:
+            del self.types[name]
+
+    def se(self, se: SE) -> Prim:
+        """Check a scalar expression and give its type."""
+        if isinstance(se, Var):
+            self.must(se.name not in self.unset, f"`{se.name}` may have no value")
+        return super().se(se)
+
+    def sizes(self, polys: Iterable[Poly]) -> None:
+        """Check that the names in polynomials are i64, in scope, and have a value."""
+        polys = list(polys)
+        super().sizes(polys)
+        for name in {name for poly in polys for name in poly.names()}:
+            self.must(name not in self.unset, f"`{name}` may have no value")
+
+    def block(self, name: Name, prim: Prim | None = None) -> Mem:
+        """Check that a name is a block, of that element type, that is there."""
+        kind = self.types.get(name)
+        if not isinstance(kind, Mem):
+            self.fail(f"`{name}` is no block in scope")
+        self.must(name not in self.unset, f"`{name}` may have no value")
+        self.must(name not in self.freed, f"`{name}` has been freed")
+        self.must(prim in (None, kind.prim), f"`{name}` holds {kind.prim} and not {prim}")
+        return kind
+
+    def cell(self, block: Name, prim: Prim, at: SE) -> None:
+        """Check a place in memory."""
+        self.block(block, prim)
+        self.scalar(at, "i64", "an index")
+
+    def lmad(self, lmad: Lmad[Poly]) -> None:
+        """Check that an LMAD's numbers are in scope."""
+        self.sizes([lmad.offset, *(p for dim in lmad.dims for p in (dim.size, dim.stride))])
+
+    def value(self, value: Operand, kind: Type, what: str) -> None:
+        """Check that a scalar expression, or the name of a block, has a type."""
+        found = self.block(value) if isinstance(value, str) else Scalar(self.se(value))
+        self.must(found == kind, f"{what} is {show_type(found)} and not {show_type(kind)}")
+
+    # --- functions ---------------------------------------------------------------------------
+
+    def function(self, fun: ImpFun) -> None:
+        """Check an entry point."""
+        self.fun = fun.name
+        for formal in fun.params:
+            self.formal(formal.name, formal.type)
+        for formal in fun.params[: fun.implicit]:
+            self.must(formal.type == Scalar("i64"), f"the size `{formal.name}` is no i64")
+        for taken in fun.takes:
+            self.external(taken)
+        self.owned = set()
+        names = self.stms_kept_open(fun.body)
+        self.must(len(fun.values) == len(fun.results), "as many values as results are returned")
+        for value, formal in zip(fun.values, fun.results, strict=True):
+            self.value(value, formal.type, f"the result `{formal.name}`")
+        self.all_freed({value for value in fun.values if isinstance(value, str)})
+        self.leave(names)
+        for formal in fun.results:
+            self.formal(formal.name, formal.type)
+        for given in fun.gives:
+            self.external(given)
+        self.leave(list(self.types))
+
+    def formal(self, name: Name, kind: Type) -> None:
+        """Bind a parameter or result."""
+        outside = isinstance(kind, Scalar) or (isinstance(kind, Mem) and kind.space == "device")
+        self.must(outside, f"`{name}` is {show_type(kind)}, which callers cannot hold")
+        self.bind(name, kind)
+
+    def external(self, value: External) -> None:
+        """Check what callers see against the parameters, or against them and the results."""
+        if isinstance(value.type, Array):
+            self.block(value.block, value.type.prim)
+            self.sizes(value.type.shape)
+        else:
+            same = self.types.get(value.name) == value.type
+            self.must(same, f"`{value.name}` is another type inside")
+
+    # --- statements --------------------------------------------------------------------------
+
+    def stms(self, stms: Stms) -> None:
+        """Check a statement list, which is a scope and frees what is its own."""
+        outer, self.owned = self.owned, set()
+        names = self.stms_kept_open(stms)
+        self.all_freed(set())
+        self.owned = outer
+        self.leave(names)
+
+    def stms_kept_open(self, stms: Stms) -> list[Name]:
+        """Check statements in order; the names that they bind stay in scope."""
+        names: list[Name] = []
+        for stm in stms:
+            self.path.append(stm)
+            _CHECKS[type(stm)](self, stm)
+            self.path.pop()
+            if isinstance(stm, Define | Declare | Alloc | Load):
+                names.append(stm.name)
+        return names
+
+    def all_freed(self, kept: set[Name]) -> None:
+        """Check that a statement list has freed what is its own, but for what is returned."""
+        for name in sorted(self.owned - kept):
+            self.fail(f"`{name}` is never freed")
+
+    def own(self, name: Name, kind: Mem) -> None:
+        """Check that a block of that kind may be held here; the host has to free it."""
+        if self.where == "host":
+            self.must(kind.space == "device", f"the host has no {kind.space} memory")
+            self.owned.add(name)
+
+    def define(self, s: Define) -> None:
+        self.scalar(s.value, s.prim, f"`{s.name}`")
+        self.bind(s.name, Scalar(s.prim))
+
+    def declare(self, s: Declare) -> None:
+        if s.value is not None:
+            self.value(s.value, s.type, f"`{s.name}`")
+        else:
+            self.unset.add(s.name)
+        self.bind(s.name, s.type)
+        self.variables.add(s.name)
+        if isinstance(s.type, Mem):
+            self.own(s.name, s.type)
+
+    def assign(self, s: Assign) -> None:
+        self.may_assign(s.name)
+        self.value(s.value, self.types[s.name], f"`{s.name}`")
+        self.unset.discard(s.name)
+
+    def may_assign(self, name: Name) -> None:
+        """Check that a name is a variable of the host, or of the point that runs here."""
+        self.must(
+            name in self.variables and name in self.types, f"`{name}` is no variable of this place"
+        )
+        self.must(name not in self.freed, f"`{name}` has been freed")
+
+    def alloc(self, s: Alloc) -> None:
+        self.scalar(s.count, "i64", "the number of elements")
+        kind = Mem(s.prim, s.space)
+        if self.where != "host":
+            spaces = ("shared", "private") if self.where == "block" else ("private",)
+            self.must(s.space in spaces, f"a {self.where} cannot allocate {s.space} memory")
+        self.own(s.name, kind)
+        self.bind(s.name, kind)
+
+    def free(self, s: Free) -> None:
+        self.must(self.where == "host", "a kernel frees no memory")
+        self.must(s.name not in self.freed, f"`{s.name}` has been freed")
+        self.must(s.name in self.owned, f"`{s.name}` is no block of this statement list")
+        self.owned.remove(s.name)
+        self.freed.add(s.name)
+
+    def load(self, s: Load) -> None:
+        self.cell(s.block, s.prim, s.at)
+        self.bind(s.name, Scalar(s.prim))
+
+    def store(self, s: Store) -> None:
+        self.cell(s.block, s.prim, s.at)
+        self.scalar(s.value, s.prim, "what is stored")
+
+    def copy(self, s: Copy) -> None:
+        for block, lmad in ((s.dest, s.dest_lmad), (s.source, s.source_lmad)):
+            self.block(block, s.prim)
+            self.lmad(lmad)
+        same = [d.size for d in s.dest_lmad.dims] == [d.size for d in s.source_lmad.dims]
+        self.must(same, "the two sides of a copy have different sizes")
+
+    def branch(self, s: If) -> None:
+        self.scalar(s.cond, "bool", "the condition")
+        before = set(self.unset)
+        self.stms(s.then)
+        after, self.unset = self.unset, before
+        self.stms(s.orelse)
+        self.unset |= after
+
+    def count_loop(self, s: For) -> None:
+        self.must(s.prim in INTS, f"a loop cannot count in {s.prim}")
+        self.scalar(s.bound, s.prim, "the bound")
+        self.bind(s.index, Scalar(s.prim))
+        self.loop_body(s.body)
+        self.leave([s.index])
+
+    def while_loop(self, s: While) -> None:
+        self.may_assign(s.cond)
+        self.scalar(Var(s.cond, "bool"), "bool", "the condition")
+        self.loop_body(s.body)
+
+    def loop_body(self, body: Stms) -> None:
+        """Check what may run any number of times, none included."""
+        before = set(self.unset)
+        self.stms(body)
+        self.unset = before
+
+    def check(self, s: Assert) -> None:
+        self.scalar(s.cond, "bool", "the condition")
+        for part in s.message:
+            if not isinstance(part, str):
+                self.se(part)
+
+    # --- kernels -----------------------------------------------------------------------------
+
+    def kernel(self, s: Kernel) -> None:
+        stands = {"grid": "host", "block": "block"}.get(s.level)
+        self.must(self.where == stands, f"a kernel of level {s.level} stands in a {self.where}")
+        self.must(not s.per_block or s.level == "grid", "a block has no blocks")
+        self.must(not s.per_block or isinstance(s.work, MapWork), "blocks of threads only map")
+        self.must(bool(s.dims), "a kernel has no dimensions")
+        for _, bound in s.dims:
+            self.scalar(bound, "i64", "the size of a kernel")
+        self.before_points(s)
+        scope = (self.where, self.variables, set(self.unset))
+        self.where, self.variables = "block" if s.per_block else "thread", set()
+        whole = s.dims if isinstance(s.work, ScanWork) else s.dims[:-1]
+        for name, _ in whole:
+            self.bind(name, Scalar("i64"))
+        self.places(s)
+        for name, _ in s.dims[len(whole) :]:
+            self.bind(name, Scalar("i64"))
+        outer, self.owned = self.owned, set()
+        names = self.stms_kept_open(s.body)
+        self.inputs(s)
+        self.leave([*names, *(name for name, _ in s.dims)])
+        self.owned = outer
+        self.where, self.variables, self.unset = scope
+        if isinstance(s.work, ReduceWork):
+            self.unset -= {
+                into for fold in s.work.folds for into in fold.into if isinstance(into, str)
+            }
+
+    def before_points(self, s: Kernel) -> None:
+        """Check what is the same for all points: operators, shapes, variables that get results."""
+        match s.work:
+            case ReduceWork(folds) | ScanWork(folds):
+                self.must(bool(folds), "nothing is folded")
+                for fold in folds:
+                    self.operator(fold.op)
+                    self.fold_into_variables(s, fold)
+            case HistWork(hists):
+                self.must(bool(hists), "there is no histogram")
+                for bins in hists:
+                    self.operator(bins.op)
+                    for size in bins.shape:
+                        self.scalar(size, "i64", "a size of a histogram")
+
+    def operator(self, op: Combine) -> None:
+        """Check an operator, which sees nothing of the points."""
+        counts = {len(part) for part in (op.prims, op.lhs, op.rhs, op.results, op.neutral)}
+        self.must(len(counts) == 1, "an operator's parts differ in number")
+        for value, prim in zip(op.neutral, op.prims, strict=True):
+            self.scalar(value, prim, "the neutral element")
+        scope = (self.where, self.variables, set(self.unset))
+        self.where, self.variables = "thread", set()
+        names = [*op.lhs, *op.rhs]
+        for name, prim in zip(names, op.prims + op.prims, strict=True):
+            self.bind(name, Scalar(prim))
+        outer, self.owned = self.owned, set()
+        names += self.stms_kept_open(op.body)
+        for value, prim in zip(op.results, op.prims, strict=True):
+            self.scalar(value, prim, "an operator's result")
+        self.leave(names)
+        self.owned = outer
+        self.where, self.variables, self.unset = scope
+
+    def fold_into_variables(self, s: Kernel, fold: Fold) -> None:
+        """Check the variables that a reduction's outcome goes to."""
+        self.must(len(fold.into) == len(fold.op.prims), "a fold's results differ in number")
+        for into, prim in zip(fold.into, fold.op.prims, strict=True):
+            if isinstance(into, str):
+                alone = isinstance(s.work, ReduceWork) and len(s.dims) == 1
+                self.must(alone, f"many results go to the one variable `{into}`")
+                self.may_assign(into)
+                self.must(self.types[into] == Scalar(prim), f"`{into}` is no {prim}")
+
+    def places(self, s: Kernel) -> None:
+        """Check where results go, which depends on the outer indices only (of scans: on all)."""
+        match s.work:
+            case ReduceWork(folds) | ScanWork(folds):
+                for fold in folds:
+                    for into, prim in zip(fold.into, fold.op.prims, strict=True):
+                        if isinstance(into, Cell):
+                            self.cell(into.block, prim, into.at)
+            case HistWork(hists):
+                for bins in hists:
+                    self.destinations(bins)
+
+    def destinations(self, bins: Bins) -> None:
+        """Check a histogram's destinations."""
+        self.must(len(bins.dests) == len(bins.op.prims), "a histogram's parts differ in number")
+        for (block, lmad), prim in zip(bins.dests, bins.op.prims, strict=True):
+            self.block(block, prim)
+            self.lmad(lmad)
+            self.must(len(lmad.dims) == len(bins.shape), f"`{block}` has other dimensions")
+
+    def inputs(self, s: Kernel) -> None:
+        """Check what a point gives to the kernel's work."""
+        match s.work:
+            case ReduceWork(folds) | ScanWork(folds):
+                for fold in folds:
+                    self.typed(fold.inputs, fold.op.prims, "what is folded")
+            case HistWork(hists):
+                for bins in hists:
+                    self.must(len(bins.bins) == len(bins.shape), "a bin has other dimensions")
+                    for index in bins.bins:
+                        self.scalar(index, "i64", "a bin")
+                    self.typed(bins.values, bins.op.prims, "what is combined")
+
+    def typed(self, values: Sequence[SE], prims: Sequence[Prim], what: str) -> None:
+        """Check that expressions have these types."""
+        self.must(len(values) == len(prims), f"{what}: {len(values)} for {len(prims)}")
+        for value, prim in zip(values, prims, strict=True):
+            self.scalar(value, prim, what)
+
+
+_CHECKS: dict[type[Stm], Callable[[_Checker, Any], None]] = {
+    Define: _Checker.define,
+    Declare: _Checker.declare,
+    Assign: _Checker.assign,
+    Alloc: _Checker.alloc,
+    Free: _Checker.free,
+    Load: _Checker.load,
+    Store: _Checker.store,
+    Copy: _Checker.copy,
+    If: _Checker.branch,
+    For: _Checker.count_loop,
+    While: _Checker.while_loop,
+    Assert: _Checker.check,
+    Kernel: _Checker.kernel,
+}
