@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from app import serve
+from app.server import serve
 from app.settings import from_environment, listing
 from app.version import compiler_version
 

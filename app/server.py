@@ -9,8 +9,8 @@ from typing import Any
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
-from app import create_app
 from app.context import EXTENSION
+from app.factory import create_app
 from app.intake import CONNECTIONS, Intake
 from app.settings import PREFIX, from_environment, request_threads
 from compiler.sandbox import walls

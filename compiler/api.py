@@ -42,7 +42,7 @@ from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
 from compiler.protocol import programs, proofs, runs, storage
 from compiler.protocol.kinds import Operation, R
 from compiler.protocol.reading import check_options
-from compiler.runtime import imp_interp, runner
+from compiler.runtime import device_process, imp_interp, runner
 from compiler.semantics import interp
 from compiler.storage.short_circuit import attempts as attempts_of
 from compiler.storage.short_circuit import theorems as theorems_of
@@ -99,7 +99,7 @@ def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
 @answers(programs.BACKENDS)
 def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
     """What runs programs on this machine, and what is missing."""
-    missing = {"cuda": runner.why_no_cuda()}
+    missing = {"cuda": device_process.why_not()}
     return {
         "ok": True,
         "backends": [{"id": name, "missing": missing.get(name, "")} for name in RUNNERS],
@@ -263,7 +263,7 @@ def run_values(
     if backend == "c":
         done = runner.run_c(code, entry, args, seconds, sanitized=sanitized)
     else:
-        done = runner.run_cuda(plain(code), entry, args, seconds)
+        done = device_process.run_cuda(plain(code), entry, args, seconds)
     return {
         "values": done.values,
         "ms": round(done.ms, 3),

@@ -14,6 +14,12 @@ ORDER = (
     "codegen sandbox runtime explain"
 ).split()
 LONGEST = 700
+LATE = {
+    ("compiler/runtime/cuda_device.py", "cupy"): "an option that takes a second to load",
+    ("compiler/sandbox/enter.py", "numpy"): "tries whether it can be read from within the walls",
+    ("compiler/sandbox/enter.py", "socket"): "every confined process starts with this file",
+}
+"""Imports that are not at the top of their file, and why."""
 
 
 def imports(path: Path) -> list[str]:
@@ -53,6 +59,59 @@ def test_a_folder_imports_only_itself_and_folders_before_it(path: Path) -> None:
         if here:
             assert target[1] in ORDER, f"{here}/ may not use {name}"
             assert ORDER.index(target[1]) <= ORDER.index(here), f"{here}/ may not use {target[1]}/"
+
+
+def dependencies() -> dict[str, set[str]]:
+    """Which files of ours a file imports, under `TYPE_CHECKING` and inside functions as well."""
+    files = {relative(path).removesuffix(".py").replace("/", "."): path for path in FILES}
+    files = {name.removesuffix(".__init__"): path for name, path in files.items()}
+    found: dict[str, set[str]] = {}
+    for module, path in files.items():
+        names = [name if name in files else name.rpartition(".")[0] for name in imports(path)]
+        found[module] = {name for name in names if name in files and name != module}
+    return found
+
+
+def a_cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes of a graph each of which leads to the next, and the last to the first; [] if none."""
+    done: set[str] = set()
+    path: list[str] = []
+
+    def search(node: str) -> list[str]:
+        if node in path:
+            return path[path.index(node) :]
+        if node in done:
+            return []
+        path.append(node)
+        for after in sorted(graph[node]):
+            if found := search(after):
+                return found
+        done.add(path.pop())
+        return []
+
+    return next((found for node in graph if (found := search(node))), [])
+
+
+def test_a_cycle_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"e"}, "e": {"b"}}
+    assert a_cycle(graph) == ["b", "d", "e"]
+    assert a_cycle({**graph, "e": {"c"}}) == []
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    assert a_cycle(dependencies()) == []
+
+
+def test_imports_stand_at_the_top() -> None:
+    late: set[tuple[str, str]] = set()
+    for path in FILES:
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in set(ast.walk(tree)) - set(tree.body):
+            if isinstance(node, ast.ImportFrom):
+                late.add((relative(path), str(node.module)))
+            elif isinstance(node, ast.Import):
+                late |= {(relative(path), alias.name) for alias in node.names}
+    assert late == set(LATE)
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)

@@ -6,9 +6,9 @@ place that they must have. `None` stands for rules that check the statement's pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any
 
 from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
@@ -27,7 +27,6 @@ from compiler.ir.nodes import (
     Concat,
     Copy,
     DimIndex,
-    Exp,
     ForLoop,
     Hist,
     HistOp,
@@ -57,7 +56,6 @@ from compiler.ir.nodes import (
     SegRed,
     SegScan,
     Slice,
-    Stm,
     Threshold,
     Type,
     Update,
@@ -67,23 +65,8 @@ from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import selected, sliced_poly
 from compiler.ir.types import array_type, row_type, with_dims
+from compiler.ir.verify_scope import Checker, Rule, Types
 from compiler.ir.walk import subst
-
-if TYPE_CHECKING:
-    from compiler.ir.verify import Checker
-
-Types = Sequence[Type] | None
-
-
-def types(c: Checker, stm: Stm) -> Types:
-    """Check a statement's expression; the types of its results."""
-    found: Types = _RULES[type(stm.exp)](c, stm.exp, stm.pat)
-    return found
-
-
-def is_se(exp: Exp) -> TypeGuard[SE]:
-    """Whether an expression is a scalar one."""
-    return isinstance(exp, SE_NODES)
 
 
 def _se(c: Checker, exp: SE, pat: object) -> Types:
@@ -524,7 +507,7 @@ def _seghist(c: Checker, exp: SegHist, pat: object) -> Types:
     return dests
 
 
-_RULES: dict[type, Callable[[Checker, Any, Any], Types]] = {
+RULES: dict[type, Rule] = {
     **dict.fromkeys(SE_NODES, _se),
     Index: _index,
     Slice: _slice,

@@ -8,6 +8,7 @@ from compiler.frontend.typed import (
     Assert,
     Attr,
     Coerce,
+    Const,
     Constr,
     Convert,
     DimIndex,
@@ -29,6 +30,7 @@ from compiler.frontend.typed import (
     RecordExp,
     RecordUpdate,
     Update,
+    Var,
 )
 
 
@@ -92,8 +94,6 @@ def is_larger(e: Exp, limit: int) -> bool:
 
 def key_of(e: Exp) -> str:
     """A text that is equal for expressions of equal form; places and types do not matter."""
-    from compiler.frontend.typed import Const, Var
-
     match e:
         case Const(value=value):
             return str(value)

@@ -12,11 +12,11 @@ import numpy as np
 
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.prim import DTYPE, Prim
-from compiler.base.spans import NOWHERE
+from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.signature import Plain, choose_entry, poly_value
-from compiler.runtime.runner import RunResult, Value, failed_check, prepare
+from compiler.runtime.runs import RunResult, Value, failed_check, prepare
 
 TARGET_BLOCKS = 1024
 """Blocks of threads that fill a GPU."""
@@ -97,8 +97,6 @@ class Device:
         message = self.about["sites"][site]
         shown = iter(values)
         parts = [p if isinstance(p, str) else _shown(next(shown)) for p in message["parts"]]
-        from compiler.base.spans import Span
-
         span = NOWHERE if message["span"] is None else Span(*message["span"])
         raise RuntimeError_("".join(parts), span)
 

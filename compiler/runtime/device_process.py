@@ -28,8 +28,18 @@ from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.spans import Span
 from compiler.codegen.signature import Plain, choose_entry
-from compiler.runtime import cuda_device, runner
+from compiler.runtime import cuda_device
 from compiler.runtime import runner_child as child
+from compiler.runtime.runs import (
+    RunResult,
+    Value,
+    exchange,
+    late,
+    memory_file,
+    prepare,
+    seal,
+    senseless,
+)
 from compiler.sandbox import walls
 from compiler.sandbox.policies import DEVICE
 
@@ -38,20 +48,20 @@ _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": Usa
 
 
 def run_cuda(
-    code: str, entry: str, values: Sequence[runner.Value], deadline_s: float, runs: int
-) -> runner.RunResult:
+    code: str, entry: str, values: Sequence[Value], deadline_s: float = 60.0, runs: int = 1
+) -> RunResult:
     """Run an entry point of `code`, a CUDA text of ours.
 
     Raises UsageError where there is no CuPy or no GPU, RuntimeError_ for what goes wrong in the
-    program, runner.Timeout at the deadline.
+    program, Timeout at the deadline.
     """
     if importlib.util.find_spec("cupy") is None:
         cuda_device.cupy()
     about = cuda_device.about(code)
     chosen = choose_entry(about, entry)
-    arrays, _ = runner.prepare(chosen, values)
+    arrays, _ = prepare(chosen, values)
     with contextlib.ExitStack() as opened:
-        inputs, results = runner.memory_file(), runner.memory_file()
+        inputs, results = memory_file(), memory_file()
         opened.callback(os.close, inputs)
         opened.callback(os.close, results)
         request = {
@@ -99,9 +109,9 @@ def _ask(request: Plain, deadline_s: float) -> Plain:
         )
         other.close()
         try:
-            data = runner.exchange(channel, json.dumps(request).encode(), until)
+            data = exchange(channel, json.dumps(request).encode(), until)
         except TimeoutError:
-            raise runner.late(deadline_s) from None
+            raise late(deadline_s) from None
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -115,16 +125,16 @@ def _ask(request: Plain, deadline_s: float) -> Plain:
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError):
-        raise runner.senseless() from None
+        raise senseless() from None
     if not isinstance(answer, dict):
-        raise runner.senseless()
+        raise senseless()
     return answer
 
 
 def _error(given: Any) -> CompileError:
     """The error that a process tells of."""
     if not isinstance(given, dict):
-        return runner.senseless()
+        return senseless()
     kind = _ERRORS.get(str(given.get("kind")), RuntimeError_)
     span = given.get("span")
     if not (isinstance(span, list) and len(span) == 4 and all(type(n) is int for n in span)):
@@ -132,25 +142,25 @@ def _error(given: Any) -> CompileError:
     return kind(str(given.get("message"))[:5000], Span(*span), str(given.get("hint"))[:1000])
 
 
-def _result(answer: Plain, entry: Plain, results: int) -> runner.RunResult:
+def _result(answer: Plain, entry: Plain, results: int) -> RunResult:
     times, peak = answer.get("times"), answer.get("peak")
     if not (isinstance(times, list) and times and all(type(t) is float for t in times)):
-        raise runner.senseless()
+        raise senseless()
     places = answer.get("values")
     if type(peak) is not int or not isinstance(places, list):
-        raise runner.senseless()
+        raise senseless()
     if len(places) != len(entry["gives"]):
-        raise runner.senseless()
+        raise senseless()
     kinds = [(give["prim"], give["shape"]) for give in entry["gives"]]
     wanted = [(DTYPE[p].name, 0 if shape is None else len(shape)) for p, shape in kinds]
     try:
         found = read(results, places)
     except (ValueError, TypeError, KeyError, OverflowError):
-        raise runner.senseless() from None
+        raise senseless() from None
     if [(v.dtype.name, v.ndim) for v in found] != wanted:
-        raise runner.senseless()
+        raise senseless()
     values = [v if v.ndim else v[()] for v in found]
-    return runner.RunResult(values, min(times), tuple(times), peak, 0)
+    return RunResult(values, min(times), tuple(times), peak, 0)
 
 
 def write(file: int, arrays: Sequence[Any]) -> list[Plain]:
@@ -169,7 +179,7 @@ def write(file: int, arrays: Sequence[Any]) -> list[Plain]:
 def read(file: int, places: Sequence[Plain]) -> list[Any]:
     """What `write` wrote. ValueError, TypeError or KeyError for places that are none."""
     size = os.fstat(file).st_size
-    runner.seal(file)
+    seal(file)
     area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
     found = []
     for place in places:

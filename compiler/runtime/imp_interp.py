@@ -41,7 +41,7 @@ from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.codegen.sequential import sequential
 from compiler.codegen.signature import choose_entry, shape_of, signature
 from compiler.ir.nodes import SE, Mem, Operand
-from compiler.runtime.runner import Value, prepare
+from compiler.runtime.runs import Value, prepare
 
 MAX_CELLS = 1 << 28
 """Largest block, in elements."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,16 +26,10 @@ from compiler.ir.nodes import (
     Slice,
     Update,
 )
-
-if TYPE_CHECKING:
-    from compiler.semantics.interp import Machine
+from compiler.semantics.evaluator import Evaluator
 
 Data = Any
 _PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
-
-
-class Irregular(Exception):
-    """Points of one level would need values of different shapes."""
 
 
 def prim_of_dtype(dtype: np.dtype[Any]) -> Prim:
@@ -67,7 +61,7 @@ def _grids(outer: tuple[int, ...], after: int) -> list[Data]:
     return grids
 
 
-def _checked(m: Machine, index: Data, size: int) -> Data:
+def _checked(m: Evaluator, index: Data, size: int) -> Data:
     """An index that is within bounds at all active points, and made so at the others."""
     if index.ndim == 0:
         if 0 <= index < size:
@@ -85,7 +79,7 @@ def _checked(m: Machine, index: Data, size: int) -> Data:
     return np.where(outside, 0, index)
 
 
-def _index(m: Machine, exp: Index, pat: Sequence[Param]) -> list[Data]:
+def _index(m: Evaluator, exp: Index, pat: Sequence[Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = len(exp.at)
     own = data.shape[data.ndim - rank :]
@@ -103,7 +97,7 @@ def _index(m: Machine, exp: Index, pat: Sequence[Param]) -> list[Data]:
 class _Dims:
     """The positions that indices and slices pick, uniform or by point."""
 
-    def __init__(self, m: Machine, dims: tuple[DimIndex, ...], own: tuple[int, ...]) -> None:
+    def __init__(self, m: Evaluator, dims: tuple[DimIndex, ...], own: tuple[int, ...]) -> None:
         self.parts: list[tuple[Data, list[int], list[Data]]] = []
         self.counts: list[int] = []
         self._own = own
@@ -164,7 +158,7 @@ def _inner(value: Data, kept: int) -> Data:
     return value.reshape(value.shape + (1,) * kept) if value.ndim else value
 
 
-def _slice(m: Machine, exp: Slice, pat: Sequence[Param]) -> list[Data]:
+def _slice(m: Evaluator, exp: Slice, pat: Sequence[Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = len(exp.dims)
     own = data.shape[data.ndim - rank :]
@@ -182,7 +176,7 @@ def _slice(m: Machine, exp: Slice, pat: Sequence[Param]) -> list[Data]:
     return [found.reshape((1,) * (full + kept - found.ndim) + found.shape)]
 
 
-def _update(m: Machine, exp: Update, pat: Sequence[Param]) -> list[Data]:
+def _update(m: Evaluator, exp: Update, pat: Sequence[Param]) -> list[Data]:
     rank = len(exp.dims)
     value = m.operand(exp.value)
     if not m.widths and m.mask is None:
@@ -214,7 +208,7 @@ def _update(m: Machine, exp: Update, pat: Sequence[Param]) -> list[Data]:
     return [data]
 
 
-def _update_one(m: Machine, exp: Update, value: Data) -> Data:
+def _update_one(m: Evaluator, exp: Update, value: Data) -> Data:
     """At level 0: in place, unless something else still refers to the array."""
     data = m.array(exp.array)
     dims = _Dims(m, exp.dims, data.shape)
@@ -227,13 +221,13 @@ def _update_one(m: Machine, exp: Update, value: Data) -> Data:
     return data
 
 
-def _rearrange(m: Machine, exp: Rearrange, pat: Sequence[Param]) -> list[Data]:
+def _rearrange(m: Evaluator, exp: Rearrange, pat: Sequence[Param]) -> list[Data]:
     data = m.array(exp.array)
     outer = data.ndim - len(exp.perm)
     return [data.transpose((*range(outer), *(outer + k for k in exp.perm)))]
 
 
-def _reshape(m: Machine, exp: Reshape, pat: Sequence[Param]) -> list[Data]:
+def _reshape(m: Evaluator, exp: Reshape, pat: Sequence[Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = m.ranks[exp.array]
     shape = m.shape(exp.shape)
@@ -245,18 +239,18 @@ def _reshape(m: Machine, exp: Reshape, pat: Sequence[Param]) -> list[Data]:
     return [data.reshape(outer + shape)]
 
 
-def _copy(m: Machine, exp: Copy, pat: Sequence[Param]) -> list[Data]:
+def _copy(m: Evaluator, exp: Copy, pat: Sequence[Param]) -> list[Data]:
     return [np.array(m.array(exp.array))]
 
 
-def _concat(m: Machine, exp: Concat, pat: Sequence[Param]) -> list[Data]:
+def _concat(m: Evaluator, exp: Concat, pat: Sequence[Param]) -> list[Data]:
     parts = [m.array(name) for name in exp.arrays]
     rank = m.ranks[exp.arrays[0]]
     outer = np.broadcast_shapes(*(outer_shape(p, rank) for p in parts))
     return [np.concatenate([widened(p, rank, outer) for p in parts], axis=len(outer))]
 
 
-def _iota(m: Machine, exp: Iota, pat: Sequence[Param]) -> list[Data]:
+def _iota(m: Evaluator, exp: Iota, pat: Sequence[Param]) -> list[Data]:
     count = m.size(exp.count)
     dtype = DTYPE[exp.prim]
     m.room((count,), dtype.itemsize)
@@ -267,7 +261,7 @@ def _iota(m: Machine, exp: Iota, pat: Sequence[Param]) -> list[Data]:
     return [start + numbers * step]
 
 
-def _replicate(m: Machine, exp: Replicate, pat: Sequence[Param]) -> list[Data]:
+def _replicate(m: Evaluator, exp: Replicate, pat: Sequence[Param]) -> list[Data]:
     shape = m.shape(exp.shape)
     value = m.operand(exp.value)
     rank = m.rank_of(exp.value)
@@ -278,13 +272,13 @@ def _replicate(m: Machine, exp: Replicate, pat: Sequence[Param]) -> list[Data]:
     return [np.array(np.broadcast_to(spread, outer + shape + own))]
 
 
-def _scratch(m: Machine, exp: Scratch, pat: Sequence[Param]) -> list[Data]:
+def _scratch(m: Evaluator, exp: Scratch, pat: Sequence[Param]) -> list[Data]:
     shape = m.shape(exp.shape)
     m.room(shape, DTYPE[exp.prim].itemsize)
     return [np.zeros(shape, DTYPE[exp.prim])]
 
 
-def _array_lit(m: Machine, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
+def _array_lit(m: Evaluator, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
     if not exp.elems:
         kind = pat[0].type
         assert isinstance(kind, Array)
@@ -298,7 +292,7 @@ def _array_lit(m: Machine, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
     return [stacked]
 
 
-EXPS: dict[type, Callable[[Machine, Any, Sequence[Param]], list[Data]]] = {
+EXPS: dict[type, Callable[[Evaluator, Any, Sequence[Param]], list[Data]]] = {
     Index: _index,
     Slice: _slice,
     Update: _update,

@@ -7,15 +7,13 @@ about log2(n) rounds, which keeps the order of the operands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from compiler.ir.nodes import Bin, Operator, Var
+from compiler.semantics.evaluator import Evaluator
 from compiler.semantics.levels import Data, full, inside, joined, rank_of, spread
-
-if TYPE_CHECKING:
-    from compiler.semantics.interp import Machine
 
 _UFUNCS: dict[tuple[str, str], Any] = {
     **{("+", k): np.add for k in "iuf"},
@@ -56,7 +54,7 @@ def _along(level: int, start: int | None, stop: int | None, step: int | None = N
 
 
 def combine(
-    m: Machine, op: Operator, left: list[Data], right: list[Data], width: int
+    m: Evaluator, op: Operator, left: list[Data], right: list[Data], width: int
 ) -> list[Data]:
     """The operator on two sequences of `width` values each, along the next level's dimension."""
 
@@ -67,7 +65,7 @@ def combine(
     return [full(m, d, rank_of(kind), width) for d, kind in zip(found, op.fn.returns, strict=True)]
 
 
-def fold(m: Machine, op: Operator, values: list[Data], width: int) -> list[Data]:
+def fold(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Data]:
     """All `width` values combined in order; at least one."""
     level = m.level
     ufunc = ufunc_of(op)
@@ -91,7 +89,7 @@ def _append(a: Data, b: Data, axis: int) -> Data:
     return np.concatenate([spread(a, outer), spread(b, outer)], axis=axis)
 
 
-def prefixes(m: Machine, op: Operator, values: list[Data], width: int) -> list[Data]:
+def prefixes(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Data]:
     """All prefixes of `width` values combined in order."""
     level = m.level
     ufunc = ufunc_of(op)
@@ -114,7 +112,7 @@ def prefixes(m: Machine, op: Operator, values: list[Data], width: int) -> list[D
 class Folder:
     """Folds or scans what the points of the next level give, chunk by chunk."""
 
-    def __init__(self, m: Machine, ops: Sequence[Operator], ranks: list[int], scan: bool) -> None:
+    def __init__(self, m: Evaluator, ops: Sequence[Operator], ranks: list[int], scan: bool) -> None:
         self.m = m
         self.ops = ops
         self.ranks = ranks

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Lambda, Param, Type
-from compiler.semantics.arrays import Irregular, outer_shape
-
-if TYPE_CHECKING:
-    from compiler.semantics.interp import Machine
+from compiler.semantics.arrays import outer_shape
+from compiler.semantics.evaluator import Evaluator, Irregular
 
 Data = Any
 CHUNK = 1 << 17
@@ -31,14 +29,14 @@ def rank_of(kind: Type) -> int:
     return kind.rank if isinstance(kind, Array) else 0
 
 
-def chunks(m: Machine, width: int) -> Iterator[tuple[int, int]]:
+def chunks(m: Evaluator, width: int) -> Iterator[tuple[int, int]]:
     """Pieces of a parallel dimension; just one, empty, if there is nothing."""
     step = max(1, CHUNK // max(1, prod(m.widths)))
     for low in range(0, max(width, 1), step):
         yield low, min(width, low + step)
 
 
-def inside(m: Machine, width: int, thunk: Thunk) -> list[Data]:
+def inside(m: Evaluator, width: int, thunk: Thunk) -> list[Data]:
     """What `thunk` gives one level deeper."""
     outer = m.mask
     m.widths.append(width)
@@ -52,7 +50,7 @@ def inside(m: Machine, width: int, thunk: Thunk) -> list[Data]:
         m.mask = outer
 
 
-def full(m: Machine, data: Data, rank: int, width: int) -> Data:
+def full(m: Evaluator, data: Data, rank: int, width: int) -> Data:
     """A value of one level deeper as one whose first own dimension is the level's `width`."""
     level = m.level
     if data.ndim == rank:
@@ -67,7 +65,7 @@ def full(m: Machine, data: Data, rank: int, width: int) -> Data:
     return np.broadcast_to(data, (*data.shape[:level], width, *data.shape[level + 1 :]))
 
 
-def joined(m: Machine, pieces: list[Data], rank: int) -> Data:
+def joined(m: Evaluator, pieces: list[Data], rank: int) -> Data:
     """Chunks one after another, as a fresh value of this level; `rank` counts the new dimension."""
     level = m.level
     if len(pieces) == 1:
@@ -86,21 +84,21 @@ def spread(data: Data, outer: tuple[int, ...]) -> Data:
 
 
 def bind_rows(
-    m: Machine, params: Sequence[Param], arrays: Sequence[Data], low: int, high: int
+    m: Evaluator, params: Sequence[Param], arrays: Sequence[Data], low: int, high: int
 ) -> None:
     """Make rows of arrays of this level the values of parameters one level deeper."""
     for param, data in zip(params, arrays, strict=True):
         m.bind(param, data[(slice(None),) * m.level + (slice(low, high),)])
 
 
-def rows(m: Machine, name: Name) -> Data:
+def rows(m: Evaluator, name: Name) -> Data:
     """An array whose rows can be bound one level deeper: with all levels' dimensions."""
     data = m.array(name)
     rank = m.ranks[name]
     return data if data.ndim > rank else data.reshape((1,) * m.level + data.shape)
 
 
-def empty(m: Machine, kind: Type, *sizes: int) -> Data:
+def empty(m: Evaluator, kind: Type, *sizes: int) -> Data:
     """An array of no elements, with the sizes that its type says."""
     if isinstance(kind, Array):
         shape = sizes + tuple(_size_or_zero(m, size) for size in kind.shape)
@@ -109,12 +107,12 @@ def empty(m: Machine, kind: Type, *sizes: int) -> Data:
     return np.zeros(sizes, DTYPE[kind.prim])
 
 
-def _size_or_zero(m: Machine, size: Any) -> int:
+def _size_or_zero(m: Evaluator, size: Any) -> int:
     """A size of an empty array's rows; 0 if it is only known inside of the map."""
     return m.size(size) if all(name in m.env for name in size.names()) else 0
 
 
-def mapped(m: Machine, width: int, fn: Lambda, arrays: Sequence[Name]) -> list[Data]:
+def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list[Data]:
     """`fn` on all rows; each result an array of `width` rows."""
     m.room((width,), 1)
     if width == 0:
@@ -132,7 +130,7 @@ def mapped(m: Machine, width: int, fn: Lambda, arrays: Sequence[Name]) -> list[D
 
 
 def map_chunk(
-    m: Machine, fn: Lambda, sources: list[Data], low: int, high: int, ranks: list[int]
+    m: Evaluator, fn: Lambda, sources: list[Data], low: int, high: int, ranks: list[int]
 ) -> list[Data]:
     """The results of `fn` on some rows, each with the next level's dimension in full."""
     bind_rows(m, fn.params, sources, low, high)
@@ -142,7 +140,7 @@ def map_chunk(
     return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
 
 
-def map_point(m: Machine, fn: Lambda, sources: list[Data], k: int) -> list[Data]:
+def map_point(m: Evaluator, fn: Lambda, sources: list[Data], k: int) -> list[Data]:
     """One row at level 0, for maps whose rows differ in shape inside."""
     results = m.apply(fn, [data[k] for data in sources])
     return [np.asarray(data)[None] for data in results]

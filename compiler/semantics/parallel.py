@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from compiler.ir.nodes import (
     SegSpace,
     Write,
 )
-from compiler.semantics.arrays import Irregular
+from compiler.semantics.evaluator import Evaluator, Irregular
 from compiler.semantics.folds import Folder
 from compiler.semantics.levels import (
     Data,
@@ -44,13 +44,10 @@ from compiler.semantics.levels import (
 )
 from compiler.semantics.writes import combined, deeper, written
 
-if TYPE_CHECKING:
-    from compiler.semantics.interp import Machine
-
 # --- before flattening -----------------------------------------------------------------------
 
 
-def _soac_fold(m: Machine, exp: Reduce | Scan, scan: bool) -> list[Data]:
+def _soac_fold(m: Evaluator, exp: Reduce | Scan, scan: bool) -> list[Data]:
     width = m.size(exp.width)
     ranks = [rank_of(kind) for kind in exp.fn.returns]
     folder = Folder(m, exp.ops, ranks, scan)
@@ -69,19 +66,19 @@ def _soac_fold(m: Machine, exp: Reduce | Scan, scan: bool) -> list[Data]:
     return folder.results(())
 
 
-def _map(m: Machine, exp: Map, pat: Sequence[Param]) -> list[Data]:
+def _map(m: Evaluator, exp: Map, pat: Sequence[Param]) -> list[Data]:
     return mapped(m, m.size(exp.width), exp.fn, exp.arrays)
 
 
-def _reduce(m: Machine, exp: Reduce, pat: Sequence[Param]) -> list[Data]:
+def _reduce(m: Evaluator, exp: Reduce, pat: Sequence[Param]) -> list[Data]:
     return _soac_fold(m, exp, scan=False)
 
 
-def _scan(m: Machine, exp: Scan, pat: Sequence[Param]) -> list[Data]:
+def _scan(m: Evaluator, exp: Scan, pat: Sequence[Param]) -> list[Data]:
     return _soac_fold(m, exp, scan=True)
 
 
-def _scatter(m: Machine, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
+def _scatter(m: Evaluator, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
     values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
     at = 0
@@ -96,7 +93,7 @@ def _scatter(m: Machine, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
     return out + values[at:]
 
 
-def _hist(m: Machine, exp: Hist, pat: Sequence[Param]) -> list[Data]:
+def _hist(m: Evaluator, exp: Hist, pat: Sequence[Param]) -> list[Data]:
     values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
     at = 0
@@ -117,7 +114,7 @@ def _hist(m: Machine, exp: Hist, pat: Sequence[Param]) -> list[Data]:
 
 
 def over_space(
-    m: Machine, dims: Sequence[tuple[Name, int]], thunk: Thunk, ranks: list[int]
+    m: Evaluator, dims: Sequence[tuple[Name, int]], thunk: Thunk, ranks: list[int]
 ) -> list[Data]:
     """The results of all points of a space, each an array of this level over the space."""
     if not dims:
@@ -133,7 +130,7 @@ def over_space(
 
 
 def _space_chunk(
-    m: Machine, name: Name, low: int, high: int, thunk: Thunk, ranks: list[int]
+    m: Evaluator, name: Name, low: int, high: int, thunk: Thunk, ranks: list[int]
 ) -> list[Data]:
     m.env[name] = np.arange(low, high).reshape((1,) * m.level + (high - low,))
     m.ranks[name] = 0
@@ -142,7 +139,7 @@ def _space_chunk(
     return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
 
 
-def _bounds(m: Machine, space: SegSpace) -> list[tuple[Name, int]]:
+def _bounds(m: Evaluator, space: SegSpace) -> list[tuple[Name, int]]:
     """The space, in numbers. One without points may have sizes that no point would allow."""
     found = [(name, m.size(bound)) for name, bound in space.dims]
     if any(width == 0 for _, width in found):
@@ -154,7 +151,7 @@ def _bounds(m: Machine, space: SegSpace) -> list[tuple[Name, int]]:
 class _Kernel:
     """The body of a kernel as a function of points, and what its results are."""
 
-    def __init__(self, m: Machine, body: KernelBody) -> None:
+    def __init__(self, m: Evaluator, body: KernelBody) -> None:
         self.m = m
         self.body = body
         self.ranks: list[int] = []
@@ -204,14 +201,14 @@ class _Kernel:
         return out
 
 
-def _over(m: Machine, data: Data, own: int, deep: int) -> Data:
+def _over(m: Evaluator, data: Data, own: int, deep: int) -> Data:
     """An array over `deep` dimensions of points, with all levels' dimensions."""
     if not m.level or data.ndim > own + deep:
         return data
     return data.reshape((1,) * m.level + data.shape)
 
 
-def _by_point(m: Machine, space: SegSpace, kernel: _Kernel) -> list[Data]:
+def _by_point(m: Evaluator, space: SegSpace, kernel: _Kernel) -> list[Data]:
     """All points of a space, one at a time if they cannot be done together."""
     dims = _bounds(m, space)
     if 0 in (width for _, width in dims):
@@ -236,7 +233,7 @@ def _stacked(column: list[Data], shape: list[int]) -> Data:
     return data.reshape((*shape, *data.shape[1:]))
 
 
-def _no_points(m: Machine, kernel: _Kernel, widths: list[int]) -> list[Data]:
+def _no_points(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
     """Arrays over an empty space; writes have no places."""
     found: list[Data] = []
     for result, kind in zip(kernel.body.results, kernel.body.returns, strict=True):
@@ -252,20 +249,20 @@ def _no_points(m: Machine, kernel: _Kernel, widths: list[int]) -> list[Data]:
     return found
 
 
-def _segmap(m: Machine, exp: SegMap, pat: Sequence[Param]) -> list[Data]:
+def _segmap(m: Evaluator, exp: SegMap, pat: Sequence[Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     return kernel.finish(_by_point(m, exp.space, kernel), len(exp.space.dims))
 
 
-def _segred(m: Machine, exp: SegRed, pat: Sequence[Param]) -> list[Data]:
+def _segred(m: Evaluator, exp: SegRed, pat: Sequence[Param]) -> list[Data]:
     return _seg_fold(m, exp, scan=False)
 
 
-def _segscan(m: Machine, exp: SegScan, pat: Sequence[Param]) -> list[Data]:
+def _segscan(m: Evaluator, exp: SegScan, pat: Sequence[Param]) -> list[Data]:
     return _seg_fold(m, exp, scan=True)
 
 
-def _seg_fold(m: Machine, exp: SegRed | SegScan, scan: bool) -> list[Data]:
+def _seg_fold(m: Evaluator, exp: SegRed | SegScan, scan: bool) -> list[Data]:
     """Folds along the last dimension of a space, at all points of the others together."""
     kernel = _Kernel(m, exp.body)
     carried = sum(len(op.neutral) for op in exp.ops)
@@ -276,7 +273,7 @@ def _seg_fold(m: Machine, exp: SegRed | SegScan, scan: bool) -> list[Data]:
 
 
 def _fold_rows(
-    m: Machine,
+    m: Evaluator,
     ops: Sequence[Operator],
     values: list[Data],
     dims: list[tuple[Name, int]],
@@ -298,7 +295,7 @@ def _fold_rows(
     return _levels(m, [w for _, w in dims[:-1]], rows_at_level, [r + scan for r in ranks])
 
 
-def _levels(m: Machine, widths: list[int], thunk: Thunk, ranks: list[int]) -> list[Data]:
+def _levels(m: Evaluator, widths: list[int], thunk: Thunk, ranks: list[int]) -> list[Data]:
     """What `thunk` gives inside of some more levels, as arrays of this level."""
     if not widths:
         return thunk()
@@ -308,7 +305,7 @@ def _levels(m: Machine, widths: list[int], thunk: Thunk, ranks: list[int]) -> li
     return [joined(m, [d], rank + 1) for d, rank in zip(wide, deeper, strict=True)]
 
 
-def _seghist(m: Machine, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
+def _seghist(m: Evaluator, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     deep = len(exp.space.dims)
     values = _by_point(m, exp.space, kernel)
@@ -327,7 +324,7 @@ def _seghist(m: Machine, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
     return out
 
 
-EXPS: dict[type, Callable[[Machine, Any, Sequence[Param]], list[Data]]] = {
+EXPS: dict[type, Callable[[Evaluator, Any, Sequence[Param]], list[Data]]] = {
     Map: _map,
     Reduce: _reduce,
     Scan: _scan,

@@ -6,22 +6,20 @@ Of two values for one place a scatter keeps the last, and a histogram combines t
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.nodes import HistOp, Operator
 from compiler.semantics.arrays import outer_shape, widened
+from compiler.semantics.evaluator import Evaluator
 from compiler.semantics.folds import combine, ufunc_of
 from compiler.semantics.levels import Data, rank_of
 
-if TYPE_CHECKING:
-    from compiler.semantics.interp import Machine
-
 
 def written(
-    m: Machine, dest: Data, rank: int, at: list[Data], value: Data, deep: int, mask: Any
+    m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, deep: int, mask: Any
 ) -> Data:
     """`dest` (of this level, with `rank` dimensions) with values at places.
 
@@ -54,13 +52,13 @@ def written(
     return result
 
 
-def deeper(m: Machine, deep: int) -> Any:
+def deeper(m: Evaluator, deep: int) -> Any:
     """The mask with dimensions for further levels."""
     return None if m.mask is None else m.mask.reshape(m.mask.shape + (1,) * deep)
 
 
 def combined(
-    m: Machine, op: HistOp, index: list[Data], parts: list[Data], deep: int, first: int = 0
+    m: Evaluator, op: HistOp, index: list[Data], parts: list[Data], deep: int, first: int = 0
 ) -> list[Data]:
     """The destinations with values combined into their places.
 
@@ -105,7 +103,7 @@ def combined(
 
 
 def _accumulate(
-    m: Machine, op: Operator, cells: list[Data], flat: npt.NDArray[Any], parts: list[Data]
+    m: Evaluator, op: Operator, cells: list[Data], flat: npt.NDArray[Any], parts: list[Data]
 ) -> None:
     """Combine `parts[k]` into row `flat[k]` of the cells, in order."""
     if not flat.size:

@@ -15,9 +15,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import Environment
 
-from app import WARMING, frozen, pages
+from app import frozen, pages
 from app.context import EXTENSION
 from app.database import Database
+from app.factory import WARMING
 from app.frozen import FrozenView, frozen_view
 from app.renderings import Renderings, renderer_name
 from tests.app.conftest import SOURCE, MakeApp

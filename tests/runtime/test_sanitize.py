@@ -12,6 +12,7 @@ from compiler.__main__ import main
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import Text, plain
 from compiler.runtime import runner, sanitize
+from compiler.runtime.runs import RunResult
 from compiler.semantics import interp
 from compiler.worker import answer
 from tests.codegen.helpers import compiled, same
@@ -129,7 +130,7 @@ def test_the_command_line_runs_under_sanitisers(
     asked: list[bool] = []
     run = runner.run_c
 
-    def noted(*args: object, sanitized: bool, **more: object) -> runner.RunResult:
+    def noted(*args: object, sanitized: bool, **more: object) -> RunResult:
         asked.append(sanitized)
         return run(*args, sanitized=sanitized, **more)  # type: ignore[arg-type]
 

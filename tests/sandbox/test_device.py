@@ -16,7 +16,7 @@ import pytest
 
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
-from compiler.runtime import runner
+from compiler.runtime import device_process
 from compiler.sandbox import walls
 from tests.codegen.helpers import compiled
 
@@ -121,7 +121,7 @@ ARGS = [np.arange(4, dtype=np.int16), np.float64(3), np.bool_(True), np.int64(9)
 
 
 def test_values_go_there_and_come_back(stand_in: Path) -> None:
-    done = runner.run_cuda(code(SOURCE), "main", ARGS, runs=3)
+    done = device_process.run_cuda(code(SOURCE), "main", ARGS, runs=3)
     assert [v.tolist() for v in done.values] == [[0, 1, 2, 3], 1.5, False, 1]
     assert [v.dtype.name for v in done.values] == ["int16", "float64", "bool", "int64"]
     assert len(done.times) == 3
@@ -131,12 +131,12 @@ def test_it_reaches_nothing(stand_in: Path) -> None:
     layers = walls.state().layers
     if not (layers.get("landlock") and layers.get("seccomp")):
         pytest.skip("this kernel has no Landlock or no seccomp")
-    assert runner.run_cuda(code(SOURCE), "main", ARGS).peak_bytes == 0
+    assert device_process.run_cuda(code(SOURCE), "main", ARGS).peak_bytes == 0
 
 
 def test_a_failed_check_keeps_its_place(stand_in: Path) -> None:
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_cuda(code(SOURCE), "main", [*ARGS[:3], np.int64(1)])
+        device_process.run_cuda(code(SOURCE), "main", [*ARGS[:3], np.int64(1)])
     assert "zero" in caught.value.message
     assert caught.value.span.line == 1
 
@@ -152,12 +152,12 @@ def test_a_failed_check_keeps_its_place(stand_in: Path) -> None:
 def test_a_process_that_fails_is_an_error(stand_in: Path, mode: str, says: str) -> None:
     write(stand_in, mode)
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_cuda(code(SOURCE), "main", ARGS, deadline_s=3.0)
+        device_process.run_cuda(code(SOURCE), "main", ARGS, deadline_s=3.0)
     assert says in caught.value.message
 
 
 @pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
 def test_without_cupy_it_says_so_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        runner.run_cuda(code(SOURCE), "main", ARGS)
+        device_process.run_cuda(code(SOURCE), "main", ARGS)
     assert caught.value.hint

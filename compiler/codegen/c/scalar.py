@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.base.names import Name
-from compiler.base.prim import COMPARE_OPS, FUNS, Prim
+from compiler.base.prim import BYTES, COMPARE_OPS, FUNS, Prim
 from compiler.codegen.c.helpers import helper
 from compiler.codegen.c.types import C_TYPE, c_literal, c_name
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
@@ -161,8 +161,6 @@ class Scalars:
 
     def shift(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
         """A shift; by a literal within the width it is C's own."""
-        from compiler.base.prim import BYTES
-
         if type(rhs) is Lit and 0 <= rhs.value < BYTES[at] * 8 and type(lhs) is not Lit:
             return self.cut(at, *self.infix(op, lhs, rhs))
         return self.call("shl" if op == "<<" else "shr", at, self.show(lhs), self.show(rhs)), _ATOM
@@ -269,8 +267,6 @@ class Scalars:
 
     def bits(self, fun: str, at: Prim, arg: SE) -> str:
         """Counting bits; the count of zeros in 0 is the width."""
-        from compiler.base.prim import BYTES
-
         width = BYTES[at] * 8
         unsigned = at if at[0] == "u" else f"u{at[1:]}"
         x = self.show(Conv(at, unsigned, arg)) if at != unsigned else self.atom(arg)  # type: ignore[arg-type]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compiler.codegen.c.types import c_name
 from compiler.codegen.imp.nodes import Assign, Declare, Define, For, Load
-from compiler.codegen.traits import reads, stored, traits_of
-from compiler.ir.nodes import Var
+from compiler.codegen.traits import BUILTIN, reads, stored, traits_of
+from compiler.ir.nodes import Bin, Var
 
 
 def reduction_pragma(stm: For) -> str:
@@ -39,9 +39,6 @@ def reduction_pragma(stm: For) -> str:
 
 def _shared(end: Assign) -> str | None:
     """The operator of `acc := acc op value` where `value` does not read `acc`."""
-    from compiler.codegen.traits import BUILTIN
-    from compiler.ir.nodes import Bin
-
     value = end.value
     if not isinstance(value, Bin) or value.op not in BUILTIN or value.at in ("f16", "bool"):
         return None

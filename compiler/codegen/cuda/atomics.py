@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.types import c_name
+from compiler.codegen.cuda.kernels import CudaMaps
 from compiler.codegen.imp.nodes import Bins
 from compiler.codegen.index import cell, row_major
 from compiler.codegen.sequential import combine
@@ -14,16 +13,13 @@ from compiler.codegen.traits import builtin
 from compiler.ir.build import inside
 from compiler.ir.nodes import Var
 
-if TYPE_CHECKING:
-    from compiler.codegen.cuda.folds import CudaKernels
-
 _ATOMIC = {"+": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "&": "atomicAnd"}
 _ATOMIC |= {"|": "atomicOr", "^": "atomicXor"}
 LOCKS = 1 << 16
 """Locks of a histogram whose bins are no single words; bins share them by number."""
 
 
-def update_bin(out: CudaKernels, bins: Bins, prov: Prov) -> None:
+def update_bin(out: CudaMaps, bins: Bins, prov: Prov) -> None:
     """Combine one bin with a point's values, unless the place is outside."""
     out.open(f"if ({out.show(inside(bins.bins, bins.shape))}) {{")
     for rhs, prim, value in zip(bins.op.rhs, bins.op.prims, bins.values, strict=True):
@@ -51,19 +47,19 @@ def _has_atomic(kind: str, prim: Prim) -> bool:
     return BYTES[prim] in (4, 8) and prim != "bool" and prim[0] != "f"
 
 
-def _place(bins: Bins, k: int, out: CudaKernels) -> str:
+def _place(bins: Bins, k: int, out: CudaMaps) -> str:
     block, lmad = bins.dests[k]
     return f"{c_name(block)}[{out.show(cell(lmad, bins.bins))}]"
 
 
-def _instruction(out: CudaKernels, bins: Bins, kind: str, prim: Prim) -> None:
+def _instruction(out: CudaMaps, bins: Bins, kind: str, prim: Prim) -> None:
     cast, value = "", c_name(bins.op.rhs[0])
     if prim == "u64" or (prim == "i64" and kind == "+"):
         cast, value = "(unsigned long long *)", f"(unsigned long long){value}"
     out.line(f"{_ATOMIC[kind]}({cast}&{_place(bins, 0, out)}, {value});")
 
 
-def _exchange(out: CudaKernels, bins: Bins, prim: Prim, prov: Prov) -> None:
+def _exchange(out: CudaMaps, bins: Bins, prim: Prim, prov: Prov) -> None:
     """Read, combine, and write back if nobody has written in between."""
     word = "unsigned int" if BYTES[prim] == 4 else "unsigned long long"
     name, kind = c_name(bins.op.lhs[0]), out.type(prim)
@@ -77,7 +73,7 @@ def _exchange(out: CudaKernels, bins: Bins, prim: Prim, prov: Prov) -> None:
     out.close("} while (seen != before);")
 
 
-def _locked(out: CudaKernels, bins: Bins, prov: Prov) -> None:
+def _locked(out: CudaMaps, bins: Bins, prov: Prov) -> None:
     """One thread at a time per bin."""
     flat = out.scalars.within(row_major(bins.bins, bins.shape), 11)
     out.line(f"int32_t *lock = locks_0 + {flat} % {LOCKS};")
@@ -99,7 +95,7 @@ def _locked(out: CudaKernels, bins: Bins, prov: Prov) -> None:
     out.close()
 
 
-def _combine(out: CudaKernels, bins: Bins, prov: Prov) -> None:
+def _combine(out: CudaMaps, bins: Bins, prov: Prov) -> None:
     """`lhs := lhs op rhs` with right operands that are defined already."""
     op = bins.op
     inputs = [Var(rhs, prim) for rhs, prim in zip(op.rhs, op.prims, strict=True)]

@@ -111,12 +111,6 @@ class CudaKernels(CudaMaps):
                 self.line(f"{n}_carry = {n}_all[THREADS - 1];")
         self.line("__syncthreads();")
 
-    def plain(self, stms: Stms) -> None:
-        """Statements of a thread."""
-        kept, self.mode = self.mode, "thread"
-        self.stms(stms)
-        self.mode = kept
-
     def tree(self, fold: Fold, prov: Prov, scan: bool) -> None:
         """Inclusive prefixes over the threads, in shared memory, in log2 steps and in order.
 

@@ -241,6 +241,12 @@ class CudaMaps(Statements):
 
     # --- maps --------------------------------------------------------------------------------
 
+    def plain(self, stms: Stms) -> None:
+        """Statements of a thread."""
+        kept, self.mode = self.mode, "thread"
+        self.stms(stms)
+        self.mode = kept
+
     def map(self, kernel: Kernel, name: str) -> Launchable:
         """A thread per point, or a block of threads per point."""
         arguments = self.kernel_head(name, kernel)

@@ -16,12 +16,13 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.advice import applied_number, unlike_tuple
 from compiler.frontend.check.builtins import ConstMember, member
-from compiler.frontend.check.metas import I64, MetaT, resolve, subst
+from compiler.frontend.check.metas import I64, MetaT, resolve
 from compiler.frontend.check.names import is_projection, lookup, member_call, use
 from compiler.frontend.check.operator_names import is_operator
 from compiler.frontend.check.scope import Builtin, Value
 from compiler.frontend.check.size_exps import is_cheap, key_of, symbolic
 from compiler.frontend.check.state import State, describe
+from compiler.frontend.check.type_walks import subst
 from compiler.frontend.types import Arrow, Size, SizeExp, SizeVar, Type
 
 Lets = list[tuple[Name, t.Exp]]

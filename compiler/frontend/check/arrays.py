@@ -11,6 +11,8 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.apply import Lets, argument_size, wrap_lets
 from compiler.frontend.check.metas import I64, MetaT, resolve, resolve_size
+from compiler.frontend.check.names import lookup, use
+from compiler.frontend.check.operators import require_prim
 from compiler.frontend.check.scope import Local
 from compiler.frontend.check.sizes import combine
 from compiler.frontend.check.spines import replace_spine, spine
@@ -95,8 +97,6 @@ def _step(first: t.Exp, second: t.Exp) -> int | None:
 
 
 def _integer(st: State, type_: Type, span: Span, what: str) -> Type:
-    from compiler.frontend.check.operators import require_prim
-
     return require_prim(st, type_, INT_SET, span, f"{what} is of integers:")
 
 
@@ -294,8 +294,6 @@ def _copy_of(type_: Type, span: Span) -> t.Var:
 
 def infer_let_with(st: State, exp: ast.LetWith, expected: Type | None) -> t.Exp:
     """`let a[dims] = v in body` is `let a = a with [dims] = v in body`."""
-    from compiler.frontend.check.names import lookup, use
-
     found = lookup(st, (exp.name,), exp.name_span)
     array = use(st, found, exp.name_span)
     span = exp.name_span.to(exp.value.span)

@@ -16,7 +16,8 @@ from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.aliases import pattern_variables
 from compiler.frontend.check.free import parts
-from compiler.frontend.check.metas import names_in_size, names_in_type
+from compiler.frontend.check.size_exps import names_in_size
+from compiler.frontend.check.type_walks import names_in_type
 from compiler.frontend.types import PrimT
 
 

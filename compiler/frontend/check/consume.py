@@ -33,6 +33,7 @@ from compiler.frontend.check.aliases import (
 )
 from compiler.frontend.check.aliases import field as field_aliases
 from compiler.frontend.check.consume_loops import walk_loop
+from compiler.frontend.check.free import free_variables
 from compiler.frontend.check.freshness import (
     consumes,
     is_fresh,
@@ -207,8 +208,6 @@ def _declares_fresh(e: t.Lambda) -> bool:
 
 def _captured(walk: Walk, body: t.Exp, own: set[Name]) -> Names:
     """The variables from outside that a function's body mentions, and their aliases."""
-    from compiler.frontend.check.free import free_variables
-
     names = NONE
     for name in free_variables(body):
         if name not in own and name in walk.variables:

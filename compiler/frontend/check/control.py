@@ -8,23 +8,16 @@ from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.advice import unknown_module
+from compiler.frontend.check.builtins import member_names
 from compiler.frontend.check.existentials import born_before, hide, join, map_sizes
-from compiler.frontend.check.metas import (
-    BOOL,
-    I64,
-    MetaS,
-    names_in_data,
-    names_in_type,
-    resolve,
-    sizes_of,
-    subst,
-)
+from compiler.frontend.check.metas import BOOL, I64, MetaS, resolve
 from compiler.frontend.check.patterns import bind_pattern, pattern_names
 from compiler.frontend.check.scope import Builtin
 from compiler.frontend.check.show_exp import show_exp
 from compiler.frontend.check.size_exps import as_size, symbolic
-from compiler.frontend.check.state import State
+from compiler.frontend.check.state import State, describe
 from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.check.type_walks import names_in_data, names_in_type, sizes_of, subst
 from compiler.frontend.types import Size, Type
 
 
@@ -169,8 +162,6 @@ def infer_attr(st: State, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
 
 def infer_hole(st: State, exp: ast.Hole, expected: Type | None) -> t.Exp:
     """`???` cannot be compiled."""
-    from compiler.frontend.check.state import describe
-
     known = f" A value of type {describe(expected)} is needed." if expected is not None else ""
     raise Limitation(
         f"This hole has to be filled before the program can be compiled.{known}", exp.span
@@ -183,8 +174,6 @@ def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
     if module is None:
         _unknown_module(st, exp.module, exp.span)
     assert module is not None
-    from compiler.frontend.check.builtins import member_names
-
     mark = st.scope.mark()
     if module.prim:
         for name in member_names(module.prim):

@@ -8,7 +8,8 @@ from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check.existentials import map_sizes
 from compiler.frontend.check.functions import Made
-from compiler.frontend.check.metas import names_in_size, sizes_of
+from compiler.frontend.check.size_exps import names_in_size
+from compiler.frontend.check.type_walks import sizes_of
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import Array, Arrow, Record, Size, SizeVar, Sum, Type
 

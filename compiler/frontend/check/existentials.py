@@ -11,18 +11,11 @@ from dataclasses import dataclass, field
 
 from compiler.base.names import Name
 from compiler.base.spans import Span
-from compiler.frontend.check.metas import (
-    MetaS,
-    MetaT,
-    names_in_size,
-    resolve,
-    resolve_size,
-    subst,
-    subst_size,
-)
-from compiler.frontend.check.size_exps import cheap_size
+from compiler.frontend.check.metas import MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.size_exps import cheap_size, names_in_size, subst_size
 from compiler.frontend.check.sizes import same_size, simplified, size_key, unify_size
-from compiler.frontend.check.state import State
+from compiler.frontend.check.state import State, mismatch
+from compiler.frontend.check.type_walks import subst
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import (
     Array,
@@ -140,8 +133,6 @@ def join(
     try:
         result = _join(joined, first, second)
     except Mismatch as difference:
-        from compiler.frontend.check.state import mismatch
-
         raise mismatch(what, first, second, span, difference.reason) from None
     return result, tuple(joined.names.values())
 

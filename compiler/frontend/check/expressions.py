@@ -12,9 +12,10 @@ from compiler.frontend.check import (
     functions,
     literals,
     loops,
-    names,
     operators,
     records,
+    sections,
+    variables,
 )
 
 TABLE: dict[type, Any] = {
@@ -22,7 +23,7 @@ TABLE: dict[type, Any] = {
     ast.FloatLit: literals.infer_literal,
     ast.BoolLit: literals.infer_literal,
     ast.StringLit: literals.infer_string,
-    ast.Var: names.infer_var,
+    ast.Var: variables.infer_var,
     ast.Hole: control.infer_hole,
     ast.Parens: control.infer_parens,
     ast.OpenIn: control.infer_open,
@@ -48,9 +49,9 @@ TABLE: dict[type, Any] = {
     ast.Loop: loops.infer_loop,
     ast.Match: control.infer_match,
     ast.Lambda: functions.infer_lambda,
-    ast.OpSection: operators.infer_op_section,
-    ast.ProjSection: operators.infer_proj_section,
-    ast.IndexSection: operators.infer_index_section,
+    ast.OpSection: sections.infer_op_section,
+    ast.ProjSection: sections.infer_proj_section,
+    ast.IndexSection: sections.infer_index_section,
     ast.Assert: control.infer_assert,
     ast.AttrExp: control.infer_attr,
 }

@@ -9,17 +9,9 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.defaults import apply_defaults, solve_sizes
 from compiler.frontend.check.existentials import hide
-from compiler.frontend.check.metas import (
-    I64,
-    MetaS,
-    MetaT,
-    metas_in,
-    names_in_type,
-    resolve,
-    resolve_size,
-    subst,
-)
+from compiler.frontend.check.metas import I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.operator_names import LOGIC
 from compiler.frontend.check.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.scope import (
@@ -33,6 +25,7 @@ from compiler.frontend.check.scope import (
 from compiler.frontend.check.sizes import unify_size
 from compiler.frontend.check.state import State
 from compiler.frontend.check.type_exps import Resolved, resolve_result
+from compiler.frontend.check.type_walks import metas_in, names_in_type, subst
 from compiler.frontend.types import Arrow, Size, SizeVar, Type, TypeVar
 
 LIFTS = {"type": DATA, "sizelifted": SIZE_LIFTED, "lifted": LIFTED}
@@ -298,8 +291,6 @@ def settle(st: State) -> None:
 
     Errors: sizes that cannot be shown equal, types that are not known.
     """
-    from compiler.frontend.check.defaults import apply_defaults, solve_sizes
-
     solve_sizes(st)
     apply_defaults(st)
 

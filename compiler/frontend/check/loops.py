@@ -17,16 +17,12 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.aliases import pattern_variables
 from compiler.frontend.check.arrays import as_array
 from compiler.frontend.check.existentials import map_sizes
-from compiler.frontend.check.metas import (
-    BOOL,
-    I64,
-    MetaS,
-    resolve_size,
-    subst,
-)
+from compiler.frontend.check.metas import BOOL, I64, MetaS, resolve_size
+from compiler.frontend.check.operators import require_prim
 from compiler.frontend.check.patterns import bind_pattern
 from compiler.frontend.check.sizes import same_size, unify_size
 from compiler.frontend.check.state import INT_SET, State
+from compiler.frontend.check.type_walks import subst
 from compiler.frontend.check.unify import Mismatch, unify_sizes
 from compiler.frontend.types import Array, Size, SizeVar, Type, row_of
 
@@ -112,8 +108,6 @@ def _outer_form(st: State, form: ast.LoopForm) -> t.Exp | None:
 def _inner_form(st: State, form: ast.LoopForm, outer: t.Exp | None) -> t.For | t.ForIn | t.While:
     match form:
         case ast.For(span=span, name=name):
-            from compiler.frontend.check.operators import require_prim
-
             assert outer is not None
             what = "The bound of a loop"
             type_ = require_prim(st, outer.type, INT_SET, outer.span, what)

@@ -20,7 +20,7 @@ from compiler.frontend import ast, decs
 from compiler.frontend.check.advice import unknown_module
 from compiler.frontend.check.builtins import member
 from compiler.frontend.check.functions import bind_type_params
-from compiler.frontend.check.metas import resolve, subst
+from compiler.frontend.check.metas import resolve
 from compiler.frontend.check.module_types import check_module_type, named
 from compiler.frontend.check.names import in_module, instantiate
 from compiler.frontend.check.scope import (
@@ -35,6 +35,7 @@ from compiler.frontend.check.scope import (
 )
 from compiler.frontend.check.state import Silent, State, show
 from compiler.frontend.check.type_exps import opened, resolve_type
+from compiler.frontend.check.type_walks import subst
 from compiler.frontend.check.unify import Mismatch, unify
 from compiler.frontend.types import Size, Type
 

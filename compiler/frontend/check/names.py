@@ -17,8 +17,7 @@ from compiler.frontend.check.builtins import (
     member,
     member_names,
 )
-from compiler.frontend.check.metas import MetaT, subst
-from compiler.frontend.check.operator_names import is_operator
+from compiler.frontend.check.metas import MetaT
 from compiler.frontend.check.scope import (
     Builtin,
     Local,
@@ -30,6 +29,7 @@ from compiler.frontend.check.scope import (
     did_you_mean,
 )
 from compiler.frontend.check.state import Silent, State
+from compiler.frontend.check.type_walks import subst
 from compiler.frontend.intrinsics import PUBLIC
 from compiler.frontend.types import Arrow, PrimT, Size, Type
 
@@ -113,17 +113,6 @@ def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
     return TypeError_(f"Unknown name `{text}`.", span, unknown_value(st, name[-1]))
 
 
-def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:
-    """A name as an expression: variable, instance of a definition, or built-in function."""
-    from compiler.frontend.check.operators import operator_function
-
-    if len(exp.name) == 1 and exp.name[0] not in st.scope.values and is_operator(exp.name[0]):
-        return operator_function(st, exp.name[0], exp.span)
-    if is_projection(st, exp.name):
-        return projection(st, exp)
-    return use(st, lookup(st, exp.name, exp.span), exp.span)
-
-
 def is_projection(st: State, name: ast.QualName) -> bool:
     """Whether `a.b` is a field of a variable; what is in a module comes first."""
     return len(name) > 1 and st.scope.module(name[:-1]) is None and variable_part(st, name) > 0
@@ -138,17 +127,6 @@ def variable_part(st: State, name: ast.QualName) -> int:
         if module is not None and in_module(module, name[count - 1]) is not None:
             return count
     return 0
-
-
-def projection(st: State, exp: ast.Var) -> t.Exp:
-    """`m.a.b.c`, where `m.a` is a variable."""
-    from compiler.frontend.check.records import project
-
-    count = variable_part(st, exp.name)
-    record = use(st, lookup(st, exp.name[:count], exp.span), exp.span)
-    for field in exp.name[count:]:
-        record = project(st, record, field, exp.span)
-    return record
 
 
 def use(st: State, value: Value, span: Span) -> t.Exp:

@@ -9,9 +9,10 @@ from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.literals import literal
-from compiler.frontend.check.metas import MetaT, resolve, subst
+from compiler.frontend.check.metas import MetaT, resolve
 from compiler.frontend.check.state import State, describe
 from compiler.frontend.check.type_exps import Anon, record_type, resolve_type
+from compiler.frontend.check.type_walks import subst
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
 
 

@@ -16,7 +16,7 @@ from compiler.frontend.check.causality import check_causality
 from compiler.frontend.check.consume import check_definition
 from compiler.frontend.check.entries import entry_point
 from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
-from compiler.frontend.check.metas import ANY_SIZE, MetaS, names_in_type, resolve, resolve_size
+from compiler.frontend.check.metas import ANY_SIZE, MetaS, resolve, resolve_size
 from compiler.frontend.check.module_types import ModuleType, check_module_type
 from compiler.frontend.check.scope import (
     LIFT,
@@ -30,6 +30,7 @@ from compiler.frontend.check.scope import (
 )
 from compiler.frontend.check.state import Silent, State
 from compiler.frontend.check.type_exps import has_any_size, resolve_type
+from compiler.frontend.check.type_walks import names_in_type
 from compiler.frontend.check.zonk import Zonk
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 

@@ -14,15 +14,7 @@ from typing import Any
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as t
-from compiler.frontend.check.metas import (
-    I64,
-    MetaS,
-    SizeMap,
-    metas_in_size,
-    names_in_size,
-    resolve,
-    resolve_size,
-)
+from compiler.frontend.check.metas import I64, MetaS, resolve, resolve_size
 from compiler.frontend.types import (
     Array,
     Size,
@@ -184,7 +176,48 @@ def size_to_exp(s: Size, span: Span = NOWHERE) -> t.Exp:
     return Hole(I64, span, s)
 
 
-# --- inside a SizeExp --------------------------------------------------------------------------
+# --- walks over sizes, and the expressions in them --------------------------------------------
+
+SizeMap = Mapping[Name, Size]
+
+
+def subst_size(s: Size, sizes: SizeMap) -> Size:
+    """`s` with variables replaced."""
+    s = resolve_size(s)
+    match s:
+        case SizeVar(name):
+            return sizes.get(name, s)
+        case SizeOp(op, lhs, rhs):
+            return SizeOp(op, subst_size(lhs, sizes), subst_size(rhs, sizes))
+        case SizeExp():
+            return subst_in_size_exp(s, sizes)
+    return s
+
+
+def names_in_size(s: Size, found: set[Name]) -> None:
+    """Add the variables of `s` to `found`."""
+    s = resolve_size(s)
+    match s:
+        case SizeVar(name):
+            found.add(name)
+        case SizeOp(_, lhs, rhs):
+            names_in_size(lhs, found)
+            names_in_size(rhs, found)
+        case SizeExp():
+            names_in_size_exp(s, found)
+
+
+def metas_in_size(s: Size, found: list[MetaS]) -> None:
+    """Collect the unbound metavariables of a size."""
+    s = resolve_size(s)
+    match s:
+        case MetaS():
+            found.append(s)
+        case SizeOp(_, lhs, rhs):
+            metas_in_size(lhs, found)
+            metas_in_size(rhs, found)
+        case SizeExp(key) if "?" in key:
+            holes_in(s, found)
 
 
 def names_in_size_exp(s: SizeExp, found: set[Name]) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.base.names import Name
-from compiler.frontend.check.metas import MetaS, metas_in_size, resolve_size
-from compiler.frontend.check.size_exps import refresh, same_shape
+from compiler.frontend.check.metas import MetaS, resolve_size
+from compiler.frontend.check.size_exps import metas_in_size, refresh, same_shape
 from compiler.frontend.typed import Exp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar
 

@@ -16,9 +16,9 @@ from compiler.base.prim import FLOATS, INTS, NUMBERS
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.metas import MetaS, MetaT
+from compiler.frontend.check.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.scope import Local, Scope
-from compiler.frontend.check.unify import Mismatch, final_type, require_data, unify
+from compiler.frontend.check.unify import Mismatch, any_of, final_type, require_data, unify
 from compiler.frontend.show_type import show_type
 from compiler.frontend.types import PrimT, Size, SizeVar, Type
 
@@ -170,16 +170,12 @@ def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeE
 
 def _says_number(want: Type, got: Type) -> bool:
     """Whether the message says already that one of the two is a number of some type."""
-    from compiler.frontend.check.metas import resolve
-
     kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
     return kinds[0] != kinds[1]
 
 
 def _conversion(want: Type, got: Type) -> str:
     """How to turn one number into another."""
-    from compiler.frontend.check.metas import resolve
-
     match resolve(want), resolve(got):
         case PrimT(to), PrimT(source):
             if to != "bool":
@@ -191,9 +187,6 @@ def _conversion(want: Type, got: Type) -> str:
 
 def describe(type_: Type) -> str:
     """A type in a sentence: quoted, or in words where little is known."""
-    from compiler.frontend.check.metas import resolve
-    from compiler.frontend.check.unify import any_of
-
     type_ = resolve(type_)
     if isinstance(type_, MetaT) and type_.prims is not None:
         return any_of(type_.prims)

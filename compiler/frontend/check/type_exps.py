@@ -15,7 +15,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend.check.advice import unknown_module, unknown_size, unknown_type
-from compiler.frontend.check.metas import ANY_SIZE, I64, PRIM_T, names_in_type, resolve, subst
+from compiler.frontend.check.metas import ANY_SIZE, I64, PRIM_T, resolve
 from compiler.frontend.check.scope import (
     DATA,
     LIFTED,
@@ -26,6 +26,7 @@ from compiler.frontend.check.scope import (
 )
 from compiler.frontend.check.size_exps import key_of, symbolic
 from compiler.frontend.check.state import Silent, State, show
+from compiler.frontend.check.type_walks import names_in_type, subst
 from compiler.frontend.types import (
     Array,
     Arrow,

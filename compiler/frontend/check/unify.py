@@ -10,17 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
-from compiler.frontend.check.metas import (
-    MetaS,
-    MetaT,
-    metas_in,
-    names_in_type,
-    resolve,
-    subst,
-)
+from compiler.frontend.check.metas import MetaS, MetaT, resolve
+from compiler.frontend.check.size_exps import subst_size
 from compiler.frontend.check.sizes import unify_size
+from compiler.frontend.check.type_walks import metas_in, names_in_type, subst
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
     Array,
@@ -106,8 +101,6 @@ def unify_sizes(st: UnifyState, want: Size, got: Size) -> None:
 
 def final_size(s: Size) -> Size:
     """`s` with all that is known by now filled in."""
-    from compiler.frontend.check.metas import subst_size
-
     return subst_size(s, {})
 
 
@@ -184,7 +177,7 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
             result = subst(result, {}, {got.name: SizeVar(want.name)})
         elif got.name in names_in_type(result) and not want.ext:
             raise Mismatch(
-                f"The size of the function's result depends on its argument `{_base(got.name)}`.",
+                f"The size of the function's result depends on its argument `{base_of(got.name)}`.",
                 not_built,
             )
     expected = want.result
@@ -201,12 +194,6 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
             )
         result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
     unify(st, expected, result)
-
-
-def _base(name: Name) -> str:
-    from compiler.base.names import base_of
-
-    return base_of(name)
 
 
 # --- binding a type metavariable ---------------------------------------------------------------
@@ -235,7 +222,7 @@ def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
     metas_in(t, types, sizes, variables)
     for name in variables:
         if st.type_levels.get(name, 0) > meta.level:
-            raise Mismatch(f"The type parameter `{_base(name)}` is not in scope there.")
+            raise Mismatch(f"The type parameter `{base_of(name)}` is not in scope there.")
     for other in types:
         if other is meta:
             raise Mismatch("The type would contain itself.")
@@ -338,9 +325,9 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
                 "Functions cannot be compared." if equality else "A function is not allowed here."
             )
         case TypeVar(name) if equality:
-            raise Mismatch(f"Values of the abstract type `{_base(name)}` cannot be compared.")
+            raise Mismatch(f"Values of the abstract type `{base_of(name)}` cannot be compared.")
         case TypeVar(name) if name in functional:
-            raise Mismatch(f"The type parameter `{_base(name)}` may stand for a function.")
+            raise Mismatch(f"The type parameter `{base_of(name)}` may stand for a function.")
         case Array(_, elem):
             require_data(elem, equality, functional)
         case Record(fields):

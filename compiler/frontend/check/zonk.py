@@ -16,8 +16,9 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.equality import equal
 from compiler.frontend.check.exhaustive import check_exhaustive
 from compiler.frontend.check.literals import check_range, constant
-from compiler.frontend.check.metas import MetaS, MetaT, resolve, resolve_size, with_parts
+from compiler.frontend.check.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.size_exps import Hole, Overloaded, refresh, size_to_exp
+from compiler.frontend.check.type_walks import with_parts
 from compiler.frontend.types import (
     UNIT,
     Array,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.nodes import Array, Body, Lambda, Param, Stm, Type, Var
+from compiler.optimise.simplify.scalars import body_results
 from compiler.optimise.simplify.state import ScopeKind, State
 
 
@@ -39,7 +40,7 @@ def nested_body(
     stms(s, body.stms)
     scope.mask |= s.mask
     s.mask = 0
-    results = s.results(body.results)
+    results = body_results(s, body.results)
     s.leave()
     return rebuilt(body, scope.stms, results), scope.clean
 

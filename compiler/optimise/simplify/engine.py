@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from compiler.base.names import base_of
 from compiler.base.remarks import Fate, Outcome
@@ -57,6 +58,7 @@ from compiler.optimise.simplify.bodies import (
 )
 from compiler.optimise.simplify.index import New, Same
 from compiler.optimise.simplify.parallel import seg_operator, soac_operator
+from compiler.optimise.simplify.scalars import body_results, operand, operands, scalar
 from compiler.optimise.simplify.state import State
 
 _MAX_STEPS = 8
@@ -73,7 +75,7 @@ def simplify_function(s: State, fun: Function) -> Function:
             s.facts.given(param.type.shape)
     stms(s, fun.body.stms)
     s.mask = 0
-    results = s.results(fun.body.results)
+    results = body_results(s, fun.body.results)
     body = rebuilt(fun.body, s.scopes[-1].stms, results)
     s.leave()
     return fun if body is fun.body else replace(fun, body=body)
@@ -83,12 +85,12 @@ def simplify_function(s: State, fun: Function) -> Function:
 
 
 def _scalar(s: State, stm: Stm) -> None:
-    s.let(stm.pat[0], s.se(stm.exp), stm.prov, stm)  # type: ignore[arg-type]
+    s.let(stm.pat[0], scalar(s, stm.exp), stm.prov, stm)  # type: ignore[arg-type]
 
 
 def _array_op(s: State, stm: Stm) -> None:
     """Indexing, views, and what makes arrays."""
-    parts = Rewrite(se=s.se, name=s.name, poly=s.poly)
+    parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
     exp = rewrite(stm.exp, parts)
     result = stm.pat[0]
     for _ in range(_MAX_STEPS):
@@ -100,7 +102,7 @@ def _array_op(s: State, stm: Stm) -> None:
             s.alias(result, new.array)
             return
         if type(new) in _SCALARS:
-            s.let(result, s.se(new), stm.prov)  # type: ignore[arg-type]
+            s.let(result, scalar(s, new), stm.prov)  # type: ignore[arg-type]
             return
         exp = rewrite(new, parts)
     param = s.param(result)
@@ -206,13 +208,13 @@ def _assert(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, Assert)
     shown = len(s.facts.shown)
-    cond = s.se(exp.cond)
+    cond = scalar(s, exp.cond)
     if cond == TRUE and s.apply("simplify/assert", stm.prov, _holds(exp)):
         why = tuple(s.facts.shown[shown:])
         s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
         s.pulled.clear()
         return
-    message = tuple(part if isinstance(part, str) else s.se(part) for part in exp.message)
+    message = tuple(part if isinstance(part, str) else scalar(s, part) for part in exp.message)
     same = cond is exp.cond and all_same(message, exp.message)
     check = exp if same else Assert(cond, message)
     if not hoist.hoist_check(s, check, stm.prov):
@@ -227,7 +229,7 @@ def _holds(exp: Assert) -> str:
 
 def _plain(s: State, stm: Stm) -> None:
     """A statement about which there is nothing to know: a call, a threshold, an allocation."""
-    exp = rewrite(stm.exp, Rewrite(se=s.se, name=s.name, poly=s.poly))
+    exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly))
     s.emit(pattern(s, stm), exp, stm.prov, None, stm)
 
 
@@ -237,7 +239,7 @@ def _plain(s: State, stm: Stm) -> None:
 def _if(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, If)
-    cond = s.se(exp.cond)
+    cond = scalar(s, exp.cond)
     known = s.known(cond) or cond
     if type(known) is Lit and s.apply("simplify/branch-known", stm.prov, branch.said(known)):
         s.pulled.clear()
@@ -255,7 +257,7 @@ def _if(s: State, stm: Stm) -> None:
     if selected is not None and s.share():
         for param, value in zip(stm.pat, selected, strict=True):
             s.mask = 0
-            s.let(param, s.se(value), stm.prov)
+            s.let(param, scalar(s, value), stm.prov)
         return
     new, pat = branch.share_equal_results(s, new, stm)
     if not pat and not branch.has_effects(new):
@@ -276,17 +278,17 @@ def splice(s: State, stm: Stm, body: Body) -> None:
     stms(s, body.stms)
     for param, value in zip(stm.pat, body.results, strict=True):
         s.mask = 0
-        s.let(param, s.operand(value), stm.prov)
+        s.let(param, operand(s, value), stm.prov)
 
 
 def _loop(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, Loop)
-    init = s.operands(exp.init)
+    init = operands(s, exp.init)
     form = exp.form
     bound: SE | None = None
     if isinstance(form, ForLoop):
-        bound = s.se(form.bound)
+        bound = scalar(s, form.bound)
         if bound is not form.bound:
             form = ForLoop(form.index, form.prim, bound)
     done = loop.few_trips(s, stm, bound, exp, init)

@@ -18,6 +18,7 @@ from compiler.ir.nodes import (
     WhileLoop,
 )
 from compiler.ir.sizes import poly_of
+from compiler.optimise.simplify.scalars import operand, operands
 from compiler.optimise.simplify.state import State
 
 
@@ -74,11 +75,11 @@ def drop_invariant(
         s.let(param, value, stm.prov)
         start = param.name if isinstance(value, str) else Var(param.name, value_prim(param))
         s.mask = 0
-        s.let(stm.pat[k], s.operand(start), stm.prov)
+        s.let(stm.pat[k], operand(s, start), stm.prov)
     if len(kept) == len(exp.params):
         return exp, stm.pat, init
     s.mask = 0
-    new_init = s.operands(tuple(init[k] for k in kept))
+    new_init = operands(s, tuple(init[k] for k in kept))
     if isinstance(exp.form, ForLoop):
         s.mask |= s.depends(exp.form.bound)
     return pick(exp, kept), tuple(stm.pat[k] for k in kept), new_init

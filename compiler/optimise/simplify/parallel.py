@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from compiler.ir.nodes import (
     SE_NODES,
@@ -34,6 +35,7 @@ from compiler.optimise.simplify.bodies import (
     unless_it_can_fail,
     variable,
 )
+from compiler.optimise.simplify.scalars import operand, operands, scalar
 from compiler.optimise.simplify.state import State
 
 _SCALARS = frozenset(SE_NODES)
@@ -105,7 +107,7 @@ def _operators(s: State, ops: tuple[Operator, ...]) -> tuple[tuple[Operator, ...
 
 
 def _operator(s: State, op: Operator) -> tuple[Operator, bool]:
-    neutral = s.operands(op.neutral)
+    neutral = operands(s, op.neutral)
     fn, clean = nested_lambda(s, op.fn)
     same = neutral is op.neutral and fn is op.fn
     return (op if same else Operator(fn, neutral, op.commutative)), clean
@@ -149,7 +151,7 @@ def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
     stms(s, body.stms)
     scope.mask |= s.mask
     s.mask = 0
-    parts = Rewrite(se=s.se, name=s.name, poly=s.poly)
+    parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
     results = tuple(rewrite_result(r, parts, s) for r in body.results)
     s.leave()
     returns = types_of(s, body.returns)
@@ -162,5 +164,5 @@ def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
 def rewrite_result(result: object, parts: Rewrite, s: State) -> object:
     """A kernel's result with substitutions made."""
     if type(result) is str or type(result) in _SCALARS:
-        return s.operand(result)  # type: ignore[arg-type]
+        return operand(s, result)  # type: ignore[arg-type]
     return rewrite(result, parts)

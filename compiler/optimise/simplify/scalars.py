@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.prim import COMPARE_OPS
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Select, Un, Var
+from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.optimise.simplify import arith
-
-if TYPE_CHECKING:
-    from compiler.optimise.simplify.state import State
+from compiler.optimise.simplify.state import MAX_NESTED, State
 
 _DECIDABLE = frozenset((*COMPARE_OPS, "&&", "||"))
-MAX_NESTED = 14
-"""Operations that one expression may have after a single use was put in place."""
+
+
+def scalar(s: State, se: SE) -> SE:
+    """A scalar expression with substitutions made and folded."""
+    return _RULES[type(se)](s, se)
+
+
+def operand(s: State, value: Operand) -> Operand:
+    """A result or argument with substitutions made."""
+    return s.name(value) if type(value) is str else scalar(s, value)  # type: ignore[arg-type]
+
+
+def operands(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """All of them; the same tuple if nothing changes."""
+    new = tuple([operand(s, value) for value in values])
+    return values if all(a is b for a, b in zip(new, values, strict=True)) else new
+
+
+def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """A body's results; one that a statement computed already is that statement's."""
+    new = operands(s, values)
+    if "simplify/cse" in s.off:
+        return new
+    for k, value in enumerate(new):
+        if type(value) is str or type(value) is Var or type(value) is Lit:
+            continue
+        found = s.table.find(value)  # type: ignore[arg-type]
+        if found is not None and s.share():
+            known = Var(found, prim_of(value))  # type: ignore[arg-type]
+            s.mask |= s.bits.get(found, 0)
+            new = (*new[:k], known, *new[k + 1 :])
+    return new
 
 
 def _lit(s: State, se: SE) -> SE:
@@ -37,7 +65,7 @@ def _var(s: State, se: Var) -> SE:
 
 
 def _bin(s: State, se: Bin) -> SE:
-    lhs, rhs = s.se(se.lhs), s.se(se.rhs)
+    lhs, rhs = scalar(s, se.lhs), scalar(s, se.rhs)
     op, at = se.op, se.at
     new = arith.fold_bin(op, at, lhs, rhs)
     if new is not None:
@@ -146,7 +174,7 @@ def _fold_top(se: SE, *, deep: bool = True) -> SE | None:
 
 
 def _un(s: State, se: Un) -> SE:
-    arg = s.se(se.arg)
+    arg = scalar(s, se.arg)
     new = arith.fold_un(se.op, se.at, arg)
     if new is not None and s.spend():
         return refold(new)
@@ -154,7 +182,7 @@ def _un(s: State, se: Un) -> SE:
 
 
 def _conv(s: State, se: Conv) -> SE:
-    arg = s.se(se.arg)
+    arg = scalar(s, se.arg)
     new = arith.fold_conv(se.src, se.dst, arg)
     if new is not None and s.spend():
         return new
@@ -162,7 +190,7 @@ def _conv(s: State, se: Conv) -> SE:
 
 
 def _fun(s: State, se: Fun) -> SE:
-    args = tuple(map(s.se, se.args))
+    args = tuple([scalar(s, arg) for arg in se.args])
     new = arith.fold_fun(se.fun, se.at, args)
     if new is not None and s.spend():
         return new
@@ -171,9 +199,9 @@ def _fun(s: State, se: Fun) -> SE:
 
 
 def _select(s: State, se: Select) -> SE:
-    cond = s.se(se.cond)
+    cond = scalar(s, se.cond)
     cond = s.known(cond) or cond
-    then, orelse = s.se(se.then), s.se(se.orelse)
+    then, orelse = scalar(s, se.then), scalar(s, se.orelse)
     new = arith.fold_select(cond, then, orelse)
     if new is not None and s.spend():
         return new
@@ -182,7 +210,7 @@ def _select(s: State, se: Select) -> SE:
     return Select(cond, then, orelse)
 
 
-RULES: dict[type, Callable[[Any, Any], SE]] = {
+_RULES: dict[type, Callable[[Any, Any], SE]] = {
     Lit: _lit,
     Var: _var,
     Bin: _bin,

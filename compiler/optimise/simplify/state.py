@@ -39,16 +39,17 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.sizes import poly_of, prim_of
+from compiler.ir.sizes import poly_of
 from compiler.ir.total import is_total
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
 from compiler.optimise.simplify import arith
-from compiler.optimise.simplify.scalars import MAX_NESTED, RULES
 
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
 _COMPARE = frozenset(COMPARE_OPS)
 _MAX_TERMS = 8
+MAX_NESTED = 14
+"""Operations that one expression may have after a single use was put in place."""
 
 
 @dataclass(slots=True)
@@ -234,30 +235,6 @@ class State:
         scope.mask |= self.bits[name]
         self.bits[name] = 1 << scope.depth
 
-    def operand(self, value: Operand) -> Operand:
-        """A result or argument with substitutions made."""
-        return self.name(value) if type(value) is str else self.se(value)  # type: ignore[arg-type]
-
-    def operands(self, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        """All of them; the same tuple if nothing changes."""
-        new = tuple(map(self.operand, values))
-        return values if all(a is b for a, b in zip(new, values, strict=True)) else new
-
-    def results(self, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        """A body's results; one that a statement computed already is that statement's."""
-        new = self.operands(values)
-        if "simplify/cse" in self.off:
-            return new
-        for k, value in enumerate(new):
-            if type(value) is str or type(value) is Var or type(value) is Lit:
-                continue
-            found = self.table.find(value)  # type: ignore[arg-type]
-            if found is not None and self.share():
-                known = Var(found, prim_of(value))  # type: ignore[arg-type]
-                self.mask |= self.bits.get(found, 0)
-                new = (*new[:k], known, *new[k + 1 :])
-        return new
-
     def depends(self, value: Operand | Poly) -> int:
         """The mask of depths that a simplified operand or size depends on."""
         before, self.mask = self.mask, 0
@@ -287,12 +264,6 @@ class State:
                 self._se_mask(cond)
                 self._se_mask(then)
                 self._se_mask(orelse)
-
-    # --- scalar expressions ------------------------------------------------------------------
-
-    def se(self, se: SE) -> SE:
-        """A scalar expression with substitutions made and folded."""
-        return RULES[type(se)](self, se)
 
     def known(self, cond: SE) -> SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""

@@ -1,0 +1,88 @@
+"""Makes the application out of its parts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from app import api, door, errors, http, pages
+from app.context import EXTENSION, Parts
+from app.database import Database
+from app.errors import AppError
+from app.gallery import load
+from app.highlight import quoted
+from app.jobs import Jobs
+from app.limits import Limits
+from app.metrics import Metrics
+from app.paths import EXAMPLES, static_folder, template_folder
+from app.permalinks import Permalinks
+from app.renderings import Renderings
+from app.settings import check, database_url, from_environment
+from app.version import compiler_version
+from app.worker import COMMAND
+
+WARMING = "warm-links"
+"""The thread that prepares for the readers of links."""
+
+
+def create_app(config: Mapping[str, Any] | None = None) -> Flask:
+    """The application, from the environment's settings and `config`, which wins.
+
+    Beside the names in `app/settings.py`, `config` may hold `WORKER_COMMAND`, `MANIFEST` and
+    `EXAMPLES` (a folder), which tests use.
+    """
+    app = Flask("app", static_folder=str(static_folder()), template_folder=str(template_folder()))
+    app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
+    app.config.update(config or {})
+    check(app.config)
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    if app.config["PROXIES"]:
+        hops = int(app.config["PROXIES"])
+        app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops)  # type: ignore[method-assign]
+    http.install(app)
+    door.install(app)
+    errors.install(app)
+    app.register_blueprint(api.blueprint)
+    app.register_blueprint(pages.blueprint)
+    app.extensions[EXTENSION] = _parts(app)
+    return app
+
+
+def _parts(app: Flask) -> Parts:
+    metrics = Metrics()
+    jobs = Jobs(app.config, metrics)
+    database = Database(lambda: database_url(app.config), int(app.config["LINKS_MB"]))
+    memory, stored = (int(app.config[f"RENDERED_{name}"]) << 20 for name in ("CACHE_MB", "MB"))
+    renderings = Renderings(database, memory, stored)
+    examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
+    app.jinja_env.filters["quoted"] = quoted
+    app.jinja_env.globals["version"] = compiler_version()
+    permalinks = Permalinks(database, renderings.drop_stored)
+    if app.config["WARM"]:
+        jobs.warm()
+        threading.Thread(target=_warm, args=(app, permalinks), name=WARMING, daemon=True).start()
+    return Parts(
+        jobs=jobs,
+        metrics=metrics,
+        permalinks=permalinks,
+        renderings=renderings,
+        limits=Limits(app.config),
+        examples=lambda: examples,
+    )
+
+
+def _warm(app: Flask, permalinks: Permalinks) -> None:
+    """Do what the first reader of a link would wait for: readers come all at once.
+
+    A database that is away is logged.
+    """
+    for name in app.jinja_env.list_templates(["html"]):
+        app.jinja_env.get_template(name)
+    with suppress(AppError):
+        permalinks.text("")

@@ -1,0 +1,323 @@
+"""What the verifier knows at one point of a program: scopes, types, sizes, consumption.
+
+Sizes are equal if `known.Known` can tell. Consumption is tracked through roots: two arrays may
+share memory if they have a root in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeGuard
+
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.spans import NOWHERE
+from compiler.ir.effects import aliases, consumed
+from compiler.ir.known import Known
+from compiler.ir.nodes import (
+    SE,
+    SE_NODES,
+    Array,
+    Assert,
+    Body,
+    Exp,
+    Function,
+    If,
+    Loop,
+    Mem,
+    Operand,
+    Param,
+    Scalar,
+    Stm,
+    Type,
+)
+from compiler.ir.printer import show_stm
+from compiler.ir.show_scalar import show_type
+from compiler.ir.sizes import poly_of
+from compiler.ir.stages import EXPANDED_STAGES, MAY_OCCUR, MEMORY_STAGES
+from compiler.ir.verify_scalar import ScalarChecker
+from compiler.ir.walk import free, subst
+
+Roots = frozenset[Name]
+Types = Sequence[Type] | None
+Rule = Callable[["Checker", Any, Sequence[Param]], Types]
+"""The types of an expression's results; None: the rule has checked the pattern itself."""
+
+
+def is_se(exp: Exp) -> TypeGuard[SE]:
+    """Whether an expression is a scalar one."""
+    return isinstance(exp, SE_NODES)
+
+
+class Kept(NamedTuple):
+    """Arrays that may not be consumed: the first `before` that were bound, and `more`."""
+
+    before: int
+    more: Roots
+
+
+class Checker(ScalarChecker):
+    """What is in scope, what is known, and what has been consumed, at one point of a program."""
+
+    def __init__(self, stage: str, rules: Mapping[type, Rule]) -> None:
+        """`rules` are the type rules, by the class of the expression."""
+        super().__init__()
+        self.rules = rules
+        self.stage = stage
+        self.forms = MAY_OCCUR[stage]
+        self.memory = stage in MEMORY_STAGES
+        self.expanded = stage in EXPANDED_STAGES
+        self.funs: dict[str, Function] = {}
+        self.bound: set[Name] = set()
+        self.known = Known()
+        self.roots: dict[Name, Roots] = {}
+        self.dead: dict[Name, str] = {}
+        self.order: dict[Name, int] = {}
+        """The arrays in order of binding, and so what was there before a body began."""
+        self.keep: list[Kept] = []
+        """Roots that may not be consumed here, per enclosing loop or lambda."""
+        self.where: list[Stm] = []
+        self.inside: list[str] = []
+        """The levels of the kernels around this point."""
+        self.fun = ""
+
+    # --- errors ------------------------------------------------------------------------------
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an error at the current statement."""
+        place = f"{self.stage}, function `{self.fun}`"
+        span = NOWHERE
+        text = ""
+        if self.where:
+            stm = self.where[-1]
+            first = show_stm(stm).split("\n")
+            text = f", in `{first[0]}{' ..' if len(first) > 1 else ''}`"
+            span = stm.prov[0] if stm.prov else NOWHERE
+        raise CompilerBug(f"{place}{text}: {message}", span)
+
+    # --- scopes ------------------------------------------------------------------------------
+
+    def bind(self, name: Name, kind: Type) -> None:
+        """Bring a name into scope."""
+        self.must(name not in self.bound, f"`{name}` is bound twice")
+        self.bound.add(name)
+        self.types[name] = kind
+        if isinstance(kind, Array):
+            self.roots[name] = frozenset((name,))
+            self.order[name] = len(self.order)
+
+    def bind_params(self, params: Iterable[Param]) -> None:
+        """Bring parameters into scope from left to right, checking each one's type."""
+        for param in params:
+            self.type(param.type)
+            self.bind(param.name, param.type)
+
+    def leave(self, names: Iterable[Name]) -> None:
+        """Take names out of scope."""
+        for name in names:
+            self.types.pop(name, None)
+
+    def type(self, kind: Type) -> None:
+        """Check that a type's sizes, block and LMAD are in scope and fit."""
+        if not isinstance(kind, Array):
+            return
+        self.must(kind.rank >= 1, "an array type has no dimensions")
+        self.sizes(kind.shape)
+        mem = kind.mem
+        if not self.memory:
+            self.must(mem is None, f"{show_type(kind)} has memory before memory is introduced")
+        elif mem is not None:
+            self.must(
+                isinstance(self.types.get(mem.block), Mem), f"`{mem.block}` is no block in scope"
+            )
+            sides = [mem.lmad.offset, *(p for dim in mem.lmad.dims for p in (dim.size, dim.stride))]
+            self.sizes(sides)
+            sizes = tuple(dim.size for dim in mem.lmad.dims)
+            self.must(
+                self.known.equal_shapes(sizes, kind.shape),
+                f"the LMAD of {show_type(kind)} has another shape",
+            )
+
+    # --- operands ----------------------------------------------------------------------------
+
+    def operand(self, operand: Operand) -> Type:
+        """Check an operand and give its type; arrays count as used."""
+        if not isinstance(operand, str):
+            return Scalar(self.se(operand))
+        kind = self.types.get(operand)
+        if kind is None:
+            self.fail(f"`{operand}` is not in scope")
+        self.must(not isinstance(kind, Scalar), f"the scalar `{operand}` stands as a bare name")
+        self.used(operand)
+        return kind
+
+    def array(self, name: Name) -> Array:
+        """Check that a name is an array in scope that has not been consumed, and give its type."""
+        kind = self.types.get(name)
+        if not isinstance(kind, Array):
+            self.fail(f"`{name}` is no array in scope")
+        self.used(name)
+        return kind
+
+    def results(self, results: Sequence[Operand], params: Sequence[Param], what: str) -> None:
+        """Check results against parameters whose types may mention parameters to their left."""
+        self.must(len(results) == len(params), f"{what}: {len(results)} for {len(params)}")
+        given: dict[Name, Operand | Poly] = {}
+        for result, param in zip(results, params, strict=True):
+            found = self.operand(result)
+            wanted = subst(param.type, given)
+            self.same(found, wanted, f"{what}: `{param.name}`")
+            if isinstance(result, str):
+                given[param.name] = result
+            elif param.type == Scalar("i64"):
+                size = poly_of(result)
+                if size is not None:
+                    given[param.name] = size
+
+    def same(self, found: Type, wanted: Type, what: str, places: bool = True) -> None:
+        """Check that two types are equal."""
+        self.must(
+            self.known.equal_types(found, wanted, places and self.memory),
+            f"{what} is {show_type(found)} and should be {show_type(wanted)}",
+        )
+
+    # --- consumption -------------------------------------------------------------------------
+
+    def used(self, name: Name) -> None:
+        """Check that an array has not been consumed."""
+        for root in self.roots.get(name, ()):
+            if root in self.dead:
+                self.fail(f"`{name}` is used after `{self.dead[root]}` has been consumed")
+
+    def consume(self, name: Name) -> None:
+        """Mark an array, and all that may share its memory, as consumed."""
+        roots = self.roots.get(name, frozenset((name,)))
+        for kept in self.keep:
+            self.must(not self.kept(roots, kept), f"`{name}` must not be consumed here")
+        for root in roots:
+            self.dead[root] = name
+
+    # --- statements --------------------------------------------------------------------------
+
+    def function(self, fun: Function) -> None:
+        """Check one function; it may call those before it."""
+        self.fun = fun.name
+        self.must(fun.name not in self.funs, "a second function of that name")
+        self.types = {}
+        self.dead = {}
+        self.known = Known()
+        for param in fun.params[: fun.implicit]:
+            self.must(param.type == Scalar("i64"), f"the implicit `{param.name}` is no i64")
+        self.bind_params(fun.params)
+        self.have_memory((*fun.params, *fun.results))
+        fixed = (p.name for p in fun.params if isinstance(p.type, Array) and not p.unique)
+        self.keep = [Kept(0, frozenset(fixed))]
+        self.stms(fun.body.stms)
+        self.results(fun.body.results, fun.results, "result")
+        for result, param in zip(fun.body.results, fun.results, strict=True):
+            if param.unique and isinstance(result, str):
+                shared = self.kept(self.roots.get(result, frozenset()), self.keep[0])
+                self.must(not shared, f"the unique result `{result}` aliases a parameter")
+        self.leave(list(self.types))
+        for param in fun.results:
+            self.must(param.name not in self.bound, f"`{param.name}` is bound twice")
+            self.bound.add(param.name)
+        self.funs[fun.name] = fun
+
+    def stms(self, stms: Iterable[Stm]) -> list[Name]:
+        """Check statements in order; their names stay in scope and are given back."""
+        names: list[Name] = []
+        for stm in stms:
+            self.where.append(stm)
+            self.stm(stm)
+            self.where.pop()
+            names.extend(param.name for param in stm.pat)
+        return names
+
+    def stm(self, stm: Stm) -> None:
+        """Check one statement and bring its pattern into scope."""
+        exp = stm.exp
+        kind = type(exp)
+        self.must(kind in self.forms, f"`{kind.__name__}` may not occur at this stage")
+        types = self.rules[kind](self, exp, stm.pat)
+        taken = consumed(exp, self.funs)
+        self.no_sharing(stm, taken)
+        sources = aliases(stm, self.funs)
+        # What a branch consumes belongs to the results, also where the other branch returns it.
+        gone = self.roots_of(taken)
+        roots = [self.roots_of(names) - gone for names in sources]
+        for name in taken:
+            self.consume(name)
+        self.bind_params(stm.pat)
+        self.pattern(stm.pat, types)
+        for param, found in zip(stm.pat, roots, strict=True):
+            if found and isinstance(param.type, Array):
+                self.roots[param.name] = found
+        if isinstance(exp, Assert):
+            self.known.assume(exp.cond)
+        elif is_se(exp) and stm.pat[0].type == Scalar("i64"):
+            self.known.define(stm.pat[0].name, exp)
+
+    def pattern(self, pat: Sequence[Param], types: Sequence[Type] | None) -> None:
+        """Check a pattern's types against the expression's; None: already checked."""
+        self.have_memory(pat)
+        if types is None:
+            return
+        self.must(len(pat) == len(types), f"{len(types)} results for {len(pat)} names")
+        for param, kind in zip(pat, types, strict=True):
+            places = isinstance(kind, Array) and kind.mem is not None
+            self.same(param.type, kind, f"`{param.name}`", places)
+
+    def have_memory(self, params: Iterable[Param]) -> None:
+        """Check that arrays have a place once memory is introduced."""
+        if self.memory:
+            for param in params:
+                missing = isinstance(param.type, Array) and param.type.mem is None
+                self.must(not missing, f"the array `{param.name}` has no memory")
+
+    def outside(self, more: Iterable[Name] = ()) -> Kept:
+        """What must not be consumed in a body that begins here: all that is bound, and `more`."""
+        return Kept(len(self.order), frozenset(more))
+
+    def kept(self, roots: Roots, kept: Kept) -> bool:
+        """Whether any of the roots must not be consumed."""
+        return any(self.order[root] < kept.before or root in kept.more for root in roots)
+
+    def roots_of(self, names: Iterable[Name]) -> Roots:
+        """The roots of all of some arrays."""
+        found: frozenset[Name] = frozenset()
+        for name in names:
+            found |= self.roots.get(name, frozenset((name,)))
+        return found
+
+    def no_sharing(self, stm: Stm, taken: Sequence[Name]) -> None:
+        """Check that a consumed array is not also used by the same statement in another way."""
+        if not taken:
+            return
+        gone: set[Name] = set()
+        for name in taken:
+            roots = self.roots.get(name, frozenset((name,)))
+            self.must(
+                isinstance(stm.exp, _BRANCHES) or not roots & gone, f"`{name}` is consumed twice"
+            )
+            gone |= roots
+        if isinstance(stm.exp, _BRANCHES):
+            return
+        others = free(stm.exp) - set(taken)
+        for name in others:
+            if isinstance(self.types.get(name), Array):
+                shared = self.roots.get(name, frozenset((name,))) & gone
+                self.must(not shared, f"`{name}` is used where memory that it shares is consumed")
+
+    def branch(self, body: Body, params: Sequence[Param], what: str) -> dict[Name, str]:
+        """Check a branch against a pattern; gives what it consumed and leaves that unmarked."""
+        before = dict(self.dead)
+        names = self.stms(body.stms)
+        self.results(body.results, params, what)
+        self.leave(names)
+        after, self.dead = self.dead, before
+        return after
+
+
+_BRANCHES = (If, Loop)

@@ -1,0 +1,172 @@
+"""What every run of a compiled program needs, wherever it runs: inputs, answers, errors."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.prim import DTYPE, INTS
+from compiler.base.spans import NOWHERE, Span
+from compiler.codegen.signature import Plain, check_shapes, solve_sizes
+from compiler.ir.entry import check_extent
+from compiler.runtime import runner_child as child
+
+Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
+"""An array or a scalar; what comes back are arrays and NumPy scalars."""
+
+LONGEST_ANSWER = 1 << 20
+"""Bytes of what a run says, beside its results."""
+
+
+class Timeout(RuntimeError_):
+    """The deadline passed."""
+
+    kind = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """Results in the entry point's order; `ms` is the best run, `times` all of them.
+
+    A single run that takes a few milliseconds or less is repeated.
+    `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
+    The last three are of one run: blocks allocated, their bytes, and, where the program was
+    compiled with `cc.COUNTING`, the bytes that copies moved (else 0) and what threads allocated.
+    """
+
+    values: list[Any]
+    ms: float
+    times: tuple[float, ...]
+    peak_bytes: int
+    cores: int
+    allocations: int = 0
+    allocated_bytes: int = 0
+    copied_bytes: int = 0
+
+
+def late(deadline_s: float) -> Timeout:
+    """The error of a run that was killed at its deadline."""
+    return Timeout(
+        f"The program did not finish within {deadline_s:g} s.",
+        hint="Try a smaller input, or look for a loop that does not end.",
+    )
+
+
+def senseless() -> RuntimeError_:
+    """The error of a run whose process gave no proper answer."""
+    return RuntimeError_("The program overwrote what its process says about its results.")
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Any], dict[str, int]]:
+    """Values with the types of the entry point's parameters, and all of its integer parameters."""
+    takes = entry["takes"]
+    if len(values) != len(takes):
+        raise UsageError(
+            f"The entry point `{entry['name']}` takes {len(takes)} values, not {len(values)}."
+        )
+    arrays: list[Any] = []
+    for k, (taken, value) in enumerate(zip(takes, values, strict=True)):
+        arrays.append(_fitting(taken, value, k + 1))
+    shapes = [
+        a.shape if t["shape"] is not None else None for t, a in zip(takes, arrays, strict=True)
+    ]
+    sizes = solve_sizes(entry, shapes)
+    for taken, array in zip(takes, arrays, strict=True):
+        if taken["shape"] is None and taken["prim"] in INTS:
+            sizes[taken["name"]] = int(array)
+    check_shapes(entry, shapes, sizes)
+    return arrays, sizes
+
+
+def _fitting(taken: Plain, value: Value, number: int) -> Any:
+    array = np.asarray(value)
+    rank = 0 if taken["shape"] is None else len(taken["shape"])
+    want = DTYPE[taken["prim"]]
+    if array.ndim != rank:
+        kind = "a scalar" if rank == 0 else f"an array of {rank} dimensions"
+        got = "a scalar" if array.ndim == 0 else f"one of {array.ndim} dimensions"
+        raise UsageError(f"Input {number} must be {kind}, not {got}.")
+    check_extent(f"Input {number}", array)
+    if array.dtype != want:
+        if not isinstance(value, (int, float, bool)) and array.size:
+            raise UsageError(
+                f"Input {number} must be of type {taken['prim']}, not {array.dtype.name}."
+            )
+        array = array.astype(want)
+    return np.ascontiguousarray(array) if rank else array
+
+
+def memory_file() -> int:
+    """A file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with tempfile.TemporaryFile() as made:
+        return os.dup(made.fileno())
+
+
+def seal(file: int) -> None:
+    """Whoever still has the file cannot make it shorter while it is read."""
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+
+
+# --- answers ---------------------------------------------------------------------------------
+
+
+def exchange(channel: socket.socket, request: bytes, until: float) -> bytes | None:
+    """Send a request and read the answer; None when the other end goes before it has answered.
+
+    Raises TimeoutError, and RuntimeError_ for an answer that is too long.
+    """
+    data = bytearray()
+    wanted = child.HEAD.size
+    try:
+        channel.settimeout(max(0.001, until - time.monotonic()))
+        channel.sendall(child.HEAD.pack(len(request)) + request)
+        while len(data) < wanted:
+            channel.settimeout(max(0.001, until - time.monotonic()))
+            piece = channel.recv(min(1 << 16, wanted - len(data)))
+            if not piece:
+                return None
+            data += piece
+            if len(data) == child.HEAD.size:
+                (length,) = child.HEAD.unpack(data)
+                if length > LONGEST_ANSWER:
+                    raise senseless()
+                wanted += length
+    except ConnectionError:
+        return None
+    return bytes(data[child.HEAD.size :])
+
+
+def failed_check(about: Plain, answer: Plain) -> RuntimeError_:
+    """The error of a failed check, with its values and place."""
+    if not 0 <= answer["site"] < len(about["sites"]):
+        raise senseless()
+    site = about["sites"][answer["site"]]
+    values = iter(answer["values"])
+    parts = [p if isinstance(p, str) else _shown(next(values, 0), p["prim"]) for p in site["parts"]]
+    span = NOWHERE if site["span"] is None else Span(*site["span"])
+    return RuntimeError_("".join(parts), span)
+
+
+def _shown(bits: int, prim: str) -> str:
+    if prim[0] == "f":
+        return str(struct.unpack("<d", struct.pack("<q", bits))[0])
+    if prim == "bool":
+        return "true" if bits else "false"
+    return str(bits % (1 << 64) if prim == "u64" else bits)

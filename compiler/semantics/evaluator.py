@@ -1,0 +1,272 @@
+"""The state of a run of the fast interpreter: values, levels around, mask; scalars.
+
+How values are laid out is said in `interp.py`, which has the rules of statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.prim import DTYPE
+from compiler.ir.nodes import (
+    SE,
+    Array,
+    Bin,
+    Body,
+    Conv,
+    Fun,
+    Function,
+    Lambda,
+    Lit,
+    Operand,
+    Param,
+    Prog,
+    Select,
+    Stm,
+    Un,
+    Var,
+)
+from compiler.ir.scalar import bin_function, convert, fun_function, un_function
+from compiler.ir.sizes import signed
+from compiler.ir.total import is_division
+from compiler.semantics.limits import Limits, Watched
+
+Data = Any
+"""A NumPy scalar or array laid out as `interp.py` says, or BLOCK."""
+BLOCK = None
+Mask = npt.NDArray[np.bool_] | None
+Rule = Callable[["Evaluator", Any, Sequence[Param]], list[Data]]
+"""The values of an expression whose results have this pattern."""
+
+
+class Irregular(Exception):
+    """Points of one level would need values of different shapes."""
+
+
+class Evaluator(Watched):
+    """The state of a run: values of names, the widths of the levels around, the mask."""
+
+    __slots__ = (
+        "_cleanup",
+        "env",
+        "funs",
+        "literals",
+        "mask",
+        "ranks",
+        "rules",
+        "thresholds",
+        "widths",
+    )
+
+    def __init__(
+        self,
+        prog: Prog,
+        rules: Mapping[type, Rule],
+        limits: Limits,
+        thresholds: Mapping[str, int],
+    ) -> None:
+        super().__init__(limits)
+        self.rules = rules
+        """The values of a statement, by the class of its expression."""
+        self.env: dict[Name, Data] = {}
+        self.funs: dict[str, Function] = {fun.name: fun for fun in prog.funs}
+        self.ranks: dict[Name, int] = {}
+        self.widths: list[int] = []
+        self.mask: Mask = None
+        self.literals: dict[int, Data] = {}
+        self.thresholds = thresholds
+        self._cleanup: dict[int, tuple[Body, list[Name]]] = {}
+
+    # --- names -------------------------------------------------------------------------------
+
+    @property
+    def level(self) -> int:
+        """How many parallel dimensions there are around."""
+        return len(self.widths)
+
+    def bind(self, param: Param, value: Data) -> None:
+        """Give a name a value."""
+        kind = param.type
+        self.env[param.name] = value
+        self.ranks[param.name] = kind.rank if isinstance(kind, Array) else 0
+
+    def array(self, name: Name) -> Data:
+        """The value of an array, with all levels' dimensions or none."""
+        data = self._value(name)
+        return self.aligned(data, self.ranks[name])
+
+    def _value(self, name: Name) -> Data:
+        try:
+            return self.env[name]
+        except KeyError:
+            raise CompilerBug(f"`{name}` has no value: not in scope, or consumed") from None
+
+    def aligned(self, data: Data, rank: int) -> Data:
+        """Dimensions of size 1 for the levels since the value was bound."""
+        outer = data.ndim - rank
+        missing = len(self.widths) - outer
+        if not outer or not missing:
+            return data
+        return data.reshape(data.shape[:outer] + (1,) * missing + data.shape[outer:])
+
+    def any_active(self) -> bool:
+        """Whether any point is active."""
+        return self.mask is None or bool(self.mask.any())
+
+    def active(self, cond: Data) -> Data:
+        """`cond` where points are active, False elsewhere."""
+        return cond if self.mask is None else np.logical_and(cond, self.mask)
+
+    # --- scalars -----------------------------------------------------------------------------
+
+    def se(self, se: SE) -> Data:
+        """The value of a scalar expression."""
+        return _SE[type(se)](self, se)
+
+    def size(self, poly: Poly) -> int:
+        """The value of a size, which must be the same at all active points."""
+        constant = poly.constant
+        if constant is not None:
+            return signed(constant)
+        name = poly.as_name
+        if name is not None:
+            return self.same(self._value(name))
+        value = poly.evaluate({name: self.same(self._value(name)) for name in poly.names()})
+        return signed(value)
+
+    def same(self, data: Data) -> int:
+        """An integer that must be the same at all active points."""
+        if data.ndim == 0:
+            return int(data)
+        data = self.aligned(data, 0)
+        if self.mask is not None:
+            full = np.broadcast_shapes(data.shape, self.mask.shape)
+            data = np.broadcast_to(data, full)[np.broadcast_to(self.mask, full)]
+        if data.size == 0:
+            return 0
+        first = data.flat[0]
+        if not (data == first).all():
+            raise Irregular
+        return int(first)
+
+    def shape(self, sizes: Sequence[Poly]) -> tuple[int, ...]:
+        """The value of a shape."""
+        return tuple(self.size(size) for size in sizes)
+
+    def operand(self, operand: Operand) -> Data:
+        """The value of an operand; BLOCK for a block."""
+        if not isinstance(operand, str):
+            return self.se(operand)
+        data = self._value(operand)
+        return BLOCK if data is None else self.aligned(data, self.ranks[operand])
+
+    def rank_of(self, operand: Operand) -> int:
+        """The rank of an operand's value."""
+        return self.ranks[operand] if isinstance(operand, str) else 0
+
+    # --- statements --------------------------------------------------------------------------
+
+    def body(self, body: Body) -> list[Data]:
+        """The results of a body, whose names are forgotten afterwards."""
+        self.stms(body.stms)
+        results = [self.operand(result) for result in body.results]
+        self.forget(body)
+        return results
+
+    def forget(self, body: Body) -> None:
+        """Drop the values of what a body has bound, so that arrays have one owner again."""
+        found = self._cleanup.get(id(body))
+        if found is None:
+            names = [p.name for stm in body.stms for p in stm.pat if isinstance(p.type, Array)]
+            found = self._cleanup[id(body)] = (body, names)
+        for name in found[1]:
+            self.env.pop(name, None)
+
+    def stms(self, stms: Sequence[Stm]) -> None:
+        """Run statements in order."""
+        for stm in stms:
+            self.stm(stm)
+
+    def stm(self, stm: Stm) -> None:
+        """Run one statement and bind its results."""
+        self.tick()
+        before, self.prov = self.prov, stm.prov or self.prov
+        values = self.rules[type(stm.exp)](self, stm.exp, stm.pat)
+        for param, value in zip(stm.pat, values, strict=True):
+            self.bind(param, value)
+        self.prov = before
+
+    def apply(self, fn: Lambda, args: Sequence[Data]) -> list[Data]:
+        """A lambda's results on arguments given at the current level."""
+        for param, arg in zip(fn.params, args, strict=True):
+            self.bind(param, arg)
+        results = self.body(fn.body)
+        for param in fn.params:
+            self.env.pop(param.name, None)
+        return results
+
+
+# --- scalar expressions ----------------------------------------------------------------------
+
+
+def _var(m: Evaluator, se: Var) -> Data:
+    data = m._value(se.name)
+    missing = len(m.widths) - data.ndim
+    return data.reshape(data.shape + (1,) * missing) if missing and data.ndim else data
+
+
+def _lit(m: Evaluator, se: Lit) -> Data:
+    found = m.literals.get(id(se))
+    if found is None:
+        # The program holds on to its nodes, so that their ids stay theirs.
+        found = m.literals[id(se)] = DTYPE[se.prim].type(se.value)
+    return found
+
+
+def _bin(m: Evaluator, se: Bin) -> Data:
+    a, b = m.se(se.lhs), m.se(se.rhs)
+    if is_division(se.op, se.at) and not (b.ndim == 0 and b):
+        _check_divisor(m, b)
+    return bin_function(se.op, se.at)(a, b)
+
+
+def _check_divisor(m: Evaluator, divisor: Data) -> None:
+    if np.any(m.active(divisor == 0)):
+        raise m.error("Division by zero.")
+
+
+def _un(m: Evaluator, se: Un) -> Data:
+    return un_function(se.op, se.at)(m.se(se.arg))
+
+
+def _conv(m: Evaluator, se: Conv) -> Data:
+    return convert(se.src, se.dst, m.se(se.arg))
+
+
+def _fun(m: Evaluator, se: Fun) -> Data:
+    return fun_function(se.fun, se.at)(*[m.se(arg) for arg in se.args])
+
+
+def _select(m: Evaluator, se: Select) -> Data:
+    cond = m.se(se.cond)
+    if cond.ndim == 0:
+        return m.se(se.then if cond else se.orelse)
+    return np.where(cond, m.se(se.then), m.se(se.orelse))
+
+
+_SE: dict[type, Callable[[Evaluator, Any], Data]] = {
+    Var: _var,
+    Lit: _lit,
+    Bin: _bin,
+    Un: _un,
+    Conv: _conv,
+    Fun: _fun,
+    Select: _select,
+}
