@@ -1,7 +1,7 @@
 // Errors under the text: a wavy mark at the place, and the message in a block below its line. Those
 // that have no place stand below the text.
 import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
-import { Decoration, EditorView, showPanel, WidgetType, type DecorationSet, type Panel } from "@codemirror/view";
+import { Decoration, EditorView, showPanel, tooltips, WidgetType, type DecorationSet, type Panel, type Rect } from "@codemirror/view";
 import { h, quoted } from "./dom";
 import { rangeOf } from "./lit";
 import type { Problem } from "./types";
@@ -69,7 +69,22 @@ function panel(problems: readonly Problem[]): Panel {
   return { dom: h("div", { class: "placeless" }, ...problems.map((problem) => messageElement(problem))) };
 }
 
-export const problemMarks: Extension = [field, placeless];
+const ENOUGH = 80; // pixels, for a list of four lines
+
+/** Completions and types may take the room between the messages around the cursor, if it is enough. */
+function besideMessages(view: EditorView): Rect {
+  const { clientWidth: right, clientHeight: bottom } = document.documentElement;
+  const room = { left: 0, top: 0, right, bottom };
+  const cursor = view.coordsAtPos(view.state.selection.main.head);
+  if (!cursor) return room;
+  const messages = [...view.dom.querySelectorAll(".problem-text")].map((message) => message.getBoundingClientRect());
+  const below = Math.min(bottom, ...messages.map(({ top }) => top).filter((top) => top >= cursor.bottom));
+  const above = Math.max(0, ...messages.map((message) => message.bottom).filter((end) => end <= cursor.top));
+  if (Math.max(below - cursor.bottom, cursor.top - above) >= ENOUGH) return { ...room, top: above, bottom: below };
+  return cursor.top >= ENOUGH ? { ...room, bottom: below } : room;
+}
+
+export const problemMarks: Extension = [field, placeless, tooltips({ tooltipSpace: besideMessages })];
 const MOST = 50;
 
 export function showProblems(view: EditorView, problems: readonly Problem[]): void {

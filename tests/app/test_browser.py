@@ -35,6 +35,32 @@ def test_errors_stand_under_the_text_and_old_stages_are_dimmed(page: Page) -> No
     expect(pane(page)).not_to_have_class(re.compile("stale"))
 
 
+APART = """() => {
+  const box = (selector) => document.querySelector(selector)?.getBoundingClientRect();
+  const [list, text] = [box(".cm-tooltip-autocomplete"), box(".source .problem-text")];
+  return list && text && list.height >= 40 && list.top >= 0 && list.bottom <= innerHeight
+    && (list.bottom <= text.top || list.top >= text.bottom);
+}"""
+
+
+@pytest.mark.parametrize("before", ["WRONG ", "WRONG\n  ", "-- one\n-- two\n-- three\n1 + WRONG "])
+def test_completions_leave_the_error_readable(page: Page, before: str) -> None:
+    """Whether it stands below the cursor or above it, and whichever of the two comes first."""
+    write(page, f"entry main =\n  {before}")
+    expect(page.locator(".source .problem-text")).to_be_visible()
+    page.keyboard.type("re")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_be_visible()
+    page.wait_for_function(APART)
+    page.keyboard.press("Escape")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_have_count(0)
+    write(page, "entry main = 1\n")
+    expect(page.locator(".source .problem-text")).to_have_count(0)
+    source(page).press("Control+a")
+    page.keyboard.type(f"entry main =\n  {before}re")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_be_visible()
+    page.wait_for_function(APART)
+
+
 def test_places_are_counted_as_the_compiler_counts_them(page: Page) -> None:
     """In characters, of which some are two for the browser; only a newline ends a line."""
     write(page, '-- a\u2028b\x0cc\x85d\nentry main = "😀𝒙" + WRONG\n')
