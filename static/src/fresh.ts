@@ -1,22 +1,41 @@
 // Whether what a pane shows is of the program as it is now; where it is not, the pane says so.
-import { h } from "./dom";
+import type { Answer } from "./client";
+import { h, replace } from "./dom";
 import { sameText, type Model, type Text } from "./model";
+import { messageElement } from "./problems";
 
 export class Fresh {
   /** The content below a note that takes no room of its own. */
   readonly element: HTMLElement;
   private readonly note = h("p", { class: "outdated-note", hidden: true }, h("span", {}, "Out of date: made for an earlier text"));
   private of: Text | null = null;
+  private asked = 0;
 
   constructor(private readonly model: Model, private readonly content: HTMLElement) {
     this.element = h("div", { class: "fresh" }, this.note, content);
     model.on("source", () => this.tell());
   }
 
-  /** What is shown from here on was made of this text, or of none. */
+  /** What is shown from here on was made of this text, or of none: no answer that is awaited is wanted. */
   made(of: Text | null): void {
+    this.asked += 1;
     this.of = of;
     this.tell();
+  }
+
+  /**
+   * The answer to a question about a text, or null where it is not wanted any more: something else has been
+   * asked or shown since, or a link is shown that it is not of. A failure is shown in `place`.
+   */
+  async answer<T extends object>(of: Text, asked: Promise<Answer<T>>, place = this.content): Promise<T | null> {
+    const mine = this.asked += 1;
+    const { frozen } = this.model;
+    const answer = await asked;
+    if (mine !== this.asked || (this.model.frozen && this.model.frozen !== frozen)) return null;
+    this.made(of);
+    if (!("error" in answer)) return answer;
+    replace(place, messageElement(answer.error));
+    return null;
   }
 
   private tell(): void {

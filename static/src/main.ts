@@ -72,7 +72,7 @@ class Page {
     const proof = this.proof = new ProofPane(this.model, this.link, attempts);
     const showAttempt = (wanted: (attempt: Attempt) => boolean): void => {
       this.tabs.open("proof");
-      void proof.open(wanted);
+      proof.open(wanted);
     };
     const showProof = (remark: Remark): void => showAttempt((one) => one.rule === remark.rule
       && remark.because.endsWith(one.because) && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE));

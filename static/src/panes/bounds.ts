@@ -1,54 +1,43 @@
 // The bounds report: what became of the check of each access, and a mark beside each index in the source.
 import * as client from "../client";
-import { debounce, h, replace } from "../dom";
+import { h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { STATES, type ShowMarks } from "../access_marks";
 import type { Link } from "../link";
-import type { Model, Text } from "../model";
-import { messageElement } from "../problems";
+import { sameText, type Model, type Text } from "../model";
 import { placeName } from "../spans";
-import { Today } from "./today";
+import { AskingPane } from "./asking";
 import type { Access } from "../types";
 
-export class BoundsPane {
+export class BoundsPane extends AskingPane {
   readonly element = h("div", { class: "scroll" });
-  private readonly content = h("div", {});
+  protected readonly place = h("div", {});
   private readonly count = h("p", { class: "quiet", role: "status" });
   private readonly list = h("ul", { class: "remarks accesses", "aria-label": "Accesses" });
   private readonly fresh: Fresh;
-  private readonly today: Today;
   private readonly hidden = new Set<string>();
   private accesses: readonly Access[] = [];
-  private visible = false;
-  private seen: Text | null = null;
+  /** The text that they are of. */
+  private of: Text | null = null;
 
-  constructor(private readonly model: Model, private readonly link: Link, private readonly marks: ShowMarks) {
-    this.fresh = new Fresh(model, this.content);
+  constructor(model: Model, private readonly link: Link, private readonly marks: ShowMarks) {
+    super(model, "Checks are listed");
+    this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
-    this.today = new Today(model, "Checks are listed", () => void this.refresh());
-    const soon = debounce(60, () => void this.refresh());
-    model.on("stages", soon);
-    model.on("status", soon);
     model.on("source", () => this.mark());
   }
 
-  show(visible: boolean): void {
-    this.visible = visible;
+  override show(visible: boolean): void {
+    super.show(visible);
     this.mark();
-    void this.refresh();
   }
 
-  private async refresh(): Promise<void> {
-    const { made } = this.model;
-    if (!this.visible || !made || made === this.seen) return;
-    if (!this.today.permits(this.content)) return;
-    this.seen = made;
-    const answer = await client.bounds(made.source, made.options);
-    if (this.model.made !== made) return;
-    this.fresh.made(made);
-    this.accesses = answer.ok ? answer.accesses : [];
-    if (answer.ok) replace(this.content, this.filters(), this.count, this.list);
-    else replace(this.content, messageElement(answer.error));
+  protected async ask(of: Text): Promise<void> {
+    const answer = await this.fresh.answer(of, client.bounds(of.source, of.options));
+    if (!answer) return;
+    this.accesses = answer.accesses;
+    this.of = of;
+    replace(this.place, this.filters(), this.count, this.list);
     this.draw();
     this.mark();
   }
@@ -95,7 +84,6 @@ export class BoundsPane {
 
   /** Marks are of the text that they were made for, and seen while this pane is. */
   private mark(): void {
-    const fresh = this.visible && this.seen !== null && this.seen === this.model.made && this.model.source === this.seen.source;
-    this.marks(fresh ? this.accesses : []);
+    this.marks(this.visible && this.of && sameText(this.of, this.model.now) ? this.accesses : []);
   }
 }

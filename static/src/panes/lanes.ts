@@ -1,12 +1,12 @@
 // All blocks of a program over its statements, before and after arrays are built in place.
 import * as client from "../client";
+import type { Answer } from "../client";
 import { bytes, debounce, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
 import { ChosenValues, symbolField } from "../memory/symbols";
 import type { Model, Text } from "../model";
-import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
 
@@ -29,7 +29,6 @@ export class Lanes {
   private readonly parts = new Map<string, { section: HTMLElement; fields: HTMLElement; body: HTMLElement }>();
   private shown: Of[] = [];
   private table = false;
-  private wanted = 0;
   private again = (): void => undefined;
   private readonly reload = debounce(120, () => this.again());
 
@@ -47,24 +46,31 @@ export class Lanes {
 
   /** Draw these stages of a program, of which the first is what the others are compared with. */
   async show(stages: readonly StageInfo[], of: Text): Promise<void> {
-    const mine = ++this.wanted;
     this.again = () => void this.show(stages, of);
     const kept = this.model.frozen?.lifetimes;
     if (kept) return this.showKept(kept, of);
-    const answers = await Promise.all(stages.map((info) => client.lifetimes(of.source, of.options, info.id, this.values)));
-    if (mine !== this.wanted) return;
-    this.fresh.made(of);
-    const failed = answers.find((answer) => !answer.ok);
-    if (failed && !failed.ok) return replace(this.element, messageElement(failed.error));
-    this.used = Object.assign({}, ...answers.map((answer) => answer.ok ? answer.values : {})) as Record<string, number>;
-    const found = answers.flatMap((answer, k) => answer.ok ? answer.functions.map((fun) => ({ info: stages[k]!, fun })) : []);
-    this.lay(found);
+    const found = await this.fresh.answer(of, this.ask(stages, of));
+    if (!found) return;
+    this.used = found.values;
+    this.lay(found.lives);
     // Only now is it known what this program's stages call the names that have a value.
     const asked = JSON.stringify(this.values);
     this.values = Object.assign({}, ...[...this.parts.keys()].map((name) => this.typed.of(name, this.symbols(name).names)));
     if (JSON.stringify(this.values) !== asked) return this.show(stages, of);
     for (const name of this.parts.keys()) this.inputs(name);
     this.draw();
+  }
+
+  private async ask(stages: readonly StageInfo[], of: Text): Promise<Answer<{ lives: Of[]; values: Record<string, number> }>> {
+    const answers = await Promise.all(stages.map((info) => client.lifetimes(of.source, of.options, info.id, this.values)));
+    const lives: Of[] = [];
+    const values: Record<string, number> = {};
+    for (const [k, answer] of answers.entries()) {
+      if (!answer.ok) return answer;
+      lives.push(...answer.functions.map((fun) => ({ info: stages[k]!, fun })));
+      Object.assign(values, answer.values);
+    }
+    return { lives, values };
   }
 
   /** What a permalink holds: for the sizes that it was made with. */

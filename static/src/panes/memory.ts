@@ -8,13 +8,12 @@ import { formula, tidy } from "../memory/formula";
 import { ChosenValues, possible, proposed, symbolField } from "../memory/symbols";
 import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
-import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import { contains } from "../spans";
 import { Lanes } from "./lanes";
 import { Sharing } from "./sharing";
-import { Today } from "./today";
-import type { ArrayInfo, BlockInfo, Cell, MemoryFunction, Problem, Span, StageInfo } from "../types";
+import { AskingPane } from "./asking";
+import type { ArrayInfo, BlockInfo, Cell, CellsAnswer, MemoryFunction, Span, StageInfo } from "../types";
 
 const MOST_CELLS = 2048;
 
@@ -25,7 +24,7 @@ interface Chosen {
   array: ArrayInfo;
 }
 
-export class MemoryPane {
+export class MemoryPane extends AskingPane {
   readonly element: HTMLElement;
   private readonly stage = h("select", { "aria-label": "Memory stage" });
   private readonly array = h("select", { "aria-label": "Array" });
@@ -45,23 +44,21 @@ export class MemoryPane {
   private thread = 0;
   private readonly typed = new ChosenValues();
   /** The function and the array whose fields there are. */
-  private place = "";
+  private fielded = "";
   private values: Record<string, number> = {};
   private colouring: Colouring = "index";
   private table = false;
   private at: number[] = [];
-  private wanted = 0;
-  private visible = false;
-  private seen: Text | null = null;
+  /** Whether the arrays of another stage or text are awaited: until then nothing is asked about these. */
+  private listing = false;
   /** What the lists of stages and arrays are of. */
   private of: Text = { source: "", options: {} };
   private readonly fresh: Fresh;
-  private readonly today: Today;
   /** An array to show as soon as it is there, by its author's name. */
   private wish: { stage: string; base: string } | null = null;
 
-  constructor(private readonly model: Model, private readonly link: Link) {
-    this.today = new Today(model, "Pictures of memory are drawn", () => this.refresh());
+  constructor(model: Model, private readonly link: Link) {
+    super(model, "Pictures of memory are drawn");
     this.fresh = new Fresh(model, this.one);
     this.lanes = new Lanes(model, link);
     this.sharing = new Sharing(model, link);
@@ -78,19 +75,10 @@ export class MemoryPane {
       void this.loadCells();
     });
     model.on("entry", () => this.followEntry());
-    const soon = debounce(60, () => this.refresh());
-    model.on("stages", soon);
-    model.on("status", soon);
     link.on((selection, chosen) => chosen && selection && selection.origin !== "memory" && this.follow(selection.spans[0]));
     this.picture.addEventListener("mouseover", (event) =>
       this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset["key"] ?? ""));
     this.picture.addEventListener("mouseleave", () => this.mark(""));
-  }
-
-  /** Panes that are not seen ask nothing of the server. */
-  show(visible: boolean): void {
-    this.visible = visible;
-    this.refresh();
   }
 
   /** Show an array at a stage, or all blocks. */
@@ -99,17 +87,17 @@ export class MemoryPane {
     this.choose(base ? "array" : "blocks");
   }
 
-  private refresh(): void {
-    const { made } = this.model;
-    if (!this.visible || !made || made === this.seen) return;
-    const { mode } = this;
-    const kept = mode === "blocks" && this.model.frozen?.lifetimes;
-    const place = { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element }[mode];
-    if (!kept && !this.today.permits(place)) return;
-    this.seen = made;
-    if (mode === "blocks") void this.lanes.show(this.stages(), made);
-    else if (mode === "sharing") void this.sharing.show(made);
-    else void this.load(this.wish?.stage ?? this.stage.value);
+  protected override get kept(): boolean {
+    return this.mode === "blocks" && Boolean(this.model.frozen?.lifetimes);
+  }
+
+  protected get place(): HTMLElement {
+    return { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element }[this.mode];
+  }
+
+  protected ask(of: Text): Promise<void> {
+    if (this.mode === "blocks") return this.lanes.show(this.stages(), of);
+    return this.mode === "sharing" ? this.sharing.show(of) : this.load(this.wish?.stage ?? this.stage.value);
   }
 
   /** All blocks over the program, one array's cells, or which blocks share memory. */
@@ -122,8 +110,7 @@ export class MemoryPane {
     this.fresh.element.hidden = mode !== "array";
     this.lanes.fresh.element.hidden = mode !== "blocks";
     this.sharing.fresh.element.hidden = mode !== "sharing";
-    this.seen = null;
-    this.refresh();
+    this.refresh(true);
   }
 
   /** Stages whose text says where arrays lie. */
@@ -133,18 +120,20 @@ export class MemoryPane {
   }
 
   private async load(wish: string): Promise<void> {
-    const mine = ++this.wanted;
     const stages = this.stages();
     const stage = stages.find(({ id }) => id === wish)?.id ?? stages[0]?.id;
     replace(this.stage, ...stages.map(({ id, title }) => h("option", { value: id, selected: id === stage }, title)));
-    if (!stage) return this.nothing("No stage of this program tells where arrays lie.");
     const of = this.model.made ?? this.model.now;
-    const answer = await client.memory(of.source, of.options, stage);
-    if (mine !== this.wanted) return;
+    if (!stage) {
+      this.fresh.made(of);
+      return this.nothing("No stage of this program tells where arrays lie.");
+    }
+    this.listing = true;
+    const answer = await this.fresh.answer(of, client.memory(of.source, of.options, stage), this.picture);
+    if (!answer) return;
+    this.listing = false;
     this.of = of;
-    this.fresh.made(of);
-    if (!answer.ok) return this.fail(answer.error);
-    this.functions = answer.functions ?? [];
+    this.functions = answer.functions;
     this.choices();
     await this.loadCells();
   }
@@ -154,10 +143,6 @@ export class MemoryPane {
     replace(this.sizes);
     replace(this.array);
     replace(this.picture, h("p", { class: "empty" }, why));
-  }
-
-  private fail(error: Problem): void {
-    replace(this.picture, messageElement(error));
   }
 
   private chosen(): Chosen | null {
@@ -197,11 +182,9 @@ export class MemoryPane {
   }
 
   private async loadCells(typed = false): Promise<void> {
-    const mine = ++this.wanted;
     const chosen = this.chosen();
-    if (!chosen) return;
+    if (!chosen || this.listing || this.mode !== "array") return;
     const { fun, array } = chosen;
-    if (this.mode !== "array") return;
     const guess = proposed(array, fun);
     this.values = { ...guess, ...this.typed.of(fun.name, Object.keys(guess)) };
     // What was chosen for another program may not do for this one.
@@ -211,25 +194,25 @@ export class MemoryPane {
     }
     // Fields of another array would take what is typed now for their own.
     const place = JSON.stringify([fun.name, array.base]);
-    if (this.place !== place) {
-      this.place = place;
+    if (this.fielded !== place) {
+      this.fielded = place;
       this.touches = [];
-      this.fields(chosen);
     }
-    const { source, options } = this.of;
-    const answer = await client.cells(source, options, this.stage.value, array.name, this.values);
-    if (mine !== this.wanted) return;
-    if (!answer.ok) {
-      this.fields(chosen);
-      return this.fail(answer.error);
-    }
-    const found = await touchesOf(this.of, this.stage.value, fun, array, this.values);
-    if (mine !== this.wanted) return;
-    this.cells = answer.cells;
-    this.complete = answer.complete;
-    this.touches = found;
+    this.fields(chosen);
+    const found = await this.fresh.answer(this.of, this.cellsOf(chosen), this.picture);
+    if (!found) return;
+    this.cells = found.cells;
+    this.complete = found.complete;
+    this.touches = found.touches;
     this.fields(chosen);
     this.draw(chosen);
+  }
+
+  /** An array's cells, and who touches them. */
+  private async cellsOf({ fun, array }: Chosen): Promise<client.Answer<CellsAnswer & { touches: Touches[] }>> {
+    const [of, stage, values] = [this.of, this.stage.value, { ...this.values }];
+    const answer = await client.cells(of.source, of.options, stage, array.name, values);
+    return answer.ok ? { ...answer, touches: await touchesOf(of, stage, fun, array, values) } : answer;
   }
 
   private fields({ fun, array }: Chosen): void {

@@ -1,10 +1,9 @@
 // Built in place, and why that is safe: every attempt of the program, and a pair of LMADs to try.
-import { debounce, h, quoted, replace } from "../dom";
+import { h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { prettyLmad } from "../memory/formula";
 import type { Model, Text } from "../model";
-import { messageElement } from "../problems";
 import { about, baseOf, isGuard, KINDS, kindOf, sameAs, type Attempts, type Key } from "../proof/attempts";
 import { FreePair } from "../proof/free";
 import { AttemptList } from "../proof/list";
@@ -14,7 +13,7 @@ import { Savings } from "../proof/savings";
 import { wayOut } from "../proof/way_out";
 import { placeName } from "../spans";
 import type { Attempt, MemoryPlace, Obligation } from "../types";
-import { Today } from "./today";
+import { AskingPane } from "./asking";
 
 type Mode = "program" | "pair";
 
@@ -24,10 +23,10 @@ const VERDICTS = {
   unknown: { sign: "?", tone: "open", words: "not decided" },
 };
 
-export class ProofPane {
+export class ProofPane extends AskingPane {
   readonly element: HTMLElement;
   private readonly head = h("div", { class: "segmented first", role: "group", "aria-label": "What is proved" });
-  private readonly program = h("div", { class: "proof-program" });
+  protected readonly place = h("div", { class: "proof-program" });
   private readonly detail = h("div", { class: "attempt-detail" });
   private readonly obligations = h("div", { class: "obligations", role: "group", "aria-label": "Pairs of accesses" });
   private readonly free = new FreePair();
@@ -35,43 +34,34 @@ export class ProofPane {
   private readonly pair: PairView;
   private savings: Savings | null = null;
   private attempts: Attempt[] = [];
+  /** The text that they are of. */
+  private of: Text | null = null;
   private chosen: Attempt | null = null;
   private wanted: ((attempt: Attempt) => boolean) | null = null;
   private mode: Mode = "program";
-  private visible = false;
-  private seen: Text | null = null;
   private readonly fresh: Fresh;
-  private readonly today: Today;
 
-  constructor(private readonly model: Model, private readonly link: Link, private readonly store: Attempts) {
-    this.today = new Today(model, "Attempts to build in place are made", () => void this.refresh());
+  constructor(model: Model, private readonly link: Link, private readonly store: Attempts) {
+    super(model, "Attempts to build in place are made");
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
-    this.fresh = new Fresh(model, this.program);
+    this.fresh = new Fresh(model, this.place);
     this.pair = new PairView(link, (values) => this.savings?.follow(values));
     this.element = h("div", { class: "scroll proofs" }, this.head, this.fresh.element, this.free.element);
     this.modes();
-    const soon = debounce(60, () => void this.refresh());
-    model.on("stages", soon);
-    model.on("status", soon);
     link.on((selection, chosen) => chosen && this.follow(selection));
   }
 
-  show(visible: boolean): void {
-    this.visible = visible;
-    void this.refresh();
-  }
-
   /** Open at one attempt, which another pane tells of. */
-  async open(wanted: (attempt: Attempt) => boolean): Promise<void> {
+  open(wanted: (attempt: Attempt) => boolean): void {
     this.turnTo("program");
     this.wanted = wanted;
-    await this.refresh();
+    this.refresh();
     this.chooseWanted();
   }
 
   /** What `open` asked for, as soon as it is there. */
   private chooseWanted(): void {
-    const found = this.wanted && this.model.made === this.seen ? this.attempts.find(this.wanted) : undefined;
+    const found = this.wanted && this.model.made === this.of ? this.attempts.find(this.wanted) : undefined;
     if (!found) return;
     this.wanted = null;
     this.choose(found, false);
@@ -92,7 +82,7 @@ export class ProofPane {
     const choice = (mode: Mode, name: string) => h("button", {
       "aria-pressed": String(this.mode === mode), onclick: () => {
         this.turnTo(mode);
-        void this.refresh();
+        this.refresh();
       },
     }, name);
     replace(this.head, choice("program", "This program"), choice("pair", "Two LMADs"));
@@ -105,21 +95,23 @@ export class ProofPane {
     this.modes();
   }
 
-  private async refresh(): Promise<void> {
-    if (!this.visible) return;
-    if (this.mode === "pair") return this.free.start();
-    const { made, frozen } = this.model;
-    if (!made || made === this.seen) return;
-    if (!frozen?.attempts && !this.today.permits(this.program)) return;
-    const found = await this.store.load();
-    if (this.model.made !== made || this.seen === made) return;
-    this.seen = made;
-    this.fresh.made(made);
-    if (!Array.isArray(found)) return replace(this.program, messageElement(found.error));
+  protected override get kept(): boolean {
+    return Boolean(this.model.frozen?.attempts);
+  }
+
+  protected override refresh(): void {
+    if (this.mode === "program") super.refresh();
+    else if (this.visible) this.free.start();
+  }
+
+  protected async ask(of: Text): Promise<void> {
+    const answer = await this.fresh.answer(of, this.store.load());
+    if (!answer) return;
     const before = this.chosen;
-    this.attempts = found;
+    const found = this.attempts = answer.attempts;
+    this.of = of;
     if (!found.length) return this.nothing();
-    replace(this.program, h("div", { class: "proof-columns" }, this.list.element, this.detail));
+    replace(this.place, h("div", { class: "proof-columns" }, this.list.element, this.detail));
     this.list.show(found);
     const kept = found.find((one) => before && one.source === before.source && one.rule === before.rule);
     const here = this.link.chosen?.spans[0];
@@ -129,7 +121,7 @@ export class ProofPane {
 
   private nothing(): void {
     this.pair.clear();
-    replace(this.program, h("p", { class: "empty" },
+    replace(this.place, h("p", { class: "empty" },
       "Nothing in this program is put into a larger array after it was made: no update with an array, no concatenation, no copy. So there is nothing to build in place."),
     h("p", { class: "quiet" }, "Try the example that concatenates three maps, or two LMADs of your own."));
   }

@@ -45,7 +45,7 @@ export class SelectionPane {
     if (!this.visible || !place || !made || (frozen && !frozen.attempts)) return;
     const found = await this.store.load();
     if (this.model.made !== made || this.link.chosen?.spans[0] !== place) return;
-    const here = Array.isArray(found) ? about(found, place).slice(0, 8) : [];
+    const here = found.ok ? about(found.attempts, place).slice(0, 8) : [];
     replace(this.tried, here.length ? h("h2", {}, "In its place, or copied?") : null,
       here.length ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt))) : null);
   }

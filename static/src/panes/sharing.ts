@@ -7,7 +7,6 @@ import type { Link } from "../link";
 import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
 import { ChosenValues, symbolField } from "../memory/symbols";
 import type { Model, Text } from "../model";
-import { messageElement } from "../problems";
 import { plainNames } from "../proof/names";
 import type { Interference, Span } from "../types";
 
@@ -23,7 +22,6 @@ export class Sharing {
   private values: Record<string, number> = {};
   private graphs: Interference[] = [];
   private table = false;
-  private wanted = 0;
 
   constructor(model: Model, private readonly link: Link) {
     this.fresh = new Fresh(model, this.element);
@@ -33,11 +31,8 @@ export class Sharing {
   }
 
   async show(of: Text): Promise<void> {
-    const mine = ++this.wanted;
-    const answer = await client.interference(of.source, of.options, STAGE);
-    if (mine !== this.wanted) return;
-    this.fresh.made(of);
-    if (!answer.ok) return replace(this.element, messageElement(answer.error));
+    const answer = await this.fresh.answer(of, client.interference(of.source, of.options, STAGE));
+    if (!answer) return;
     this.graphs = answer.functions.flatMap((fun) => fun.bodies);
     if (!this.graphs.length) {
       return replace(this.element, h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."));

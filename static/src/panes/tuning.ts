@@ -1,54 +1,36 @@
 // The tuning trees: code versions under named thresholds, and which of them runs for given sizes.
 import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
-import { debounce, h, replace } from "../dom";
+import { h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import type { Model, Text } from "../model";
-import { messageElement } from "../problems";
 import { placeName } from "../spans";
-import { Today } from "./today";
+import { AskingPane } from "./asking";
 import type { Forest, Span, TreeNode } from "../types";
 
 const FIRST = 100;
 
-export class TuningPane {
+export class TuningPane extends AskingPane {
   readonly element = h("div", { class: "scroll tuning" });
-  private readonly content = h("div", {});
+  protected readonly place = h("div", {});
   private readonly fresh: Fresh;
   private readonly fields = h("div", { class: "symbols" });
   private readonly trees = h("div", {});
   private forest: Forest[] = [];
-  private sizes: Record<string, number> = {};
-  private visible = false;
-  private seen: Text | null = null;
-  private readonly today: Today;
+  private readonly sizes: Record<string, number> = {};
 
-  constructor(private readonly model: Model, private readonly link: Link) {
-    this.fresh = new Fresh(model, this.content);
+  constructor(model: Model, private readonly link: Link) {
+    super(model, "Versions are listed");
+    this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
-    this.today = new Today(model, "Versions are listed", () => void this.refresh());
-    const soon = debounce(60, () => void this.refresh());
-    model.on("stages", soon);
-    model.on("status", soon);
   }
 
-  show(visible: boolean): void {
-    this.visible = visible;
-    void this.refresh();
-  }
-
-  private async refresh(): Promise<void> {
-    const { made } = this.model;
-    if (!this.visible || !made || made === this.seen) return;
-    if (!this.today.permits(this.content)) return;
-    this.seen = made;
-    const answer = await client.tuning(made.source, made.options);
-    if (this.model.made !== made) return;
-    this.fresh.made(made);
-    if (!answer.ok) return replace(this.content, messageElement(answer.error));
-    this.forest = answer.trees ?? [];
-    replace(this.content,
+  protected async ask(of: Text): Promise<void> {
+    const answer = await this.fresh.answer(of, client.tuning(of.source, of.options));
+    if (!answer) return;
+    this.forest = answer.trees;
+    replace(this.place,
       h("p", { class: "quiet" }, this.forest.length
         ? "There is a choice of versions: an amount of parallel work, against a threshold, decides which one runs."
         : "The program has one version of its code: there is nothing to choose between."),

@@ -1,8 +1,9 @@
 // The attempts to build arrays in their places: asked for once per program, shared by the panes.
 import * as client from "../client";
+import type { Answer } from "../client";
 import type { Model, Text } from "../model";
 import { contains } from "../spans";
-import type { Attempt, Failure, Obligation, Span } from "../types";
+import type { Attempt, Obligation, Span } from "../types";
 import { withPlainNames } from "./names";
 
 export type Kind = "proved" | "refused" | "aside" | "guarded" | "checked";
@@ -59,35 +60,27 @@ export type Key = Pick<Attempt, "rule" | "source" | "destination">;
 export const sameAs = (key: Key) => ({ rule, source, destination }: Attempt): boolean =>
   rule === key.rule && source === key.source && destination === key.destination;
 
+type Found = Answer<{ ok: true; attempts: Attempt[] }>;
+
 export class Attempts {
   private of: Text | null = null;
-  private answer: Promise<Attempt[] | Failure> | null = null;
-  private found: Attempt[] | null = null;
+  private answer: Promise<Found> | null = null;
 
   constructor(private readonly model: Model) {}
 
-  /** Those of the current program, if they have come already. */
-  get known(): Attempt[] | null {
-    return this.of === this.model.made ? this.found : null;
-  }
-
-  load(): Promise<Attempt[] | Failure> {
+  /** Those of the program that was compiled last, or that the link holds. */
+  load(): Promise<Found> {
     const { made, frozen, now } = this.model;
     if (this.answer && this.of === made) return this.answer;
     this.of = made;
-    this.found = null;
-    const asked = frozen?.attempts ? Promise.resolve(frozen.attempts.map(readable)) : this.ask(made ?? now);
-    this.answer = asked;
-    void asked.then((found) => {
-      if (this.answer === asked && Array.isArray(found)) this.found = found;
-    });
-    return asked;
+    this.answer = frozen?.attempts ? Promise.resolve({ ok: true, attempts: frozen.attempts.map(readable) }) : ask(made ?? now);
+    return this.answer;
   }
+}
 
-  private async ask({ source, options }: Text): Promise<Attempt[] | Failure> {
-    const answer = await client.attempts(source, options);
-    return answer.ok ? answer.attempts.map(readable) : answer;
-  }
+async function ask({ source, options }: Text): Promise<Found> {
+  const answer = await client.attempts(source, options);
+  return answer.ok ? { ok: true, attempts: answer.attempts.map(readable) } : answer;
 }
 
 /** Each pair once (statements that touch the same cells ask the same question), in plain names. */

@@ -1,0 +1,46 @@
+// Panes that ask about the program: while they are seen, and once for each text that was compiled.
+import { debounce } from "../dom";
+import type { Model, Text } from "../model";
+import { Today } from "./today";
+
+export abstract class AskingPane {
+  protected visible = false;
+  /** The text that was asked about last. */
+  protected seen: Text | null = null;
+  private readonly today: Today;
+
+  /** `what`: what the compiler of today would make of a link that does not hold it. */
+  constructor(protected readonly model: Model, what: string) {
+    this.today = new Today(model, what, () => this.refresh());
+    const soon = debounce(60, () => this.refresh());
+    model.on("stages", soon);
+    model.on("status", soon);
+  }
+
+  /** Panes that are not seen ask nothing of the server. */
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.refresh();
+  }
+
+  /** Ask about this text, and show the answer. */
+  protected abstract ask(of: Text): Promise<void>;
+
+  /** Where a link that does not hold the answer says so. */
+  protected abstract get place(): HTMLElement;
+
+  /** Whether the link that is shown holds the answer. */
+  protected get kept(): boolean {
+    return false;
+  }
+
+  /** Ask, unless it has been done; `again`: even so. */
+  protected refresh(again = false): void {
+    const { made } = this.model;
+    if (again) this.seen = null;
+    if (!this.visible || !made || made === this.seen) return;
+    if (!this.kept && !this.today.permits(this.place)) return;
+    this.seen = made;
+    void this.ask(made);
+  }
+}
