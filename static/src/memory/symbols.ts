@@ -1,6 +1,6 @@
 // Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
 import { evaluate, namesIn } from "../arithmetic";
-import { h } from "../dom";
+import { h, replace } from "../dom";
 import { plainNames } from "../proof/names";
 import { signedTerms } from "./formula";
 import type { ArrayInfo, MemoryFunction } from "../types";
@@ -67,20 +67,70 @@ function positive(values: Record<string, number>, sizes: readonly string[]): Rec
   return values;
 }
 
-/** A slider and a number for one name, which may be shown as another. */
-export function symbolField(
-  name: string, value: number, change: (value: number) => void, least = 0, label: string = name,
-): HTMLElement {
-  const number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": label });
-  const slider = h("input", { type: "range", min: 0, max: Math.max(24, 2 * value), value, "aria-label": `${label}, slider`, tabindex: -1 });
-  const listen = (source: HTMLInputElement, other: HTMLInputElement): void => {
+/** A name with its value, and with what it is called where that is asked for. */
+export interface Valued {
+  name: string;
+  label: string;
+  value: number;
+}
+
+/**
+ * A slider and a number for each of some names. Fields stay as long as there is a name of their label: answers
+ * that come while somebody types do not take the field away.
+ */
+export class SymbolFields {
+  readonly element = h("div", { class: "symbols" });
+  private readonly fields = new Map<string, Field>();
+
+  constructor(private readonly least = 0) {}
+
+  /** Show these; `change` is called with the name that a field stands for when it is typed into. */
+  show(wanted: readonly Valued[], change: (name: string, value: number) => void): void {
+    const labels = wanted.map(({ label }) => label);
+    for (const label of [...this.fields.keys()]) if (!labels.includes(label)) this.fields.delete(label);
+    const elements = wanted.map(({ name, label, value }) => {
+      const field = this.fields.get(label) ?? new Field(label, value, this.least);
+      this.fields.set(label, field);
+      field.take(value, (typed) => change(name, typed));
+      return field.element;
+    });
+    const { children } = this.element;
+    if (children.length === elements.length && elements.every((element, k) => element === children[k])) return;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement as HTMLElement : null;
+    replace(this.element, ...elements);
+    focused?.focus();
+  }
+}
+
+class Field {
+  readonly element: HTMLElement;
+  private readonly number: HTMLInputElement;
+  private readonly slider: HTMLInputElement;
+  private change: (value: number) => void = () => undefined;
+
+  constructor(label: string, value: number, least: number) {
+    this.number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": label });
+    this.slider = h("input", { type: "range", min: 0, max: Math.max(24, 2 * value), value, "aria-label": `${label}, slider`, tabindex: -1 });
+    this.listen(this.number, this.slider);
+    this.listen(this.slider, this.number);
+    this.element = h("span", { class: "symbol" }, h("code", {}, label), this.slider, this.number);
+  }
+
+  /** Show a value, unless one is being typed that is none yet. */
+  take(value: number, change: (value: number) => void): void {
+    this.change = change;
+    const typing = document.activeElement === this.number && !Number.isSafeInteger(this.number.valueAsNumber);
+    if (typing || this.number.valueAsNumber === value) return;
+    this.number.value = String(value);
+    this.slider.max = String(Math.max(24, 2 * value));
+    this.slider.value = String(value);
+  }
+
+  private listen(source: HTMLInputElement, other: HTMLInputElement): void {
     source.addEventListener("input", () => {
       if (!Number.isSafeInteger(source.valueAsNumber)) return;
       other.value = source.value;
-      change(source.valueAsNumber);
+      this.change(source.valueAsNumber);
     });
-  };
-  listen(number, slider);
-  listen(slider, number);
-  return h("span", { class: "symbol" }, h("code", {}, label), slider, number);
+  }
 }

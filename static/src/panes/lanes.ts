@@ -5,7 +5,7 @@ import { bytes, debounce, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
-import { ChosenValues, symbolField } from "../memory/symbols";
+import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
 import { plainNames } from "../proof/names";
 import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
@@ -26,7 +26,7 @@ export class Lanes {
   private values: Record<string, number> = {};
   private used: Record<string, number> = {};
   /** Of each function: where its size fields are, and where it is drawn. */
-  private readonly parts = new Map<string, { section: HTMLElement; fields: HTMLElement; body: HTMLElement }>();
+  private readonly parts = new Map<string, { section: HTMLElement; fields: SymbolFields; body: HTMLElement }>();
   private shown: Of[] = [];
   private table = false;
   private again = (): void => undefined;
@@ -83,8 +83,8 @@ export class Lanes {
     const values = Object.assign({}, ...kept.map((one) => one.values)) as Record<string, number>;
     for (const [name, { fields }] of this.parts) {
       const { names, plain } = this.symbols(name);
-      fields.dataset["for"] = "kept";
-      replace(fields, h("p", { class: "quiet" }, names.length
+      fields.show([], () => undefined);
+      replace(fields.element, h("p", { class: "quiet" }, names.length
         ? `As this link keeps it, for ${names.map((symbol) => `${plain.get(symbol) ?? symbol} = ${values[symbol]}`).join(", ")}.`
         : "As this link keeps it."));
     }
@@ -99,9 +99,9 @@ export class Lanes {
     for (const name of this.parts.keys()) if (!names.includes(name)) this.parts.delete(name);
     for (const name of names) {
       if (this.parts.has(name)) continue;
-      const [fields, body] = [h("div", { class: "symbols" }), h("div", {})];
+      const [fields, body] = [new SymbolFields(), h("div", {})];
       const section = h("section", { class: "lanes-function", "aria-label": `Memory of ${name}` },
-        h("h2", {}, h("code", {}, name)), fields, body);
+        h("h2", {}, h("code", {}, name)), fields.element, body);
       this.parts.set(name, { section, fields, body });
     }
     this.arrange();
@@ -127,15 +127,12 @@ export class Lanes {
   private inputs(name: string): void {
     const { fields } = this.parts.get(name)!;
     const { names, plain } = this.symbols(name);
-    const signature = () => JSON.stringify(names.map((symbol) => [symbol, this.values[symbol] ?? this.used[symbol]]));
-    if (fields.dataset["for"] === signature()) return;
-    fields.dataset["for"] = signature();
-    replace(fields, ...names.map((symbol) => symbolField(symbol, this.values[symbol] ?? this.used[symbol]!, (value) => {
+    const valued = names.map((symbol) => ({ name: symbol, label: plain.get(symbol) ?? symbol, value: this.values[symbol] ?? this.used[symbol]! }));
+    fields.show(valued, (symbol, value) => {
       this.typed.set(name, names, symbol, value);
       this.values[symbol] = value;
-      fields.dataset["for"] = signature();
       this.reload();
-    }, 0, plain.get(symbol))));
+    });
   }
 
   private draw(): void {

@@ -5,7 +5,7 @@ import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { asTable, byCell, byIndex, columnsFor, type Colouring, type Grid } from "../memory/draw";
 import { formula, tidy } from "../memory/formula";
-import { ChosenValues, possible, proposed, symbolField } from "../memory/symbols";
+import { ChosenValues, possible, proposed, SymbolFields } from "../memory/symbols";
 import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
 import { plainNames } from "../proof/names";
@@ -28,7 +28,7 @@ export class MemoryPane extends AskingPane {
   readonly element: HTMLElement;
   private readonly stage = h("select", { "aria-label": "Memory stage" });
   private readonly array = h("select", { "aria-label": "Array" });
-  private readonly sizes = h("div", { class: "symbols" });
+  private readonly sizes = new SymbolFields();
   private readonly picture = h("div", { class: "picture" });
   private readonly modes = h("div", { class: "segmented first", role: "group", "aria-label": "What is drawn" });
   private readonly one = h("div", {});
@@ -43,6 +43,7 @@ export class MemoryPane extends AskingPane {
   private by = "";
   private thread = 0;
   private readonly typed = new ChosenValues();
+  private readonly reload = debounce(100, () => void this.loadCells(true));
   /** The function and the array whose fields there are. */
   private fielded = "";
   private values: Record<string, number> = {};
@@ -65,7 +66,7 @@ export class MemoryPane extends AskingPane {
     this.element = h("div", { class: "scroll memory" },
       this.modes, this.fresh.element, this.lanes.fresh.element, this.sharing.fresh.element);
     this.one.append(h("div", { class: "memory-head" },
-      h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes, this.picture);
+      h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes.element, this.picture);
     this.choose(this.mode);
     this.stage.addEventListener("change", () => void this.load(this.stage.value));
     this.array.addEventListener("change", () => {
@@ -140,7 +141,7 @@ export class MemoryPane extends AskingPane {
 
   private nothing(why: string): void {
     this.functions = [];
-    replace(this.sizes);
+    this.sizes.show([], () => undefined);
     replace(this.array);
     replace(this.picture, h("p", { class: "empty" }, why));
   }
@@ -188,10 +189,7 @@ export class MemoryPane extends AskingPane {
     const guess = proposed(array, fun);
     this.values = { ...guess, ...this.typed.of(fun.name, Object.keys(guess)) };
     // What was chosen for another program may not do for this one.
-    if (!typed && !possible(this.values, array)) {
-      this.values = guess;
-      this.sizes.dataset["for"] = "";
-    }
+    if (!typed && !possible(this.values, array)) this.values = guess;
     // Fields of another array would take what is typed now for their own.
     const place = JSON.stringify([fun.name, array.base]);
     if (this.fielded !== place) {
@@ -217,17 +215,14 @@ export class MemoryPane extends AskingPane {
 
   private fields({ fun, array }: Chosen): void {
     const names = [...new Set([...array.symbols, ...this.touches.flatMap(({ symbols }) => symbols)])];
-    const signature = names.join();
-    if (this.sizes.dataset["for"] === signature) return;
-    this.sizes.dataset["for"] = signature;
-    const reload = debounce(100, () => void this.loadCells(true));
-    const plain = plainNames(signature);
+    const plain = plainNames(names.join());
     const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
-    replace(this.sizes, ...names.sort((a, b) => order(a) - order(b)).map((name) => symbolField(name, this.values[name]!, (value) => {
+    const valued = names.sort((a, b) => order(a) - order(b)).map((name) => ({ name, label: plain.get(name) ?? name, value: this.values[name]! }));
+    this.sizes.show(valued, (name, value) => {
       this.typed.set(fun.name, Object.keys(this.values), name, value);
       this.values[name] = value;
-      reload();
-    }, 0, plain.get(name))));
+      this.reload();
+    });
   }
 
   private draw({ fun, array }: Chosen): void {

@@ -180,12 +180,13 @@ export class ProofPane extends AskingPane {
     replace(this.obligations, obligations.length > 1 ? h("div", { class: "obligation-row" }, ...obligations.map(choice)) : null,
       h("p", { class: "obligation-why" }, ...quoted(one.why)));
     if (focused && before) this.obligations.querySelectorAll("button")[chosen]?.focus();
-    void this.pair.show(this.question(attempt, one));
+    void this.pair.show(this.question(attempt, one, chosen));
   }
 
-  private question(attempt: Attempt, one: Obligation): Question {
+  private question(attempt: Attempt, one: Obligation, number: number): Question {
     const block = attempt.place.block;
     return {
+      about: JSON.stringify([attempt.rule, baseOf(attempt.source), baseOf(attempt.destination), number, one.witness?.values]),
       names: ["what is written", "what is used"], lmads: [one.write, one.use], assumptions: { other: one.facts }, proved: one,
       ...(block ? { block } : {}),
     };

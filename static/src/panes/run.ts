@@ -107,6 +107,9 @@ export class RunPane {
 
   /** Show a result that was not made now. */
   show(request: RunRequest, answer: RunAnswer | Failure): void {
+    this.stopping?.abort(); // its result would take the place of this one
+    this.stopping = null;
+    this.buttons();
     this.last = request;
     this.report(answer, this.model.now);
   }
@@ -189,7 +192,7 @@ export class RunPane {
   private report(answer: RunAnswer | Failure, of: Text): void {
     this.trouble.clear();
     this.fresh.made(of);
-    if (!answer.ok) return this.fail(answer.error);
+    if (!answer.ok) return this.fail(answer.error, of);
     const facts: [string, string][] = [["Time", milliseconds(answer.ms)]];
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
     if (answer.cores) facts.push(["Cores", String(answer.cores)]);
@@ -200,14 +203,14 @@ export class RunPane {
       resultOf(answer));
   }
 
-  /** Say why there is no result: at the place in the source, if there is one. */
-  private fail(error: Problem): void {
+  /** Why there is no result of this text: at the place in the source, if there is one and it is still there. */
+  private fail(error: Problem, of: Text): void {
     if (isTrouble(error)) {
       this.trouble.show(error);
       replace(this.result, this.trouble.element);
       return;
     }
-    const place = error.span?.[0] ? error.span : null;
+    const place = error.span?.[0] && sameText(of, this.model.now) ? error.span : null;
     this.model.setRunProblems(place ? flat(error) : []);
     replace(this.result, messageElement(error),
       place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null);

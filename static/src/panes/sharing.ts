@@ -5,7 +5,7 @@ import { bytes, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
-import { ChosenValues, symbolField } from "../memory/symbols";
+import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
 import { plainNames } from "../proof/names";
 import type { Interference, Span } from "../types";
@@ -16,7 +16,7 @@ const FIRST = 100;
 export class Sharing {
   readonly element = h("div", { class: "sharing" });
   readonly fresh: Fresh;
-  private readonly fields = h("div", { class: "symbols" });
+  private readonly fields = new SymbolFields();
   private readonly body = h("div", {});
   private readonly typed = new ChosenValues();
   private values: Record<string, number> = {};
@@ -37,7 +37,7 @@ export class Sharing {
     if (!this.graphs.length) {
       return replace(this.element, h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."));
     }
-    replace(this.element, this.fields, this.body);
+    replace(this.element, this.fields.element, this.body);
     this.inputs();
     this.draw();
   }
@@ -45,15 +45,13 @@ export class Sharing {
   private inputs(): void {
     const texts = this.graphs.flatMap((graph) => [...graph.nodes.map((node) => node.bytes), ...graph.colours.map((colour) => colour.bytes)]);
     const names = [...new Set(texts.flatMap(namesIn))];
-    if (this.fields.dataset["for"] === names.join()) return;
-    this.fields.dataset["for"] = names.join();
     const plain = plainNames(names.join(" "));
     this.values = { ...Object.fromEntries(names.map((name) => [name, FIRST])), ...this.typed.of("", names) };
-    replace(this.fields, ...names.map((name) => symbolField(name, this.values[name]!, (value) => {
+    this.fields.show(names.map((name) => ({ name, label: plain.get(name) ?? name, value: this.values[name]! })), (name, value) => {
       this.typed.set("", names, name, value);
       this.values[name] = value;
       this.draw();
-    }, 0, plain.get(name))));
+    });
   }
 
   private draw(): void {

@@ -19,6 +19,8 @@ export class TuningPane extends AskingPane {
   private readonly trees = h("div", {});
   private forest: Forest[] = [];
   private readonly sizes: Record<string, number> = {};
+  /** The names that have a field. */
+  private named = "";
 
   constructor(model: Model, private readonly link: Link) {
     super(model, "Versions are listed");
@@ -41,6 +43,8 @@ export class TuningPane extends AskingPane {
 
   private inputs(): void {
     const names = [...new Set(this.forest.flatMap((fun) => fun.trees.flatMap(amounts)).flatMap(namesIn))];
+    if (names.join() === this.named) return; // who types in one goes on
+    this.named = names.join();
     replace(this.fields, ...names.map((name) => {
       const input = h("input", { type: "number", min: 0, value: this.sizes[name] ?? FIRST, id: `tuning-${name}` });
       this.sizes[name] ??= FIRST;

@@ -2,7 +2,7 @@
 import * as client from "../client";
 import { debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
-import { symbolField } from "../memory/symbols";
+import { SymbolFields } from "../memory/symbols";
 import { messageElement } from "../problems";
 import type { Assumptions, CellSets, Proved } from "../types";
 import { FactBook } from "./facts";
@@ -17,19 +17,23 @@ export interface Question {
   lmads: readonly [string, string];
   assumptions: Assumptions;
   proved: Proved;
-  /** What could be done about a failure. */
+  /** What it is about: values that were chosen for it are kept for another question about the same. */
+  about: string;
   /** The block that the cells are of, if it has a name. */
   block?: string;
 }
 
 export class PairView {
   readonly element = h("div", { class: "pair" });
-  private readonly fields = h("div", { class: "symbols" });
+  private readonly fields = new SymbolFields(-1000);
   private readonly picture = h("div", { class: "picture" });
   private readonly proof = h("div", { class: "proof" });
   private question: Question | null = null;
   private facts: FactBook | null = null;
+  /** Those that are drawn, and those that were typed, by what they were typed for. */
   private values: Record<string, number> = {};
+  private readonly typed = new Map<string, Record<string, number>>();
+  private readonly reload = debounce(100, () => void this.load());
   private found: CellSets | null = null;
   private columns = 0;
   private from = { rows: 0, across: 0 };
@@ -58,17 +62,17 @@ export class PairView {
     this.columns = 0;
     this.from = { rows: 0, across: 0 };
     this.found = null;
-    this.fields.dataset["for"] = "";
     replace(this.element, verdict(question.proved, question.names),
-      h("div", { class: "pair-drawn" }, this.fields, this.picture), this.proof);
+      h("div", { class: "pair-drawn" }, this.fields.element, this.picture), this.proof);
     // The picture and the proof of the last question stay until these are there: nothing jumps.
-    await this.load(question.proved.witness?.values ?? {});
+    await this.load();
   }
 
-  private async load(values: Record<string, number>): Promise<void> {
+  private async load(): Promise<void> {
     const { question } = this;
     const mine = ++this.wanted;
     if (!question) return;
+    const values = { ...question.proved.witness?.values, ...this.typed.get(question.about) };
     const answer = await client.cellSets(question.assumptions, [...question.lmads], values);
     if (mine !== this.wanted) return;
     if (!answer.ok) {
@@ -78,20 +82,19 @@ export class PairView {
     this.found = answer;
     this.values = answer.values;
     this.valued?.(answer.values);
-    this.inputs(answer);
+    this.inputs(answer, question);
     this.draw();
     this.steps(question);
   }
 
-  private inputs({ symbols }: CellSets): void {
-    const signature = symbols.join();
-    if (this.fields.dataset["for"] === signature) return;
-    this.fields.dataset["for"] = signature;
-    const reload = debounce(100, () => void this.load(this.values));
-    replace(this.fields, ...symbols.map((name) => symbolField(name, this.values[name]!, (value) => {
-      this.values = { ...this.values, [name]: value };
-      reload();
-    }, -1000)));
+  /** What is typed belongs to the question that the fields are of, also while the next one is not answered. */
+  private inputs({ symbols, values }: CellSets, { about }: Question): void {
+    const typed = this.typed.get(about) ?? {};
+    this.typed.set(about, typed);
+    this.fields.show(symbols.map((name) => ({ name, label: name, value: typed[name] ?? values[name]! })), (name, value) => {
+      typed[name] = value;
+      this.reload();
+    });
   }
 
   private draw(): void {

@@ -2,7 +2,7 @@
 import { evaluate, namesIn } from "../arithmetic";
 import { bytes, h, replace } from "../dom";
 import { pretty } from "../memory/formula";
-import { symbolField } from "../memory/symbols";
+import { SymbolFields } from "../memory/symbols";
 import type { Attempt } from "../types";
 
 const FIRST = 10;
@@ -10,12 +10,12 @@ const FIRST = 10;
 export class Savings {
   readonly element = h("div", { class: "savings" });
   private readonly said = h("dl", { class: "facts" });
-  private readonly fields = h("div", { class: "symbols" });
+  private readonly fields = new SymbolFields();
   private own: Record<string, number> = {};
   private given: Readonly<Record<string, number>> = {};
 
   constructor(private readonly attempt: Attempt, pictured: boolean) {
-    this.element.append(this.said, this.fields);
+    this.element.append(this.said, this.fields.element);
     if (!pictured) this.ask();
     this.draw();
   }
@@ -35,13 +35,10 @@ export class Savings {
 
   private ask(): void {
     const names = [...new Set(this.amounts().flatMap(([, text]) => namesIn(text)))].filter((name) => this.given[name] === undefined);
-    if (this.fields.dataset["for"] === names.join()) return;
-    this.fields.dataset["for"] = names.join();
-    for (const name of names) this.own[name] ??= FIRST;
-    replace(this.fields, ...names.map((name) => symbolField(name, this.own[name]!, (value) => {
+    this.fields.show(names.map((name) => ({ name, label: name, value: this.own[name] ??= FIRST })), (name, value) => {
       this.own[name] = value;
       this.draw();
-    })));
+    });
   }
 
   private draw(): void {
