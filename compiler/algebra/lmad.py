@@ -1,14 +1,13 @@
 """Linear memory access descriptors: where the elements of an array lie (thesis, chapter 3).
 
 An LMAD is read in two ways. As an index function it maps a point to a cell, and views of an array
-are new LMADs over the same block. As a set it is the cells that it reaches; the operations of the
-second part (`normalise`, `join`, `split`, ..) keep that set and not the function.
+are new LMADs over the same block. As a set it is the cells that it reaches.
 The same class works over polynomials in the compiler and over plain ints in tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Generic, TypeVar
@@ -17,9 +16,6 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 
 Num = TypeVar("Num", int, Poly)
-
-Sign = Callable[[Num], int | None]
-"""-1, 0 or 1, or None where the sign is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,6 @@ class Lmad(Generic[Num]):
             dims.append(Dim(size, stride))
             stride = stride * size
         return Lmad(_number(0, shape[0]) if offset is None else offset, tuple(reversed(dims)))
-
-    @staticmethod
-    def column_major(shape: Sequence[Num], offset: Num | None = None) -> Lmad[Num]:
-        """Dense, the first dimension's elements next to each other; `shape` is not empty."""
-        mirrored = Lmad.row_major(tuple(reversed(shape)), offset)
-        return Lmad(mirrored.offset, mirrored.dims[::-1])
 
     @property
     def rank(self) -> int:
@@ -121,11 +111,6 @@ class Lmad(Generic[Num]):
             cell = cell + at * dim.stride
         return Lmad(cell, self.dims[len(point) :])
 
-    def fix_dim(self, k: int, at: Num) -> Lmad[Num]:
-        """The sub-array at index `at` of dimension `k`, which goes."""
-        cell = self.offset + at * self.dims[k].stride
-        return Lmad(cell, self.dims[:k] + self.dims[k + 1 :])
-
     def slice(self, k: int, start: Num, count: Num, stride: Num) -> Lmad[Num]:
         """`count` indices of dimension `k` from `start` on, `stride` apart (of any sign)."""
         old = self.dims[k]
@@ -144,10 +129,6 @@ class Lmad(Generic[Num]):
     def permute(self, perm: Sequence[int]) -> Lmad[Num]:
         """Dimension `i` of the result is dimension `perm[i]`."""
         return Lmad(self.offset, tuple([self.dims[k] for k in perm]))
-
-    def transpose(self) -> Lmad[Num]:
-        """The two outer dimensions exchanged."""
-        return Lmad(self.offset, _spliced(self.dims, 0, 2, [self.dims[1], self.dims[0]]))
 
     def reshape(self, shape: Sequence[Num]) -> Lmad[Num] | NoView:
         """The same elements in row-major order under `shape`, whose product must be the same.
@@ -173,52 +154,6 @@ class Lmad(Generic[Num]):
         return Lmad(self.offset, _with_single(shape, strides))
 
     # --- as a set of cells (thesis 3.5) ---
-
-    def normalise(self, sign: Sign[Num]) -> Lmad[Num] | None:
-        """The same cells with non-negative strides, largest first; None if an order is unknown.
-
-        The right form of procedure 3.3: a negative stride moves the offset by (size-1)*stride.
-        """
-        cell = self.offset
-        dims: list[Dim[Num]] = []
-        for dim in self.dims:
-            way = sign(dim.stride)
-            if way is None:
-                return None
-            if way < 0:
-                cell = cell + (dim.size - 1) * dim.stride
-                dim = Dim(dim.size, -dim.stride)
-            at = 0
-            while at < len(dims):
-                order = sign(dims[at].stride - dim.stride)
-                if order is None:
-                    return None
-                if order < 0:
-                    break
-                at += 1
-            dims.insert(at, dim)
-        return Lmad(cell, tuple(dims))
-
-    def insert_empty(self, k: int, stride: Num) -> Lmad[Num]:
-        """A dimension of a single point before dimension `k`."""
-        empty = Dim(_number(1, stride), stride)
-        return Lmad(self.offset, _spliced(self.dims, k, 0, [empty]))
-
-    def join(self, k: int) -> Lmad[Num] | None:
-        """Dimensions `k` and `k+1` as one, if the outer stride is the inner extent."""
-        outer, inner = self.dims[k], self.dims[k + 1]
-        if outer.stride != inner.size * inner.stride:
-            return None
-        joined = Dim(outer.size * inner.size, inner.stride)
-        return Lmad(self.offset, _spliced(self.dims, k, 2, [joined]))
-
-    def split(self, k: int, outer: Num, inner: Num) -> Lmad[Num] | None:
-        """Dimension `k` as two whose sizes multiply to its own; None if they do not."""
-        dim = self.dims[k]
-        if outer * inner != dim.size:
-            return None
-        halves = [Dim(outer, inner * dim.stride), Dim(inner, dim.stride)]
-        return Lmad(self.offset, _spliced(self.dims, k, 1, halves))
 
     def corners(self) -> list[Num]:
         """The cells at both ends of every dimension: if there is any, all lie between them."""
@@ -270,24 +205,6 @@ class Lmad(Generic[Num]):
         """The LMAD over ints under `env`, which must bind every name."""
         dims = [Dim(dim.size.evaluate(env), dim.stride.evaluate(env)) for dim in self.dims]
         return Lmad(self.offset.evaluate(env), tuple(dims))
-
-
-def int_sign(value: int) -> int:
-    """The `Sign` of plain integers."""
-    return (value > 0) - (value < 0)
-
-
-def size_sign(value: Poly) -> int | None:
-    """The `Sign` of polynomials whose names all stand for non-negative numbers.
-
-    A polynomial with coefficients of both signs has none. A product of sizes may be 0 and counts
-    as positive all the same: an order of strides does not matter for a set that is empty.
-    """
-    if not value.terms:
-        return 0
-    if all(coeff > 0 for coeff in value.terms.values()):
-        return 1
-    return -1 if all(coeff < 0 for coeff in value.terms.values()) else None
 
 
 def row_strides(shape: Sequence[Num], innermost: Num) -> list[Num]:

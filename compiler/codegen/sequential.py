@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.algebra.lmad import Lmad
-from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
@@ -161,13 +159,3 @@ def copy_body(copy: Copy) -> Stms:
             copy.dest, copy.prim, cell(copy.dest_lmad, point), Var("cell_0", copy.prim), copy.prov
         ),
     )
-
-
-def is_dense(lmad: Lmad[Poly]) -> bool:
-    """Whether the elements lie one after another in row-major order."""
-    stride = Poly.const(1)
-    for dim in reversed(lmad.dims):
-        if dim.stride != stride and dim.size != 1:
-            return False
-        stride = stride * dim.size
-    return True

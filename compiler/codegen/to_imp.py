@@ -24,10 +24,11 @@ from compiler.codegen.imp.nodes import Stm, Stms
 from compiler.codegen.index import add, cell, mul, poly_exp
 from compiler.codegen.sequential import assign_all, sequential
 from compiler.ir import nodes as ir
-from compiler.ir.build import inside
-from compiler.ir.nodes import ONE, SE, ZERO, Array, Level, Lit, Mem, MemBind, Scalar, Var
+from compiler.ir.build import inside, row_dims
+from compiler.ir.nodes import SE, Array, Level, Lit, Mem, MemBind, Scalar, Var
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced, whole, with_indices
+from compiler.ir.types import row_type
 
 LARGEST = 2**63 - 1
 Where = Level | None
@@ -159,10 +160,10 @@ class _Maker:
                 lmad = sliced(source.lmad, exp.dims, _poly, whole)
                 return self.copy(self.arrays[stm.pat[0].name].prim, dest, lmad, source, stm.prov)
             case ir.Rearrange(perm, _):
-                lmad = Lmad(source.lmad.offset, tuple(source.lmad.dims[k] for k in perm))
+                lmad = source.lmad.permute(perm)
                 return self.copy(self.arrays[stm.pat[0].name].prim, dest, lmad, source, stm.prov)
             case ir.Reshape():
-                target = dense(dest.lmad.offset, shape)
+                target = Lmad.row_major(shape, dest.lmad.offset)
                 prim = self.arrays[exp.array].prim
                 return self.copy(prim, MemBind(dest.block, target), source.lmad, source, stm.prov)
 
@@ -220,7 +221,7 @@ class _Maker:
         start = Poly.const(0)
         for name in exp.arrays:
             count = self.arrays[name].shape[0]
-            part = part_of(mem, start, count)
+            part = mem.rows(start, count)
             out.extend(self.put(result.prim, part, name, stm.prov))
             start = start + count
         return tuple(out)
@@ -231,7 +232,7 @@ class _Maker:
         mem = bind_of(result)
         out: list[Stm] = []
         for k, value in enumerate(exp.elems):
-            out.extend(self.put(result.prim, at_point(mem, [Poly.const(k)]), value, stm.prov))
+            out.extend(self.put(result.prim, mem.row(Poly.const(k)), value, stm.prov))
         return tuple(out)
 
     def nothing(self, stm: ir.Stm, exp: ir.Scratch, where: Where) -> Stms:
@@ -388,7 +389,7 @@ class _Maker:
         assert isinstance(param.type, Array)
         mem = bind_of(param.type)
         if not isinstance(result, ir.Write):
-            return self.put(param.type.prim, at_point(mem, point), result, prov)
+            return self.put(param.type.prim, mem.row(*point), result, prov)
         shape = [poly_exp(size) for size in param.type.shape]
         out: list[Stm] = []
         for given, value in result.writes:
@@ -397,10 +398,8 @@ class _Maker:
                 continue
             at = self.named(given, out, prov)
             if isinstance(value, str):
-                fixed: list[ir.DimIndex] = [ir.DimFix(i) for i in at]
-                zero, one = ZERO, ONE
-                rest = [ir.DimSlice(zero, n, one) for n in param.type.shape[len(at) :]]
-                lmad, early = self.named_slice(mem.lmad, [*fixed, *rest], prov)
+                dims = row_dims(at, row_type(param.type, len(at)))
+                lmad, early = self.named_slice(mem.lmad, dims, prov)
                 stores = early + self.put(param.type.prim, MemBind(mem.block, lmad), value, prov)
             else:
                 place_ = cell(mem.lmad, at)
@@ -410,7 +409,7 @@ class _Maker:
 
     def is_there(self, mem: MemBind, given: Sequence[SE], value: ir.Operand) -> bool:
         """Whether an array was built in its row, at indices of the first dimensions."""
-        row = at_point(mem, [at for at in map(poly_of, given) if at is not None])
+        row = mem.row(*(at for at in map(poly_of, given) if at is not None))
         return isinstance(value, str) and row == self.memory(value)
 
     def named(self, ses: Sequence[SE], out: list[Stm], prov: Prov) -> tuple[SE, ...]:
@@ -469,7 +468,7 @@ class _Maker:
             shape = self.arrays[op.dests[0]].shape[len(outer) : len(outer) + op.rank]
             dests = []
             for param in pat[: len(op.dests)]:
-                mem = at_point(bind_of(param.type), outer)
+                mem = bind_of(param.type).row(*outer)
                 dests.append((mem.block, mem.lmad))
             sizes = tuple(poly_exp(size) for size in shape)
             found.append(imp.Bins(combine, sizes, bins, values, tuple(dests)))
@@ -527,31 +526,6 @@ def flat_type(param: ir.Param) -> Scalar | Mem:
 def prim_of(param: ir.Param) -> Prim:
     """The element type of a parameter."""
     return param.type.prim
-
-
-def at_point(mem: MemBind, point: Sequence[Poly]) -> MemBind:
-    """The row at `point`."""
-    offset = mem.lmad.offset
-    for i, dim in zip(point, mem.lmad.dims, strict=False):
-        offset = offset + i * dim.stride
-    return MemBind(mem.block, Lmad(offset, mem.lmad.dims[len(point) :]))
-
-
-def part_of(mem: MemBind, start: Poly, count: Poly) -> MemBind:
-    """Rows `start` up to `start + count`."""
-    first, *rest = mem.lmad.dims
-    offset = mem.lmad.offset + start * first.stride
-    return MemBind(mem.block, Lmad(offset, (Dim(count, first.stride), *rest)))
-
-
-def dense(offset: Poly, shape: Sequence[Poly]) -> Lmad[Poly]:
-    """Row-major from `offset` on."""
-    dims: list[Dim[Poly]] = []
-    stride = Poly.const(1)
-    for size in reversed(shape):
-        dims.append(Dim(size, stride))
-        stride = stride * size
-    return Lmad(offset, tuple(reversed(dims)))
 
 
 def _poly(se: SE) -> Poly:

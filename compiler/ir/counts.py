@@ -157,7 +157,7 @@ def _moves_result(
                 return True
         elif isinstance(result, str):
             source = _place(result, types)
-            row = MemBind(whole.block, whole.lmad.fix(*point))
+            row = whole.row(*point)
             if source is None or not known.equal_places(row, source):
                 return True
     return False
@@ -176,5 +176,5 @@ def _moves_write(
     point = [poly_of(index) for index in at]
     if source is None or any(p is None for p in point):
         return True
-    row = MemBind(whole.block, whole.lmad.fix(*(p for p in point if p is not None)))
+    row = whole.row(*(p for p in point if p is not None))
     return not known.equal_places(row, source)

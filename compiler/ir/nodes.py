@@ -45,6 +45,14 @@ class MemBind:
     block: Name
     lmad: Lmad[Poly]
 
+    def row(self, *point: Poly) -> MemBind:
+        """The sub-array at the given indices of the first dimensions."""
+        return MemBind(self.block, self.lmad.fix(*point))
+
+    def rows(self, start: Poly, count: Poly) -> MemBind:
+        """`count` rows from `start` on."""
+        return MemBind(self.block, self.lmad.slice(0, start, count, Poly.const(1)))
+
 
 @dataclass(frozen=True, slots=True)
 class Array:

@@ -32,7 +32,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.index import is_plain, poly_exp, product
 from compiler.codegen.interior import Interior, interior
-from compiler.codegen.sequential import copy_body, copy_dims, is_dense, next_name, sequential
+from compiler.codegen.sequential import copy_body, copy_dims, next_name, sequential
 from compiler.codegen.traits import Traits, allocations, traits_of, work_of
 from compiler.ir.nodes import SE, Bin, Lit, Var
 
@@ -138,7 +138,7 @@ class MapKernels(Statements):
         """One `memcpy` where both are dense, else a map."""
         count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
         size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
-        if is_dense(stm.dest_lmad) and is_dense(stm.source_lmad):
+        if stm.dest_lmad.is_row_major() and stm.source_lmad.is_row_major():
             dest = f"{c_name(stm.dest)} + {self.scalars.within(poly_exp(stm.dest_lmad.offset), 10)}"
             start = self.scalars.within(poly_exp(stm.source_lmad.offset), 10)
             source = f"{c_name(stm.source)} + {start}"

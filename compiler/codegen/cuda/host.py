@@ -41,7 +41,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.py_scalar import py_name, show, show_count
-from compiler.codegen.sequential import copy_body, copy_dims, is_dense, sequential
+from compiler.codegen.sequential import copy_body, copy_dims, sequential
 from compiler.ir.nodes import SE, Operand
 
 SMALL_SEGMENT = 32
@@ -118,7 +118,7 @@ class Host(Writer):
 
     def copy(self, s: Copy) -> None:
         """One copy of the device where both are dense, else a kernel."""
-        if is_dense(s.dest_lmad) and is_dense(s.source_lmad):
+        if s.dest_lmad.is_row_major() and s.source_lmad.is_row_major():
             count = show(product([poly_exp(d.size) for d in s.dest_lmad.dims]))
             dest = f"{py_name(s.dest)}, {show(poly_exp(s.dest_lmad.offset))}"
             source = f"{py_name(s.source)}, {show(poly_exp(s.source_lmad.offset))}"

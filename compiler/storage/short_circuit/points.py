@@ -53,7 +53,7 @@ from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
-from compiler.storage.short_circuit.terms import ONE, ZERO, Terms
+from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import both, called, sentence
 
@@ -278,7 +278,7 @@ class Shortcut:
         for k, (param, result) in reversed(pairs[folded:]):
             if isinstance(result, str) and isinstance(param.type, Array):
                 whole = self.tree.place[param.name]
-                target = MemBind(whole.block, whole.lmad.fix(*point))
+                target = whole.row(*point)
                 end = len(scope.items)
                 at = Point("kernel-result", scope, end, result, param.name, item, k)
                 self._try(at, target)
@@ -295,7 +295,7 @@ class Shortcut:
                     self.terms.poly(index) if found is None else found
                     for found, index in zip(plain, at, strict=True)
                 )
-                target = MemBind(whole.block, whole.lmad.fix(*row))
+                target = whole.row(*row)
                 end = len(scope.items)
                 point = Point("kernel-result", scope, end, value, name, item, given, row)
                 self._try(point, target)
@@ -342,12 +342,12 @@ class Shortcut:
         if isinstance(exp, ArrayLit):
             for k, elem in enumerate(exp.elems):
                 if isinstance(elem, str):
-                    yield elem, MemBind(whole.block, whole.lmad.fix(Poly.const(k))), ()
+                    yield elem, whole.row(Poly.const(k)), ()
             return
         counts = [self.tree.array(name).shape[0] for name in exp.arrays]
         for k, name in enumerate(exp.arrays):
             start = sum(counts[:k], ZERO)
-            place = MemBind(whole.block, whole.lmad.slice(0, start, counts[k], ONE))
+            place = whole.rows(start, counts[k])
             yield name, place, (start, sum(counts[k + 1 :], ZERO))
 
     # --- one attempt ---
