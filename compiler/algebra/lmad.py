@@ -7,10 +7,10 @@ The same class works over polynomials in the compiler and over plain ints in tes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -26,11 +26,18 @@ class Dim(Generic[Num]):
     stride: Num
 
 
-@dataclass(frozen=True, slots=True)
 class NoView:
     """Why an operation's result is not a single LMAD: a sentence's second half."""
 
-    because: str
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: object) -> None:
+        """Text, and between it numbers and sizes."""
+        self.parts = parts
+
+    def because(self, spell: Callable[[Any], str] = str) -> str:
+        """The reason as text, with sizes as `spell` writes them."""
+        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +151,11 @@ class Lmad(Generic[Num]):
         while old or new:
             run = _equal_run([dim.size for dim in old], new)
             if run is None:
-                return NoView(_unequal(self.shape, shape))
+                return _unequal(self.shape, shape)
             taken, made = run
             gap = _uneven(old[:taken])
-            if gap:
-                return NoView(gap)
+            if gap is not None:
+                return gap
             strides += row_strides(new[:made], old[taken - 1].stride)
             old, new = old[taken:], new[made:]
         return Lmad(self.offset, _with_single(shape, strides))
@@ -253,20 +260,30 @@ def _products(sizes: Sequence[Num]) -> list[Num]:
     return result
 
 
-def _uneven(run: Sequence[Dim[Num]]) -> str:
-    """Why the dimensions of a run are not evenly spaced, or "" if they are."""
+def _uneven(run: Sequence[Dim[Num]]) -> NoView | None:
+    """Why the dimensions of a run are not evenly spaced, or None if they are."""
     for outer, inner in pairwise(run):
         if outer.stride != inner.size * inner.stride:
-            return (
-                f"its rows are {outer.stride} cells apart, and a row's {inner.size} elements "
-                f"at stride {inner.stride} do not fill that distance evenly"
+            return NoView(
+                "its rows are ",
+                outer.stride,
+                " cells apart, and a row's ",
+                inner.size,
+                " elements at stride ",
+                inner.stride,
+                " do not fill that distance evenly",
             )
-    return ""
+    return None
 
 
-def _unequal(old: Sequence[Num], new: Sequence[Num]) -> str:
-    before, after = ("".join(f"[{size}]" for size in shape) for shape in (old, new))
-    return f"the products of {before} and {after} are not the same polynomial"
+def _unequal(old: Sequence[Num], new: Sequence[Num]) -> NoView:
+    shapes: list[list[object]] = [[], []]
+    for parts, shape in zip(shapes, (old, new), strict=True):
+        for size in shape:
+            parts += ("[", size, "]")
+    return NoView(
+        "the products of ", *shapes[0], " and ", *shapes[1], " are not the same polynomial"
+    )
 
 
 def _with_single(shape: Sequence[Num], strides: Sequence[Num]) -> tuple[Dim[Num], ...]:

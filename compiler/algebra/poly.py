@@ -8,7 +8,7 @@ and the common ones are made once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from compiler.base.names import Name
 
@@ -169,11 +169,16 @@ class Poly:
 
     def __str__(self) -> str:
         """Such as `n*m + 2*n - 1`; reads back by the IR parser."""
+        return self.show(str)
+
+    def show(self, spell: Callable[[Name], str]) -> str:
+        """The same text, with names as `spell` writes them."""
         if not self.terms:
             return "0"
         parts: list[str] = []
         for mono, coeff in sorted(self.terms.items(), key=_display_order):
-            factors = [name if power == 1 else f"{name}**{power}" for name, power in mono]
+            spelt = [(spell(name), power) for name, power in mono]
+            factors = [name if power == 1 else f"{name}**{power}" for name, power in spelt]
             if abs(coeff) != 1 or not factors:
                 factors.insert(0, str(abs(coeff)))
             sign = "-" if coeff < 0 else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -25,42 +25,50 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.syntax import ATOM, PRECEDENCE, UNARY, literal_text, name_text
 
-
-def show_se(se: SE, suffix: bool = True) -> str:
-    """A scalar expression; `suffix=False` leaves out the suffix of i64 literals."""
-    return _show(se, suffix)[0]
+Spell = Callable[[str], str]
 
 
-def _show(se: SE, suffix: bool) -> tuple[str, int]:
+def show_se(se: SE, suffix: bool = True, spell: Spell = name_text) -> str:
+    """A scalar expression; `suffix=False` leaves out the suffix of i64 literals.
+
+    `spell`: how names are written.
+    """
+    return _show(se, suffix, spell)[0]
+
+
+def _show(se: SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
     """The text and its precedence."""
+
+    def inner(part: SE, suffix: bool = suffix) -> str:
+        return _show(part, suffix, spell)[0]
+
     match se:
         case Var(name, _):
-            return name_text(name), ATOM
+            return spell(name), ATOM
         case Lit(value, prim):
             return literal_text(value, prim, suffix or prim != "i64"), ATOM
         case Bin("min" | "max" as op, _, a, b):
-            return f"{op}({_show(a, suffix)[0]}, {_show(b, suffix)[0]})", ATOM
+            return f"{op}({inner(a)}, {inner(b)})", ATOM
         case Bin(op, _, a, b):
-            return _infix(op, a, b, suffix), PRECEDENCE[op]
+            return _infix(op, a, b, suffix, spell), PRECEDENCE[op]
         case Un("abs" | "sgn" as op, _, a):
-            return f"{op}({_show(a, suffix)[0]})", ATOM
+            return f"{op}({inner(a)})", ATOM
         case Un(op, _, a):
-            return _prefix("-" if op == "neg" else "!", a, suffix), UNARY
+            return _prefix("-" if op == "neg" else "!", a, suffix, spell), UNARY
         case Conv(src, dst, a):
-            return f"{dst}.{src}({_show(a, True)[0]})", ATOM
+            return f"{dst}.{src}({inner(a, True)})", ATOM
         case Fun(fun, _, args):
-            return f"{fun}({', '.join(_show(a, True)[0] for a in args)})", ATOM
+            return f"{fun}({', '.join(inner(a, True) for a in args)})", ATOM
         case Select(c, a, b):
-            parts = (_show(c, True)[0], _show(a, suffix)[0], _show(b, suffix)[0])
-            return f"select({', '.join(parts)})", ATOM
+            return f"select({inner(c, True)}, {inner(a)}, {inner(b)})", ATOM
 
 
-def _infix(op: str, a: SE, b: SE, suffix: bool) -> str:
+def _infix(op: str, a: SE, b: SE, suffix: bool, spell: Spell) -> str:
     level = PRECEDENCE[op]
     comparison = level == PRECEDENCE["<"]
     suffix = suffix or comparison
-    left, left_level = _show(a, suffix)
-    right, right_level = _show(b, suffix)
+    left, left_level = _show(a, suffix, spell)
+    right, right_level = _show(b, suffix, spell)
     if left_level < level or (comparison and left_level == level) or (op == "**" and _signed(left)):
         left = f"({left})"
     if right_level <= level:
@@ -68,9 +76,9 @@ def _infix(op: str, a: SE, b: SE, suffix: bool) -> str:
     return f"{left} {op} {right}"
 
 
-def _prefix(sign: str, a: SE, suffix: bool) -> str:
+def _prefix(sign: str, a: SE, suffix: bool, spell: Spell) -> str:
     """A sign before an atom; never two minus signs together, never before a bare number."""
-    text, level = _show(a, suffix)
+    text, level = _show(a, suffix, spell)
     atom = level == ATOM and not isinstance(a, Lit) and not _signed(text)
     return f"{sign}{text}" if atom else f"{sign}({text})"
 

@@ -33,8 +33,9 @@ from compiler.ir.nodes import (
     Update,
 )
 from compiler.ir.slices import sliced, whole
+from compiler.ir.spelling import Spelling
 from compiler.storage import control, kernels
-from compiler.storage.state import Handler, State, size_text
+from compiler.storage.state import Handler, State
 
 
 def allocate(prog: Prog, ctx: Ctx) -> Prog:
@@ -48,7 +49,7 @@ def allocate(prog: Prog, ctx: Ctx) -> Prog:
 
 def _function(fun: Function, ctx: Ctx) -> Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
-    state = State(ctx, HANDLERS, lambda size: is_exact(size, fun))
+    state = State(ctx, HANDLERS, lambda size: is_exact(size, fun), Spelling.of(fun, ctx.names.said))
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)
@@ -84,9 +85,9 @@ def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -
     state.note(
         "result",
         prov,
-        f"`{base_of(array)}` is copied, because {why} and must be row-major from the start of its "
-        "block; it is a view of another array.",
-        ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+        f"{state.called(array)} is copied, because {why} and must be row-major "
+        "from the start of its block; it is a view of another array.",
+        ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
     )
     return state.copy(array, prov, out)
 
@@ -119,9 +120,9 @@ def _concat(state: State, stm: Stm, out: list[Stm]) -> None:
     state.note(
         "concat",
         stm.prov,
-        f"`{base_of(stm.pat[0].name)}` gets a block of its own, and the arrays that it is put "
-        "together from are copied into it.",
-        ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+        f"{state.called(stm.pat[0].name)} gets a block of its own, and the arrays "
+        "that it is put together from are copied into it.",
+        ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
     )
 
 
@@ -170,8 +171,9 @@ def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
     state.note(
         "reshape",
         stm.prov,
-        f"`{base_of(exp.array)}` is copied to change its shape: {seen.because}.",
-        ("copied", size_text(old.prim, Poly.product(old.shape))),
+        f"{state.called(exp.array)} is copied to change its shape: "
+        f"{seen.because(state.spell.poly)}.",
+        ("copied", state.spell.size(old.prim, Poly.product(old.shape))),
     )
     copied = state.copy(exp.array, stm.prov, out)
     new = MemBind(state.mem(copied).block, Lmad.row_major(exp.shape))
@@ -204,16 +206,16 @@ def _update(state: State, stm: Stm, out: list[Stm]) -> None:
     assert isinstance(exp, Update)
     mem = state.mem(exp.array)
     if isinstance(exp.value, str):
-        value, target = base_of(exp.value), base_of(exp.array)
+        value, target = map(state.called, (exp.value, exp.array))
         shared = state.mem(exp.value).block == mem.block
-        because = f"`{value}` is copied from where it was built to its place in `{target}`."
+        because = f"{value} is copied from where it was built to its place in {target}."
         if shared:
             because = (
-                f"`{value}` is copied twice: it lies in the same block as `{target}`, and so must "
+                f"{value} is copied twice: it lies in the same block as {target}, and so must "
                 "be out of the way before it is written there."
             )
         kind = state.array(exp.value)
-        size = size_text(kind.prim, Poly.product(kind.shape))
+        size = state.spell.size(kind.prim, Poly.product(kind.shape))
         state.note("update", stm.prov, because, ("copied", size))
         if shared:
             aside = state.copy(exp.value, stm.prov, out)

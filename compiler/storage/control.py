@@ -31,7 +31,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import se_of
 from compiler.storage.origin import origin
-from compiler.storage.state import State, size_text
+from compiler.storage.state import State
 
 ZERO = Poly.const(0)
 
@@ -162,14 +162,14 @@ def _explain_if(state: State, param: Param, layout: Layout, prov: Prov) -> None:
         state.note(
             "if",
             prov,
-            f"The branches leave `{base_of(param.name)}` in one block at different places, so they "
-            f"return {layout.names() or 'nothing more'} with it, and no element is copied.",
+            f"The branches leave {state.called(param.name)} in one block at different places, "
+            f"so they return {layout.names() or 'nothing more'} with it, and no element is copied.",
         )
     elif layout.offset is None or layout.strides is not None:
         state.note(
             "if",
             prov,
-            f"The branches lay out `{base_of(param.name)}` differently, so they return "
+            f"The branches lay out {state.called(param.name)} differently, so they return "
             f"{layout.names()} with it, and no element is copied.",
         )
 
@@ -235,9 +235,9 @@ def _first_guess(
         state.note(
             "loop",
             prov,
-            f"`{base_of(start)}` is copied once before the loop, because it is not row-major and "
-            "the arrays that take its place in later iterations are.",
-            ("copied", size_text(kind.prim, Poly.product(kind.shape))),
+            f"{state.called(start)} is copied once before the loop, because it is not "
+            "row-major and the arrays that take its place in later iterations are.",
+            ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
         )
         start = state.copy(start, prov, out)
         mem = state.mem(start)
@@ -299,7 +299,7 @@ def _explain_loop(state: State, param: Param, layout: Layout, end: MemBind, prov
         state.note(
             "loop",
             prov,
-            f"`{base_of(param.name)}` moves to another block in every iteration, because its next "
-            "value is not built in place.",
-            ("a block", size_text(kind.prim, Poly.product(kind.shape))),
+            f"{state.called(param.name)} moves to another block in every iteration, because "
+            "its next value is not built in place.",
+            ("a block", state.spell.size(kind.prim, Poly.product(kind.shape))),
         )

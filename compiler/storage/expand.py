@@ -18,7 +18,7 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Remark
 from compiler.base.spans import NOWHERE, Prov
@@ -48,13 +48,13 @@ from compiler.ir.nodes import (
     Type,
 )
 from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.spelling import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.bound import Bounds
 from compiler.storage.interference import Sizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated
 from compiler.storage.settle import Settler, carried, place_parts
-from compiler.storage.state import size_text
 
 PRIVATE_BYTES = 1024
 """Largest array that a thread keeps to itself, in bytes."""
@@ -76,14 +76,19 @@ def expand(prog: Prog, ctx: Ctx) -> Prog:
 
 def _function(fun: Function, ctx: Ctx) -> Function:
     types: dict[Name, Type] = {param.name: param.type for param in fun.params}
-    stms = _host(fun.body.stms, types, ctx, Sizes(fun))
+    called = Inhabitants(fun, ctx.names.said)
+    stms = _host(fun.body.stms, types, ctx, Sizes(fun), called)
     if stms is fun.body.stms:
         return fun
     return replace(fun, body=Body(stms, fun.body.results))
 
 
 def _host(
-    stms: tuple[Stm, ...], types: dict[Name, Type], ctx: Ctx, sizes: Sizes
+    stms: tuple[Stm, ...],
+    types: dict[Name, Type],
+    ctx: Ctx,
+    sizes: Sizes,
+    called: Inhabitants,
 ) -> tuple[Stm, ...]:
     """Statements outside kernels."""
     out: list[Stm] = []
@@ -92,11 +97,11 @@ def _host(
         new = stm
         if isinstance(stm.exp, _SEGOPS):
             if _allocates(stm):
-                new = Expansion(ctx, types, stm.exp, sizes).kernel(stm, stm.exp, out)
+                new = Expansion(ctx, types, stm.exp, sizes, called).kernel(stm, stm.exp, out)
         elif type(stm.exp) in NESTED:
             if isinstance(stm.exp, Loop):
                 types.update((param.name, param.type) for param in stm.exp.params)
-            exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx, sizes))
+            exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx, sizes, called))
             new = stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
         types.update((param.name, param.type) for param in stm.pat)
         changed = changed or new is not stm
@@ -137,7 +142,15 @@ class Owner:
 class Expansion:
     """The expansion of one kernel."""
 
-    def __init__(self, ctx: Ctx, outer: dict[Name, Type], exp: SegOp, sizes: Sizes) -> None:
+    def __init__(
+        self,
+        ctx: Ctx,
+        outer: dict[Name, Type],
+        exp: SegOp,
+        sizes: Sizes,
+        called: Inhabitants,
+    ) -> None:
+        self.called = called
         self.sizes = sizes
         self.ctx = ctx
         self.outer = outer
@@ -154,19 +167,19 @@ class Expansion:
 
     def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
         """The kernel without allocations; those it needs join `out`."""
-        settler = Settler(self.ctx, self.outer)
+        settler = Settler(self.ctx, self.outer, self.called.spell)
         stms = tuple(settler.settle(exp.body.stms))
         self.types = settler.types
         self.travelling = settler.travelling
         body = KernelBody(stms, exp.body.results, exp.body.returns)
-        body = merge_inside(body, self.sizes, self.ctx, PRIVATE_BYTES)
+        body = merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
         self.shapes = _shapes(body.stms)
         new = self._owned(replace(exp, body=body), top=True)
         for earlier in self.before:
             if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
-                earlier = Expansion(self.ctx, self.outer, earlier.exp, self.sizes).kernel(
-                    earlier, earlier.exp, out
-                )
+                earlier = Expansion(
+                    self.ctx, self.outer, earlier.exp, self.sizes, self.called
+                ).kernel(earlier, earlier.exp, out)
             out.append(earlier)
         return Stm(stm.pat, new, stm.prov)
 
@@ -265,7 +278,6 @@ class Expansion:
 
     def _expand(self, param: Param, exp: Alloc, prov: Prov) -> list[Stm]:
         """Procedure 4.5 for one block; statements that stay in its place."""
-        name = base_of(param.name)
         count = None
         checks: list[Stm] = []
         if self.owner.dims:
@@ -279,7 +291,7 @@ class Expansion:
                 checks = self._fits(exp, count, prov)
         if count is None:
             raise Limitation(
-                f"How much memory `{name.removesuffix('_mem')}` needs is known only inside the "
+                f"How much memory {self.called(param.name, prov)} needs is known only inside the "
                 "kernel, where nothing can be allocated.",
                 prov[0] if prov else NOWHERE,
                 "Use an array whose size does not depend on values computed by the same thread.",
@@ -289,9 +301,9 @@ class Expansion:
 
     def _kept(self, param: Param, exp: Alloc, prov: Prov) -> Stm:
         """A block whose size only its thread knows, which makes it for itself."""
-        name = base_of(param.name).removesuffix("_mem")
-        because = f"Every thread makes memory for `{name}`, of a size that only it knows."
-        numbers = (("per thread", size_text(exp.prim, exp.count)),)
+        name = self.called(param.name, prov)
+        because = f"Every thread makes memory for {name}, of a size that only it knows."
+        numbers = (("per thread", self.called.spell.size(exp.prim, exp.count)),)
         stage = self.ctx.stage
         self.ctx.remark(
             Remark("note", "memory/expand", prov, because, numbers=numbers, stage=stage)
@@ -308,7 +320,6 @@ class Expansion:
 
     def _make(self, param: Param, exp: Alloc, count: Poly, prov: Prov) -> None:
         """Make one block for all threads, each of which needs that many elements."""
-        name = base_of(param.name)
         total = Poly.product(bound for _, bound in self.owner.dims) * count
         new = Param(self.ctx.fresh(param.name), Mem(exp.prim))
         self.before.append(Stm((new,), Alloc(total, exp.prim), prov))
@@ -321,11 +332,11 @@ class Expansion:
                 "note",
                 "memory/expand",
                 prov,
-                f"Every thread needs `{name.removesuffix('_mem')}` in memory of its own: all are "
+                f"Every thread needs {self.called(param.name, prov)} in memory of its own: all are "
                 f"in one block, {order}.",
                 numbers=(
-                    ("per thread", size_text(exp.prim, count)),
-                    ("in all", size_text(exp.prim, total)),
+                    ("per thread", self.called.spell.size(exp.prim, count)),
+                    ("in all", self.called.spell.size(exp.prim, total)),
                 ),
                 stage=self.ctx.stage,
             )

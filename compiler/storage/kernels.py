@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.algebra.poly import Poly
-from compiler.base.names import base_of
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     Array,
@@ -29,7 +28,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.storage.array_operators import combines_arrays, sequential
-from compiler.storage.state import SHARED_BYTES, State, size_text
+from compiler.storage.state import SHARED_BYTES, State
 
 
 def transform_segmap(state: State, stm: Stm, out: list[Stm]) -> None:
@@ -140,8 +139,8 @@ def _row_by_row(state: State, stm: Stm, out: list[Stm]) -> None:
     state.note(
         "array-operator",
         stm.prov,
-        f"The operator that gives `{base_of(stm.pat[0].name)}` combines whole arrays, so that one "
-        "thread goes through each row of values in turn. An operator on their elements, over "
+        f"The operator that gives {state.called(stm.pat[0].name)} combines whole arrays, so that "
+        "one thread goes through each row of values in turn. An operator on their elements, over "
         "the transposed array, would run in parallel.",
     )
     out += state.transform(sequential(stm, state.ctx.fresh))
@@ -155,7 +154,7 @@ def _explain_row(state: State, param: Param, result: object, prov: Prov) -> None
     state.note(
         "row",
         prov,
-        f"Each point of the kernel builds `{base_of(result)}` in memory of its own, which is then "
-        f"copied into its row of `{base_of(param.name)}`.",
-        ("copied per point", size_text(row.prim, Poly.product(row.shape))),
+        f"Each point of the kernel builds {state.called(result)} in memory of its own, which is "
+        f"then copied into its row of {state.called(param.name)}.",
+        ("copied per point", state.spell.size(row.prim, Poly.product(row.shape))),
     )

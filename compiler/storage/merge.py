@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
-from compiler.base.names import Name, untagged
+from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -38,10 +38,10 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.sizes import se_of
+from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
 from compiler.storage.interference import Life, Sizes, lives
-from compiler.storage.reserve import DOUBLE, HOIST, Around, array_in, joined, reserve
-from compiler.storage.state import size_text
+from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
 
 RULE = "merge/blocks"
 KERNELS = "merge/in-kernels"
@@ -55,18 +55,20 @@ def merge(prog: Prog, ctx: Ctx) -> Prog:
     return prog if same else Prog(funs)
 
 
-def merge_inside(body: KernelBody, sizes: Sizes, ctx: Ctx, least: int) -> KernelBody:
+def merge_inside(
+    body: KernelBody, sizes: Sizes, ctx: Ctx, called: Inhabitants, least: int
+) -> KernelBody:
     """A kernel's body in which the blocks of a point share memory; the same object if none do.
 
     Arrays of a constant size of up to `least` bytes are left alone: they are no memory in the end.
     """
     if ctx.options.is_off(KERNELS):
         return body
-    return _Inside(sizes, ctx, least).body(body)
+    return _Inside(sizes, ctx, called, least).body(body)
 
 
 def _function(fun: Function, ctx: Ctx) -> Function:
-    body = _Merging(Sizes(fun), ctx).body(fun.body)
+    body = _Merging(Sizes(fun), ctx, Inhabitants(fun, ctx.names.said)).body(fun.body)
     return fun if body is fun.body else replace(fun, body=body)
 
 
@@ -76,6 +78,7 @@ class _Merging:
 
     sizes: Sizes
     ctx: Ctx
+    called: Inhabitants
 
     def body(self, body: Body) -> Body:
         """A body with fewer blocks; the same object if there are none to share."""
@@ -99,16 +102,20 @@ class _Merging:
             match stm.exp:
                 case Loop():
                     rest = [*out, *stms[at:]]
-                    out += reserve(Around(rest, len(out), body.results, self.sizes), self.ctx)
+                    out += reserve(
+                        Around(rest, len(out), body.results, self.sizes, self.called), self.ctx
+                    )
                 case If() if not self.ctx.options.is_off(HOIST):
-                    out += joined(stm, self.sizes, self.ctx)
+                    out += joined(stm, self.sizes, self.ctx, self.called)
                 case _:
                     out.append(stm)
         return out, len(out) != len(stms)
 
     def _shared(self, body: Body) -> Body:
         """A body whose own allocations share memory."""
-        return _with_colours(body, Colouring(body, self.sizes, self.ctx).of(lives(body)))
+        return _with_colours(
+            body, Colouring(body, self.sizes, self.ctx, self.called).of(lives(body))
+        )
 
 
 @dataclass(slots=True)
@@ -117,6 +124,7 @@ class _Inside:
 
     sizes: Sizes
     ctx: Ctx
+    called: Inhabitants
     least: int
 
     def body(self, body: AnyBody) -> AnyBody:
@@ -128,7 +136,9 @@ class _Inside:
         found = [life for life in lives(plain) if self._large(life)]
         if len(found) < 2:
             return body
-        colours = Colouring(plain, self.sizes, self.ctx, KERNELS, grows=False).of(found)
+        colours = Colouring(plain, self.sizes, self.ctx, self.called, KERNELS, grows=False).of(
+            found
+        )
         return _with_colours(body, colours)
 
     def _large(self, life: Life) -> bool:
@@ -190,12 +200,14 @@ class Colouring:
         body: Body,
         sizes: Sizes,
         ctx: Ctx | None,
+        called: Inhabitants | None = None,
         rule: str = RULE,
         grows: bool = True,
     ) -> None:
         self.body = body
         self.sizes = sizes
         self.ctx = ctx
+        self.called = called
         self.rule = rule
         self.grows = grows
         self._bound: dict[Name, int] | None = None
@@ -228,8 +240,8 @@ class Colouring:
             for colour in free if self.grows else ():
                 if self._known_before(size, colour.keeper.made) and self._has_larger(colour, size):
                     return self._grown(colour, life)
-        if self.ctx is not None and self.grows:
-            _refused(life, free, alike, self.sizes, self.ctx)
+        if self.ctx is not None and self.called is not None and self.grows:
+            _refused(life, free, alike, self.sizes, self.ctx, self.called)
         return None
 
     def _has_larger(self, colour: Colour, size: Poly) -> bool:
@@ -268,13 +280,14 @@ class Colouring:
         return colour
 
     def _settled(self, colour: Colour, life: Life, why: str) -> bool:
-        if self.ctx is None:
+        if self.ctx is None or self.called is None:
             return True
+        keeper = self.called(colour.keeper.name, colour.keeper.prov)
         because = (
-            f"The earlier block of `{array_in(colour.keeper.name)}` is not used any more when "
-            f"`{array_in(life.name)}` is first written, and {why}: both are one block."
+            f"The earlier block of {keeper} is not used any more when "
+            f"{self.called(life.name, life.prov)} is first written, and {why}: both are one block."
         )
-        numbers = (("saved", size_text(life.alloc.prim, life.alloc.count)),)
+        numbers = (("saved", self.called.spell.size(life.alloc.prim, life.alloc.count)),)
         return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None
 
 
@@ -302,21 +315,28 @@ def _alike(a: Life, b: Life) -> bool:
     return a.alloc.prim == b.alloc.prim and a.alloc.space == b.alloc.space
 
 
-def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, ctx: Ctx) -> None:
+def _refused(
+    life: Life,
+    free: list[Colour],
+    alike: list[Colour],
+    sizes: Sizes,
+    ctx: Ctx,
+    called: Inhabitants,
+) -> None:
     """Say why a block that came close got memory of its own."""
-    name = array_in(life.name)
-    numbers = (("allocated", size_text(life.alloc.prim, life.alloc.count)),)
+    name = called(life.name, life.prov)
+    numbers = (("allocated", called.spell.size(life.alloc.prim, life.alloc.count)),)
     if free:
         other = free[-1].keeper
         if life.escapes:
-            because = f"`{name}` outlives its body, and no free block has exactly its size."
+            because = f"{name} outlives its body, and no free block has exactly its size."
         else:
             because = (
-                f"The earlier block of `{array_in(other.name)}` is free when `{name}` is written, "
-                f"but {untagged(str(life.alloc.count))}, the size of `{name}`, is not known yet "
-                "when it is made."
+                f"The earlier block of {called(other.name, other.prov)} is free when {name} is "
+                f"written, but {called.spell.poly(life.alloc.count)}, the size of {name}, is not "
+                "known yet when it is made."
             )
-        ctx.settle(RULE, life.prov, Missed(because, "", numbers))
+        ctx.settle(RULE, life.prov, Missed(sentence(because), "", numbers))
         return
     for colour in alike:
         last = colour.members[-1]
@@ -326,7 +346,7 @@ def _refused(life: Life, free: list[Colour], alike: list[Colour], sizes: Sizes, 
             and sizes.equal(colour.count, life.alloc.count)
         ):
             because = (
-                f"The earlier block of `{array_in(last.name)}` has the size of `{name}`, "
+                f"The earlier block of {called(last.name, last.prov)} has the size of {name}, "
                 "but it is a result of the body."
             )
             ctx.settle(RULE, life.prov, Missed(because, "", numbers))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import (
     I64,
@@ -33,9 +33,9 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.sizes import se_of
+from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
 from compiler.storage.interference import Aliases, Sizes, mentioned, owners
-from compiler.storage.state import size_text
 
 HOIST = "merge/hoist"
 DOUBLE = "merge/double-buffer"
@@ -49,6 +49,7 @@ class Around:
     at: int
     results: Sequence[Operand]
     sizes: Sizes
+    called: Inhabitants
 
 
 def reserve(around: Around, ctx: Ctx) -> list[Stm]:
@@ -143,18 +144,19 @@ class _Reserving:
 
     def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
         other = min(exp.count.names() & inside)
-        because = (
-            f"`{array_in(name)}` gets new memory in every iteration of the loop, because its size "
-            f"depends on `{base_of(other)}`."
+        called = self.around.called
+        because = sentence(
+            f"{called(name, stm.prov)} gets new memory in every iteration of the loop, because its "
+            f"size depends on {called.spell.quoted(other)}."
         )
-        numbers = (("allocated per iteration", size_text(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
         self.ctx.settle(HOIST, stm.prov, Missed(because, "", numbers))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no turn hands on before the loop."""
-        array = array_in(name)
-        because = f"The memory of `{array}` is made once, and not in every iteration of the loop."
-        numbers = (("allocated per iteration", size_text(exp.prim, exp.count)),)
+        array = self.around.called(name, stm.prov)
+        because = f"The memory of {array} is made once, and not in every iteration of the loop."
+        numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
         if self.ctx.settle(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
         self._allocate(stm.pat[0], exp, stm)
@@ -195,12 +197,12 @@ class _Reserving:
         self, at: int, name: Name, stm: Stm, exp: Alloc, blocks: list[tuple[int, Name]]
     ) -> None:
         """Let blocks take turns in being the one that is written."""
-        array = array_in(self.loop.params[at].name)
+        array = self.around.called(self.loop.params[at].name, stm.prov)
         chain = self._chain(at, blocks)
         if chain is None:
-            because = (
-                f"`{array}` gets new memory in every iteration, because it is not "
-                "clear for how many turns it is kept."
+            because = sentence(
+                f"{array} gets new memory in every iteration, because it is not clear for how many "
+                "turns it is kept."
             )
             self.ctx.settle(DOUBLE, stm.prov, Missed(because))
             return
@@ -208,11 +210,11 @@ class _Reserving:
         own = [start for start in starts if self._owned(start, exp)]
         count = len(chain) + 1
         words = {2: "two blocks", 3: "three blocks"}.get(count, f"{count} blocks")
-        because = (
-            f"`{array}` takes turns in {words} that are made before the loop: what is written next "
+        because = sentence(
+            f"{array} takes turns in {words} that are made before the loop: what is written next "
             "is never what is still read."
         )
-        numbers = (("allocated per iteration", size_text(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
         if self.ctx.settle(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
             return
         self.gone.add(name)
@@ -277,7 +279,7 @@ class _Reserving:
         return not (inside or given or twice or returned)
 
 
-def joined(stm: Stm, sizes: Sizes, ctx: Ctx) -> list[Stm]:
+def joined(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[Stm]:
     """A branch whose two sides each return a new block of one size: the block is made before it.
 
     Answers the statements. The statement alone, and the same object, if there is no such block.
@@ -302,7 +304,8 @@ def joined(stm: Stm, sizes: Sizes, ctx: Ctx) -> list[Stm]:
         count = _outside(exp, first.count, second.count, sizes)
         if count is None:
             continue
-        because = f"Both branches make memory for `{array_in(param.name)}`: it is made before them."
+        array = called(param.name, stm.prov)
+        because = f"Both branches make memory for {array}: it is made before them."
         if ctx.settle(HOIST, stm.prov, Applied(True, because)) is None:
             continue
         before.append(Stm((param,), replace(first, count=count), stm.prov))
@@ -344,8 +347,3 @@ def _outside(exp: If, first: Poly, second: Poly, sizes: Sizes) -> Poly | None:
         if count.names().isdisjoint(inside):
             return count
     return None
-
-
-def array_in(block: Name) -> str:
-    """What the array in a block is called in the program."""
-    return base_of(block).removesuffix("_mem")

@@ -36,15 +36,16 @@ from compiler.ir.nodes import (
     Type,
 )
 from compiler.ir.sizes import se_of
+from compiler.ir.spelling import Spelling, sentence
 from compiler.ir.walk import NESTED, Replacement, map_stms, subst
-from compiler.storage.state import size_text
 
 
 class Settler:
     """One kernel's blocks. `outer` holds the types of what is bound outside."""
 
-    def __init__(self, ctx: Ctx, outer: dict[Name, Type]) -> None:
+    def __init__(self, ctx: Ctx, outer: dict[Name, Type], spell: Spelling) -> None:
         self.ctx = ctx
+        self.spell = spell
         self.outer = outer
         self.types: ChainMap[Name, Type] = ChainMap({}, outer)
         """With the types of what is bound inside as well."""
@@ -214,7 +215,7 @@ class Settler:
             kind = params[last].type
             assert isinstance(kind, Array)
             if any(names & size.names() for size in kind.shape):
-                raise _unknown_size(params[last].name, stm.prov, "a loop")
+                raise _unknown_size(self.spell.array(params[last].name), stm.prov)
             block, init[last] = self._start(exp, first, last, kind, stm.prov, out)
             blocks[last] = block
             pat[last] = self._forget(pat[first:last], pat[last], block)
@@ -305,10 +306,10 @@ class Settler:
         return self._next(waiting, blocks, params, results, stms, prov)
 
     def _explain(self, name: Name, kind: Array, prov: Prov) -> None:
-        size = size_text(kind.prim, Poly.product(kind.shape))
-        because = (
-            f"`{base_of(name)}` goes round a loop inside a kernel: each iteration's result is "
-            "copied back to where the next one reads it."
+        size = self.spell.size(kind.prim, Poly.product(kind.shape))
+        because = sentence(
+            f"{self.spell.array(name)} goes round a loop inside a kernel: each iteration's result "
+            "is copied back to where the next one reads it."
         )
         numbers = (("copied per iteration", size),)
         rule = "memory/double-buffer"
@@ -342,9 +343,9 @@ def _without(items: Sequence[_Item], dropped: set[int]) -> tuple[_Item, ...]:
     return tuple(item for k, item in enumerate(items) if k not in dropped)
 
 
-def _unknown_size(name: Name, prov: Prov, where: str) -> Limitation:
+def _unknown_size(called: str, prov: Prov) -> Limitation:
     return Limitation(
-        f"The size of `{base_of(name)}` changes in {where} inside a kernel, so its memory cannot "
+        f"The size of {called} changes in a loop inside a kernel, so its memory cannot "
         "be reserved beforehand.",
         prov[0] if prov else NOWHERE,
         "Give it the largest size that it can have, and keep count of what is in use.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from compiler.algebra.lmad import Lmad
@@ -28,8 +27,8 @@ from compiler.ir.nodes import (
     Type,
 )
 from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.ir.spelling import Spelling, sentence
 
-_TAGGED = re.compile(r"\b(\w+?)_\d+\b")
 SHARED_BYTES = 32 * 1024
 """How much of a GPU block's shared memory arrays of known size may take, in bytes."""
 
@@ -52,13 +51,20 @@ class State:
         "notes",
         "per_block",
         "shared_left",
+        "spell",
         "types",
     )
 
     def __init__(
-        self, ctx: Ctx, handlers: Mapping[type, Handler], fits: Callable[[Poly], bool]
+        self,
+        ctx: Ctx,
+        handlers: Mapping[type, Handler],
+        fits: Callable[[Poly], bool],
+        spell: Spelling,
     ) -> None:
         self.ctx = ctx
+        self.spell = spell
+        """What the program's author calls things."""
         self.fits = fits
         """Whether an array's size is what its polynomial says, and does not wrap around."""
         self.handlers = handlers
@@ -129,10 +135,14 @@ class State:
         """Whether a name is bound at `depth` or above."""
         return self.levels.get(name, 0) <= depth
 
+    def called(self, array: Name) -> str:
+        """An array in a few words, as its author knows it."""
+        return self.spell.array(array)
+
     def note(self, rule: str, prov: Prov, because: str, *numbers: tuple[str, str]) -> None:
         """Tell the program's author something about its memory."""
         stage = self.ctx.stage
-        because = _TAGGED.sub(r"\1", because)
+        because = sentence(because)
         self.notes.append(Remark("note", f"memory/{rule}", prov, because, "", numbers, stage))
 
     def allocate(
@@ -191,10 +201,3 @@ class State:
 
 Handler = Callable[[State, Stm, list[Stm]], None]
 """Appends the statements that a statement becomes."""
-
-
-def size_text(prim: Prim, count: Poly) -> str:
-    """A number of elements in bytes as the program's author would write it, such as `4*n*m B`."""
-    total = count * BYTES[prim]
-    names = {name: Poly.var(base_of(name)) for name in total.names()}
-    return f"{total.subst(names)} B"

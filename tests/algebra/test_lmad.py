@@ -169,13 +169,13 @@ def test_reshape_says_why_not() -> None:
     n, m = Poly.var("n"), Poly.var("m")
     flat = transposed(Lmad.row_major([n, m])).reshape([n * m])
     assert isinstance(flat, NoView)
-    assert flat.because == (
+    assert flat.because() == (
         "its rows are 1 cells apart, and a row's n elements at stride m do not fill that "
         "distance evenly"
     )
     other = Lmad.row_major([n]).reshape([m, Poly.const(2)])
     assert isinstance(other, NoView)
-    assert other.because == "the products of [n] and [m][2] are not the same polynomial"
+    assert other.because() == "the products of [n] and [m][2] are not the same polynomial"
 
 
 def test_reshape_keeps_outer_strides() -> None:

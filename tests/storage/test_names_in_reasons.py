@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from compiler import api
+from compiler.algebra.poly import Poly
 from compiler.base.names import NameSource
+from compiler.ir.spelling import Spelling
 from compiler.protocol.proofs import AttemptsRequest
-from compiler.storage.short_circuit.spelling import Spelling
 
 HOSTILE = [
     *("a", "r", "x", "t", "n", "i", "k", "s", "res", "res0", "mem", "out", "arg", "lit", "cat"),
@@ -108,6 +109,8 @@ def test_bytes_are_in_names_of_the_program_or_in_others(source: str) -> None:
 
 def test_an_inner_size_has_a_name_of_its_own() -> None:
     spell = Spelling({"n_1": "n", "n_7": "n", "x_2": "x'"}.get, ["n_1"])
-    assert spell("4*n_7 + n_1 - x_2") == "4*n₂ + n - x'"
-    assert spell("n_7") == "n₂"
-    assert spell("(n_9)/(n_1)") == "(n₃)/(n)"
+    n, inner, x, other = map(Poly.var, ("n_1", "n_7", "x_2", "t_9"))
+    assert spell.poly(4 * inner + n - x) == "n + 4*n₂ - x'"
+    assert spell.number("n_7") == "n₂"
+    spell.stands_for("(t_9)/(n_1)", ("/", other, n))
+    assert spell.poly(Poly.var("(t_9)/(n_1)")) == "(t / n)"

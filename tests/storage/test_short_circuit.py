@@ -16,13 +16,14 @@ from compiler import api
 from compiler.algebra.disjoint import Unknown
 from compiler.algebra.poly import Poly
 from compiler.base.context import Options
+from compiler.base.names import base_of
+from compiler.ir.spelling import Spelling
 from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit import attempts
-from compiler.storage.short_circuit.spelling import Spelling
 from compiler.storage.short_circuit.wording import not_apart
 from tests.generate import program
 from tests.storage.helpers import Always
@@ -298,7 +299,7 @@ def test_the_reason_is_a_plain_sentence(source: str) -> None:
 def test_what_could_not_be_proved_is_told() -> None:
     missing = Poly.var("n_3") - Poly.var("i_7") * 2
     text = not_apart(
-        Spelling(lambda name: None, ()),
+        Spelling(base_of).poly,
         "`new`",
         "`xs`",
         "read",

@@ -22,7 +22,6 @@ attempts.py     attempts as plain data
 trial.py        refused attempts, made all the same and run
 clash.py        what such a run has shown
 ways_out.py     what the author could state so that an attempt is made
-spelling.py     names in formulas
 wording.py      what arrays are called in remarks
 """
 

@@ -80,12 +80,12 @@ class Guards:
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
             if missing is not None:
                 attempt.missing = (missing,)
-                because = self.tree.spell(f"{missing} >= 0 is not proved")
+                because = f"{self.tree.spell.poly(missing)} >= 0 is not proved"
         else:
             claim = f"No two elements of {what} are one cell"
             attempt.obligations = list(self._apart(dims, known))
             because = next(
-                filter(None, (_unproved(o, self.tree.spell) for o in attempt.obligations)), ""
+                filter(None, (_unproved(o, self.tree.spell.poly) for o in attempt.obligations)), ""
             )
         if because:
             attempt.condition = 7
@@ -147,12 +147,13 @@ class Guards:
                 return
 
 
-def _unproved(obligation: Obligation, spell: Callable[[str], str]) -> str:
+def _unproved(obligation: Obligation, spell: Callable[[Poly], str]) -> str:
     """Why a step is no proof, as the second half of a sentence; "" if it is one."""
     match obligation.verdict:
         case Overlap():
             return "it is not proved for all values"
         case Unknown(reason, missing):
-            open_ = f"{missing} >= 0 is not proved" if missing is not None else reason.rstrip(".")
-            return spell(open_)
+            if missing is None:
+                return reason.rstrip(".")
+            return f"{spell(missing)} >= 0 is not proved"
     return ""

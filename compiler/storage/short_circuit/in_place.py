@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from compiler.algebra.poly import Poly
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.ir.nodes import (
     Alloc,
     Array,
@@ -153,8 +153,8 @@ def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
                 if not param.unique:
                     raise Failed(
                         6,
-                        f"`{base_of(param.name)}` belongs to the caller.",
-                        f"With a unique type, `{base_of(param.name)}: *[]..`, it may be reused.",
+                        f"{called(tree, param.name)} belongs to the caller.",
+                        f"With a unique type, `{tree.said(param.name)}: *[]..`, it may be reused.",
                     )
                 return
         raise Failed(6, "The memory belongs to the caller.")

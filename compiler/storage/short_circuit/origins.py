@@ -10,7 +10,7 @@ from typing import Any
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.spans import Prov, Span, user_spans
 from compiler.ir.nodes import Array, Assert, If, Loop
 from compiler.storage.short_circuit.assumptions import Assumptions
@@ -73,11 +73,12 @@ class Origins:
                 self._context(side, why, prov)
 
     def _sizes(self) -> None:
+        spell = self._assumptions.tree.spell
         for param in self._assumptions.tree.fun.params:
             if not isinstance(param.type, Array):
                 continue
             for size in param.type.shape:
-                why = f"a size of `{base_of(param.name)}`"
+                why = f"a size of {spell.array(param.name)}"
                 self._note(self._assumptions.terms.normal(size), why, _NOWHERE)
 
     def _scope(self, scope: Scope) -> None:
@@ -98,7 +99,7 @@ class Origins:
         over = "turns of a loop" if isinstance(exp, Loop) else "points of a kernel"
         for index in self._assumptions.ranges(scope):
             name = Poly.var(index.name)
-            why = f"`{base_of(index.name)}` counts the {over}"
+            why = f"{self._assumptions.tree.spell.quoted(index.name)} counts the {over}"
             self._note(name, why, prov)
             self._note(index.count - 1 - name, why, prov)
             self._note(index.count - 1, f"else there are no {over}, and nothing is done", prov)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Missed, Remark
 from compiler.ir.nodes import (
     I64,
@@ -41,6 +41,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
+from compiler.ir.spelling import sentence
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import costs, in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
@@ -55,7 +56,7 @@ from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
-from compiler.storage.short_circuit.wording import both, called, sentence
+from compiler.storage.short_circuit.wording import both, called
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ class Shortcut:
         """A number of elements in bytes, such as `4*n*m B`: in the function's sizes if it can."""
         normal = self.terms.normal(count)
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
-        return self.tree.spell(f"{plain * BYTES[prim]} B")
+        return self.tree.spell.size(prim, plain)
 
     def _off(self, rule: str) -> bool:
         return self.ctx.options.is_off(f"shortcircuit/{rule}")
@@ -536,7 +537,7 @@ class Shortcut:
             raise Failed(
                 4,
                 f"It is not known yet where {called(self.tree, point.source)} is created that"
-                f" {self.tree.spell(str(missing))} >= 0.",
+                f" {self.tree.spell.poly(missing)} >= 0.",
                 missing=(missing,),
             )
 
@@ -576,7 +577,7 @@ class Shortcut:
         missing = self.assumptions.unproved(claims, known, where)
         if missing is not None:
             inside = f"inside of {called(self.tree, point.destination)}"
-            needs = f"that needs {self.tree.spell(str(missing))} >= 0"
+            needs = f"that needs {self.tree.spell.poly(missing)} >= 0"
             because = f"It is not proved that the place is {inside}: {needs}."
             raise Failed(4, because, missing=(missing,))
 

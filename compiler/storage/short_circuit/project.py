@@ -223,7 +223,8 @@ class Plan:
         elif len(shape) == lmad.rank and self._coerced(lmad.shape, shape):
             strides = lmad.strides
         else:
-            raise Failed(2, f"{self._called(name)} has another shape: {seen.because}.")
+            why = seen.because(self.tree.spell.poly)
+            raise Failed(2, f"{self._called(name)} has another shape: {why}.")
         dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
         return Lmad(lmad.offset, dims)
 

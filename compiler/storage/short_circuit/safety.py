@@ -598,7 +598,7 @@ class Safety:
                 if not isinstance(verdict, Disjoint):
                     first, second = both(self.tree, write.array, use.array)
                     does = "written" if use.writes else "read"
-                    because = not_apart(self.tree.spell, first, second, does, where, verdict)
+                    because = not_apart(self.tree.spell.poly, first, second, does, where, verdict)
                     raise Failed(5, because + self._unbounded(write.lmad, use.lmad, verdict))
 
     def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:

@@ -100,7 +100,7 @@ class Terms:
             return poly
         reading = self.exact.sizes.get(poly, "unfolded")
         if reading == "opaque":
-            return self._unknown(f"({poly})", names)
+            return self._unknown(f"({poly})", names, poly)
         mapping = {}
         for name in names:
             value = self.value(name) if reading == "unfolded" else self._kept(name)
@@ -166,7 +166,7 @@ class Terms:
         """A name whose definition may wrap, as one whose definition is not known."""
         if name not in self.exact.defined:
             return self.value(name)
-        return self._unknown(f"({name})", (name,))
+        return self._unknown(f"({name})", (name,), Poly.var(name))
 
     def quotient(self, a: Poly, b: Poly) -> Poly:
         """`a / b`, rounded down."""
@@ -181,6 +181,7 @@ class Terms:
         name = f"({a})/({b})" if op == "/" else f"{op}({a}, {b})"
         if name not in self.atoms:
             self.atoms[name] = Atom(op, (a, b), self.deepest(a.names() | b.names()))
+            self.tree.spell.stands_for(name, (op, a, b))
             self._values[name] = Poly.var(name)
         return Poly.var(name)
 
@@ -192,12 +193,13 @@ class Terms:
             se = Conv(se.src, se.dst, inside)
         names: set[Name] = set()
         se_uses(se, names.add)
-        return self._unknown(show_se(se), names)
+        return self._unknown(show_se(se), names, se)
 
-    def _unknown(self, name: Name, names: Iterable[Name]) -> Poly:
-        """The atom of that name, made of `names`, of which nothing is known."""
+    def _unknown(self, name: Name, names: Iterable[Name], what: SE | Poly) -> Poly:
+        """The atom of that name, made of `names`, of which nothing is known but what it is."""
         if name not in self.atoms:
             self.atoms[name] = Atom(_OPAQUE, (), self.deepest(names))
+            self.tree.spell.stands_for(name, what)
             self._values[name] = Poly.var(name)
         return Poly.var(name)
 

@@ -41,8 +41,8 @@ from compiler.ir.nodes import (
     Update,
     Write,
 )
+from compiler.ir.spelling import Spelling
 from compiler.ir.walk import NESTED, children, free
-from compiler.storage.short_circuit.spelling import Spelling
 
 Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
@@ -90,7 +90,7 @@ class Tree:
         """`said`: what the author of the program calls something; None if it has no name there."""
         self.fun = fun
         self.said = said
-        self.spell = Spelling(said, (param.name for param in fun.params))
+        self.spell = Spelling(said, (param.name for param in fun.params), self._made)
         self.types: dict[Name, Type] = {}
         self.place: dict[Name, MemBind] = {}
         """Where every array lives."""
@@ -114,6 +114,10 @@ class Tree:
         for param in fun.params:
             self._bind(param, self.root)
         self._fill(self.root, fun.body.stms, fun.body.results)
+
+    def _made(self, name: Name) -> Stm | None:
+        item = self.binder.get(name)
+        return None if item is None else item.stm
 
     def serial(self, name: Name) -> int:
         """When a name comes to be: what a statement binds does after all that is inside of it."""

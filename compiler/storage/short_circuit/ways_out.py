@@ -13,6 +13,7 @@ from compiler.algebra.disjoint import Disjoint, Unknown, missing_for
 from compiler.algebra.poly import Poly
 from compiler.algebra.show import enough
 from compiler.ir.nodes import I64, Array
+from compiler.ir.spelling import Spelling
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.trial import Trials
@@ -78,14 +79,15 @@ def _condition(trials: Trials, claim: Poly) -> str:
     """`claim >= 0` without minus signs, as the author would write it."""
     more = Poly({mono: coeff for mono, coeff in claim.terms.items() if coeff > 0})
     less = Poly({mono: -coeff for mono, coeff in claim.terms.items() if coeff < 0})
-    return trials.tree.spell(f"{_products(more)} >= {_products(less)}")
+    spell = trials.tree.spell
+    return f"{_products(more, spell)} >= {_products(less, spell)}"
 
 
-def _products(poly: Poly) -> str:
+def _products(poly: Poly, spell: Spelling) -> str:
     """A polynomial without minus signs and powers."""
     found = []
     for mono, coeff in poly.terms.items():
-        factors = [name for name, power in mono for _ in range(power)]
+        factors = [spell.number(name) for name, power in mono for _ in range(power)]
         if coeff != 1 or not factors:
             factors.insert(0, str(coeff))
         found.append(" * ".join(factors))

@@ -5,83 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from compiler.algebra.disjoint import Unknown, Verdict
-from compiler.base.names import Name, base_of
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
 from compiler.base.spans import user_spans
-from compiler.ir.nodes import (
-    ArrayLit,
-    Concat,
-    Copy,
-    ForLoop,
-    If,
-    Index,
-    Iota,
-    Loop,
-    Rearrange,
-    Replicate,
-    Reshape,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Update,
-    WhileLoop,
-)
+from compiler.ir.nodes import ForLoop, Loop, SegHist, SegMap, SegRed, SegScan, Stm, WhileLoop
+from compiler.ir.spelling import sentence
 from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Tree
 
-_OPERATORS = {
-    "map": "the map",
-    "red": "the reduction",
-    "scan": "the scan",
-    "hist": "the histogram",
-    "rep": "the replication",
-    "cat": "the concatenation",
-    "lit": "the array literal",
-}
-"""What the compiler calls what has no name: by the operator, whatever became of it."""
-_CALLED: dict[type, str] = {
-    SegMap: "the map",
-    SegRed: "the reduction",
-    SegScan: "the scan",
-    SegHist: "the histogram",
-    Loop: "the loop",
-    If: "the condition",
-    Replicate: "the replication",
-    Concat: "the concatenation",
-    ArrayLit: "the array literal",
-    Iota: "the range",
-}
-"""Statements that compute what has no name of its own."""
-_THINGS = frozenset((Replicate, Concat, ArrayLit, Iota))
-"""Of these, the statement and its result are called the same."""
-
 
 def called(tree: Tree, name: Name) -> str:
     """An array in a few words that go into a sentence: by its name, if its author gave it one."""
-    item = tree.binder.get(name)
-    line = _line(item)
-    said = tree.said(name)
-    if item is None or said is not None:
-        return f"`{said or base_of(name)}`"
-    exp = item.stm.exp
-    match exp:
-        case Index(array, _):
-            return f"an element of {called(tree, array)}"
-        case Slice(array, _):
-            return f"a part of {called(tree, array)}"
-        case Copy(array):
-            return f"a copy of {called(tree, array)}"
-        case Update(array, _, _) | Rearrange(_, array) | Reshape(_, array):
-            return called(tree, array)
-    if not line:
-        return f"`{base_of(name)}`"
-    what = _what(item)
-    if not what:
-        return f"what line {line} computes"
-    return f"{'' if type(exp) in _THINGS else 'the result of '}{what} in line {line}"
+    return tree.spell.array(name)
 
 
 def in_line(item: Item | None) -> str:
@@ -110,7 +46,7 @@ def unbounded(tree: Tree, terms: Terms, names: Iterable[Name]) -> str:
         exp = item.stm.exp if item is not None else None
         if not isinstance(exp, Loop) or all(param.name != name for param in exp.params):
             continue
-        what = f" Nothing bounds `{tree.spell(name)}`, which the loop{in_line(item)} changes"
+        what = f" Nothing bounds {tree.spell.quoted(name)}, which the loop{in_line(item)} changes"
         if isinstance(exp.form, WhileLoop):
             return f"{what} as long as a condition holds; the index of a `for` loop has bounds."
         return f"{what} in every turn; what is computed from the loop's index has bounds."
@@ -119,20 +55,7 @@ def unbounded(tree: Tree, terms: Terms, names: Iterable[Name]) -> str:
 
 def doing(tree: Tree, item: Item) -> str:
     """A statement in a few words: its last name, or what it is and where."""
-    name = item.stm.pat[-1].name if item.stm.pat else ""
-    line = _line(item)
-    if not name:
-        return f"the check in line {line}" if line else "a check"
-    said = tree.said(name)
-    if said is not None or not line:
-        return f"`{said or base_of(name)}`"
-    what = _what(item)
-    return f"{what} in line {line}" if what else f"what line {line} computes"
-
-
-def _what(item: Item) -> str:
-    """A statement whose result has no name of the author, as what was written there; or ""."""
-    return _OPERATORS.get(base_of(item.stm.pat[-1].name)) or _CALLED.get(type(item.stm.exp), "")
+    return tree.spell.statement(item.stm)
 
 
 def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
@@ -147,11 +70,11 @@ def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
 
 
 def not_apart(
-    spell: Callable[[str], str], write: str, use: str, does: str, where: str, verdict: Verdict
+    spell: Callable[[Poly], str], write: str, use: str, does: str, where: str, verdict: Verdict
 ) -> str:
     """Why something is not written early: what is not proved. What goes wrong, only a run says."""
     missing = verdict.missing if isinstance(verdict, Unknown) else None
-    needs = f": that needs {spell(str(missing))} >= 0" if missing is not None else ""
+    needs = f": that needs {spell(missing)} >= 0" if missing is not None else ""
     return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
 
 
@@ -177,7 +100,7 @@ def _where(tree: Tree, clash: Clash) -> str:
         over = [name for name in _over(mine) if name in clash.write.indices]
         if any(clash.write.indices[name] != clash.use.indices.get(name) for name in over):
             which = "in another iteration" if isinstance(mine.exp, Loop) else "at another point"
-            return f"{which} of {_doing(tree, mine)}{values}{_indices(clash, over)}"
+            return f"{which} of {_doing(tree, mine)}{values}{_indices(tree, clash, over)}"
     return f"within {_doing(tree, clash.use.around[-1])}{values}"
 
 
@@ -199,23 +122,19 @@ def _doing(tree: Tree, stm: Stm) -> str:
 def _values(tree: Tree, inputs: Mapping[Name, int]) -> str:
     """The sizes and numbers of a run, as the end of a sentence."""
     named = [(name, value) for name, value in inputs.items() if tree.said(name) is not None]
-    shown = [f"{tree.spell(name)} = {value}" for name, value in named]
+    shown = [f"{tree.spell.number(name)} = {value}" for name, value in named]
     return f" with {', '.join(shown)}" if shown else ""
 
 
-def _indices(clash: Clash, over: Sequence[Name]) -> str:
+def _indices(tree: Tree, clash: Clash, over: Sequence[Name]) -> str:
     """Where in a loop or kernel the cell is written and needed, as the end of a sentence."""
     ends = []
     for touch in (clash.write, clash.use):
         does = "written" if touch.writes else "read"
-        at = [f"{base_of(name)} = {touch.indices[name]}" for name in over if name in touch.indices]
+        met = [name for name in over if name in touch.indices]
+        at = [f"{tree.spell.number(name)} = {touch.indices[name]}" for name in met]
         ends.append(f"{does} at {', '.join(at)}")
     return f": {' and '.join(ends)}"
-
-
-def sentence(text: str) -> str:
-    """The text with a capital letter."""
-    return text[:1].upper() + text[1:]
 
 
 def _line(item: Item | None) -> int:
