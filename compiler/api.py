@@ -30,7 +30,7 @@ from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
-from compiler.frontend.check.scope import did_you_mean
+from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values

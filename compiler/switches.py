@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from compiler.base.errors import UsageError
-from compiler.frontend.check.scope import did_you_mean
+from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.protocol import programs
 
 

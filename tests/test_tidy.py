@@ -13,6 +13,9 @@ ORDER = (
     "base protocol algebra frontend ir semantics analysis lower optimise parallel storage "
     "codegen sandbox runtime explain"
 ).split()
+CHECKER = COMPILER / "frontend" / "check"
+ROOMS = "types scope definitions expressions modules consumption finish".split()
+"""The folders of the type checker, in the same sense."""
 LONGEST = 700
 LATE = {
     ("compiler/runtime/cuda_device.py", "cupy"): "an option that takes a second to load",
@@ -59,6 +62,17 @@ def test_a_folder_imports_only_itself_and_folders_before_it(path: Path) -> None:
         if here:
             assert target[1] in ORDER, f"{here}/ may not use {name}"
             assert ORDER.index(target[1]) <= ORDER.index(here), f"{here}/ may not use {target[1]}/"
+
+
+def test_the_rooms_of_the_checker_are_in_the_order_of_imports() -> None:
+    folders = {d.name for d in CHECKER.iterdir() if (d / "__init__.py").exists()}
+    assert folders == set(ROOMS)
+    assert re.findall(r"^    (\w+)/ ", (CHECKER / "__init__.py").read_text("utf-8"), re.M) == ROOMS
+    for here, room in enumerate(ROOMS):
+        for path in (CHECKER / room).glob("*.py"):
+            names = [n.split(".") for n in imports(path) if n.startswith("compiler.frontend.check")]
+            for name in names:
+                assert name[3] in ROOMS[: here + 1], f"{room}/ may not use {'.'.join(name)}"
 
 
 def dependencies() -> dict[str, set[str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
-from compiler.frontend.check.exhaustive import is_covered
-from compiler.frontend.check.free import parts
-from compiler.frontend.check.size_exps import symbolic
+from compiler.frontend.check.finish.exhaustive import is_covered
+from compiler.frontend.check.types.size_exps import symbolic
+from compiler.frontend.parts import parts
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import Array, Size, SizeConst
 from compiler.frontend.warning import Warning_

@@ -36,7 +36,10 @@ class SizeVar(Size):
 
 @dataclass(frozen=True, slots=True)
 class SizeOp(Size):
-    """Arithmetic on sizes: `op` is one of + - * / %. Equality is modulo ring laws (`sizes.py`)."""
+    """Arithmetic on sizes: `op` is one of + - * / %.
+
+    Equality is modulo ring laws (`check/types/sizes.py`).
+    """
 
     op: str
     lhs: Size

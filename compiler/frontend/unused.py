@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
-from compiler.frontend.check.scope import did_you_mean
+from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.warning import Warning_
 
 ATTRIBUTES = frozenset(

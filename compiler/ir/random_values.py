@@ -16,7 +16,7 @@ import numpy as np
 from compiler.base.errors import UsageError
 from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim, int_range
-from compiler.frontend.check.scope import did_you_mean
+from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.ir.nodes import Array, Function, Param, Scalar
 from compiler.ir.values import Value
 

@@ -10,9 +10,9 @@ from compiler.base.text import plain
 from compiler.frontend import typed as ty
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
+from compiler.frontend.parts import parts
 from compiler.frontend.show_typed import show
 from compiler.frontend.types import Arrow, Record, Type
-from compiler.lower.measure import children
 from compiler.lower.monomorphise import monomorphise
 
 
@@ -25,7 +25,7 @@ def everything(e: ty.Exp) -> list[ty.Exp]:
     found, work = [], [e]
     while work:
         found.append(work.pop())
-        work.extend(children(found[-1]))
+        work.extend(parts(found[-1]))
     return found
 
 

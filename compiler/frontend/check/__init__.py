@@ -1,11 +1,19 @@
 """The type checker: from the syntax tree to the typed program.
 
-`program.py` goes through the declarations; modules are tables of names (`modules.py`). `infer`
-walks an expression, makes unknowns (`metas.py`) and unifies (`unify.py`, `sizes.py`); each kind of
-expression has its function, listed in `expressions.py`. A definition is generalised at its end
-(`functions.py`) and freed of unknowns (`zonk.py`); then two walks in the order of evaluation check
-that sizes are known before they are used (`causality.py`) and that nothing is used after it was
-consumed (`consume.py`). The prelude is checked once and cached (`prelude.py`).
+    types/       unknowns, sizes as expressions and as polynomials, substitution, unification
+    scope/       what names stand for, what is built in, the checker's state, near misses
+    definitions/ type expressions, patterns, parameters, results that hide sizes, defaults
+    expressions/ a function for each kind of expression, listed in `expressions/table.py`
+    modules/     modules are tables of names; their types; what functors make
+    consumption/ nothing is used after it was consumed: aliases, freshness, loops
+    finish/      a definition whose types are known: no unknowns, no missing case, its entry point
+
+Rooms are listed in the order of imports. `program.py` goes through the declarations. Inference
+walks an expression, makes unknowns (`types/metas.py`) and unifies (`types/unify.py`,
+`types/sizes.py`). A definition is generalised at its end (`definitions/functions.py`) and freed of
+unknowns (`finish/zonk.py`); then two walks in the order of evaluation check that sizes are known
+before they are used (`finish/causality.py`) and that nothing is used after it was consumed
+(`consumption/consume.py`). The prelude is checked once and cached (`prelude.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +21,11 @@ from __future__ import annotations
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
 from compiler.frontend import decs
-from compiler.frontend.check.attributes import attributes
-from compiler.frontend.check.expressions import TABLE
+from compiler.frontend.check.expressions.table import TABLE
+from compiler.frontend.check.finish.attributes import attributes
 from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked, check_decs
-from compiler.frontend.check.state import State
+from compiler.frontend.check.scope.state import State
 from compiler.frontend.typed import TypedProg
 
 __all__ = ["check"]

@@ -21,14 +21,14 @@ from compiler.base.names import Name, NameSource, base_of
 from compiler.base.prim import FLOATS, INTS, NUMBERS, PRIMS, Prim
 from compiler.frontend import decs
 from compiler.frontend import typed as t
-from compiler.frontend.check.builtins import BITS_OF, member_names
-from compiler.frontend.check.expressions import TABLE
-from compiler.frontend.check.functions import bind_type_params
-from compiler.frontend.check.metas import PRIM_T, resolve
+from compiler.frontend.check.definitions.functions import bind_type_params
+from compiler.frontend.check.definitions.type_exps import resolve_type
+from compiler.frontend.check.expressions.table import TABLE
 from compiler.frontend.check.program import Checked, check_decs
-from compiler.frontend.check.scope import Abbreviation, Builtin, Module, Scheme, Scope, Value
-from compiler.frontend.check.state import State
-from compiler.frontend.check.type_exps import resolve_type
+from compiler.frontend.check.scope.builtins import BITS_OF, member_names
+from compiler.frontend.check.scope.scope import Abbreviation, Builtin, Module, Scheme, Scope, Value
+from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.types.metas import PRIM_T, resolve
 from compiler.frontend.intrinsics import INTRINSICS, PUBLIC
 from compiler.frontend.parser import parse
 

@@ -10,15 +10,22 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import decs
 from compiler.frontend import typed as t
-from compiler.frontend.check import modules
-from compiler.frontend.check.builtins import member_names
-from compiler.frontend.check.causality import check_causality
-from compiler.frontend.check.consume import check_definition
-from compiler.frontend.check.entries import entry_point
-from compiler.frontend.check.functions import Made, Source, bind_type_params, define, expand
-from compiler.frontend.check.metas import ANY_SIZE, MetaS, resolve, resolve_size
-from compiler.frontend.check.module_types import ModuleType, check_module_type
-from compiler.frontend.check.scope import (
+from compiler.frontend.check.consumption.consume import check_definition
+from compiler.frontend.check.definitions.functions import (
+    Made,
+    Source,
+    bind_type_params,
+    define,
+    expand,
+)
+from compiler.frontend.check.definitions.type_exps import has_any_size, resolve_type
+from compiler.frontend.check.finish.causality import check_causality
+from compiler.frontend.check.finish.entries import entry_point
+from compiler.frontend.check.finish.zonk import Zonk
+from compiler.frontend.check.modules import modules
+from compiler.frontend.check.modules.module_types import ModuleType, check_module_type
+from compiler.frontend.check.scope.builtins import member_names
+from compiler.frontend.check.scope.scope import (
     LIFT,
     LIFTED,
     SIZE_LIFTED,
@@ -28,10 +35,9 @@ from compiler.frontend.check.scope import (
     Poison,
     TypeParamInfo,
 )
-from compiler.frontend.check.state import Silent, State
-from compiler.frontend.check.type_exps import has_any_size, resolve_type
-from compiler.frontend.check.type_walks import names_in_type
-from compiler.frontend.check.zonk import Zonk
+from compiler.frontend.check.scope.state import Silent, State
+from compiler.frontend.check.types.metas import ANY_SIZE, MetaS, resolve, resolve_size
+from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 
 

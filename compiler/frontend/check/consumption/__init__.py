@@ -1,0 +1,1 @@
+"""Nothing is used after it was consumed, and nothing is consumed that must stay."""

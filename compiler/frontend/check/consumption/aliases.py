@@ -1,0 +1,112 @@
+"""Aliases: which variables' memory a value may share.
+
+A value of record type has aliases per field; any other value that may hold an array has one set of
+names; scalars have the empty set. A variable's own name is among the aliases of its value; that
+of a record's field is `r.field`.
+"""
+
+from __future__ import annotations
+
+from compiler.base.names import Name, base_of
+from compiler.frontend.types import Arrow, PrimT, Record, Sum, Type, TypeVar
+
+Names = frozenset[Name]
+NONE: Names = frozenset()
+Aliases = Names | dict[str, "Aliases"]
+
+
+def spread(type_: Type, names: Names) -> Aliases:
+    """A value of `type_` all of whose arrays may share memory with `names`."""
+    if isinstance(type_, PrimT):
+        return NONE
+    if isinstance(type_, Record):
+        return {f: spread(u, names) for f, u in type_.fields}
+    return NONE if is_scalar(type_) else names
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether a value of this type certainly holds no array and no function."""
+    match type_:
+        case PrimT():
+            return True
+        case Record(fields):
+            return all(is_scalar(u) for _, u in fields)
+        case Sum(variants):
+            return all(is_scalar(u) for _, us in variants for u in us)
+    return False
+
+
+def of_constant(type_: Type, names: Names) -> Aliases:
+    """The aliases of a constant of the program; its functions make what they return anew."""
+    if isinstance(type_, Record):
+        return {f: of_constant(u, names) for f, u in type_.fields}
+    return NONE if isinstance(type_, Arrow | TypeVar) or is_scalar(type_) else names
+
+
+def flat(aliases: Aliases) -> Names:
+    """All names in it."""
+    if isinstance(aliases, frozenset):
+        return aliases
+    if not aliases:
+        return NONE
+    return NONE.union(*[flat(a) for a in aliases.values()])
+
+
+def both(a: Aliases, b: Aliases) -> Aliases:
+    """What may be one or the other."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return {f: both(x, b[f]) if f in b else x for f, x in a.items()}
+    return flat(a) | flat(b)
+
+
+def with_name(aliases: Aliases, type_: Type, name: Name) -> Aliases:
+    """The aliases of a variable `name` that is bound to a value with these."""
+    if isinstance(type_, PrimT):
+        return NONE
+    if isinstance(type_, Sum) and is_scalar(type_):
+        return NONE
+    if isinstance(type_, Record):
+        return {f: with_name(field(aliases, f), u, f"{name}.{f}") for f, u in type_.fields}
+    return flat(aliases) | {name}
+
+
+def root(name: Name) -> Name:
+    """The variable of a name such as `r_5.xs`."""
+    return name.partition(".")[0]
+
+
+def shown(name: Name) -> str:
+    """A name as its author wrote it."""
+    variable, dot, path = name.partition(".")
+    return base_of(variable) + dot + path
+
+
+def without(aliases: Aliases, names: Names) -> Aliases:
+    """`aliases` less `names`."""
+    if isinstance(aliases, dict):
+        return {f: without(a, names) for f, a in aliases.items()}
+    return aliases - names
+
+
+def field(aliases: Aliases, name: str) -> Aliases:
+    """The aliases of a field."""
+    if isinstance(aliases, dict):
+        return aliases.get(name, NONE)
+    return aliases
+
+
+def with_field(aliases: Aliases, path: tuple[str, ...], new: Aliases) -> Aliases:
+    """The aliases of a record in which one field has been replaced."""
+    if not path:
+        return new
+    if not isinstance(aliases, dict):
+        return aliases | flat(new)
+    inner = with_field(aliases.get(path[0], NONE), path[1:], new)
+    return {**aliases, path[0]: inner}
+
+
+def leaves(aliases: Aliases) -> list[Names]:
+    """The sets of all fields, from left to right."""
+    if isinstance(aliases, frozenset):
+        return [aliases]
+    return [names for a in aliases.values() for names in leaves(a)]

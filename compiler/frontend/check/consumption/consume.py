@@ -1,0 +1,387 @@
+"""Uniqueness: what is consumed is not used again, and only what one owns is consumed.
+
+Runs over the typed expression of a definition in the order of evaluation. Every variable has its
+aliases; consuming a value consumes all names that it aliases. Rules:
+
+1. a name that was consumed, or aliases one that was, is not used after that;
+2. a parameter is consumed only if its type has `*`; constants of the program never are;
+3. a lambda, a local function or a loop's body consumes nothing that is bound outside of it;
+4. what a consuming loop parameter becomes in the next turn aliases nothing from outside;
+5. a result whose type has `*` aliases no parameter without `*`, and no other part of the result;
+6. a function's result aliases no constant of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.frontend import typed as t
+from compiler.frontend.check.consumption.aliases import (
+    NONE,
+    Aliases,
+    Names,
+    both,
+    flat,
+    leaves,
+    shown,
+    spread,
+    with_field,
+    without,
+)
+from compiler.frontend.check.consumption.aliases import field as field_aliases
+from compiler.frontend.check.consumption.consume_loops import walk_loop
+from compiler.frontend.check.consumption.freshness import (
+    consumes,
+    is_fresh,
+    may_alias,
+    must_be_fresh,
+    no_constants,
+)
+from compiler.frontend.check.consumption.ownership import COPY, Variable, Walk
+from compiler.frontend.parts import free_variables, pattern_variables
+from compiler.frontend.types import Arrow, PrimT, Type
+
+# --- definitions -------------------------------------------------------------------------------
+
+
+def check_definition(
+    d: t.Def,
+    annotated: bool,
+    given: frozenset[Name] | set[Name] = NONE,
+    kept: frozenset[Name] | set[Name] = NONE,
+) -> bool:
+    """Check one definition; whether its result is fresh.
+
+    `given` are names from modules that are arguments, which count as no constants in rule 6; `kept`
+    parameters of loops whose types are written without `*`, which count as parameters in rule 2.
+    Errors: `TypeError_` where one of the rules is broken.
+    """
+    return _function(Walk(_EXPS, given=given, kept=kept), d, annotated)
+
+
+def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
+    owned: set[Name] = set()
+    for pat in d.params:
+        owns = consumes(pat)
+        what = "a parameter whose type has no `*`"
+        walk.bind(pat, NONE, owns, what)
+        if owns:
+            owned |= {v.name for v in pattern_variables(pat)}
+    result = walk.exp(d.body)
+    if not d.params and not isinstance(d.ret, Arrow):
+        return d.unique
+    what = f"`{d.source_name}`"
+    no_constants(walk, what, d.body, result)
+    if annotated:
+        if d.unique:
+            must_be_fresh(walk, what, d.body, result, owned)
+        for f in d.fresh_fields:
+            must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
+        return d.unique
+    return may_alias(d.ret) and is_fresh(walk, result, owned)
+
+
+# --- expressions -------------------------------------------------------------------------------
+
+
+def _nothing(walk: Walk, e: t.Exp) -> Aliases:
+    return NONE
+
+
+def _var(walk: Walk, e: t.Var) -> Aliases:
+    return walk.use(e)
+
+
+def _operation(walk: Walk, e: t.PrimOp | t.PrimFun) -> Aliases:
+    walk.all(e.args)
+    return NONE
+
+
+def _convert(walk: Walk, e: t.Convert) -> Aliases:
+    walk.exp(e.exp)
+    return NONE
+
+
+def _apply(walk: Walk, e: t.Apply) -> Aliases:
+    given: list[Aliases] = [NONE] * len(e.args)
+    for i in range(len(e.args) - 1, -1, -1):
+        given[i] = walk.exp(e.args[i])
+    fn = walk.exp(e.fn)
+    _still_there(walk, e, given)
+    arrow: Type = e.fn.type
+    shared: Names = flat(fn)
+    unique = False
+    fields: tuple[str, ...] = ()
+    for i, aliases in enumerate(given):
+        if not isinstance(arrow, Arrow):
+            break
+        if arrow.consumes:
+            if isinstance(e.type, Arrow) and flat(aliases):
+                raise TypeError_(
+                    "A function that consumes this argument cannot be applied to some of its"
+                    " arguments only.",
+                    e.args[i].span,
+                    "Give all arguments at once, or write a lambda.",
+                )
+            others = [a for j, a in enumerate(given) if j != i]
+            _consume_argument(walk, e, i, aliases, others)
+        else:
+            shared |= flat(aliases)
+        unique, fields = arrow.unique, arrow.fresh_fields
+        arrow = arrow.result
+    if isinstance(e.fn, t.Var) and walk.fresh_results.get(e.fn.name):
+        unique = unique or not isinstance(e.type, Arrow)
+    if unique or isinstance(e.type, PrimT):
+        return NONE
+    result = spread(e.type, shared)
+    if len(leaves(result)) > 1:
+        result = spread(e.type, shared | walk.nameless())
+    for f in fields:
+        result = with_field(result, (f,), NONE)
+    return result
+
+
+def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
+    """An argument may not be consumed by the evaluation of another one."""
+    if walk.consumed:
+        for arg, aliases in zip(e.args, given, strict=True):
+            for name in flat(aliases):
+                if name in walk.consumed:
+                    where = walk.consumed[name].place
+                    raise TypeError_(
+                        f"This argument aliases `{shown(name)}`, which another argument consumes"
+                        f" at {where}.",
+                        arg.span,
+                        COPY,
+                    )
+
+
+def _consume_argument(
+    walk: Walk, e: t.Apply, index: int, aliases: Aliases, others: list[Aliases]
+) -> None:
+    names = flat(aliases)
+    for other in others:
+        common = names & flat(other)
+        if common:
+            raise TypeError_(
+                f"`{shown(min(common))}` is consumed by this call, which also gets it in another"
+                " argument.",
+                e.args[index].span,
+                COPY,
+            )
+    seen: set[Name] = set()
+    for part in leaves(aliases):
+        if seen & part:
+            raise TypeError_(
+                f"Two parts of this consumed argument share `{shown(min(seen & part))}`.",
+                e.args[index].span,
+                COPY,
+            )
+        seen |= part
+    walk.consume(aliases, e.args[index].span)
+
+
+def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
+    before = walk.inside("the lambda")
+    for pat in e.params:
+        walk.bind(pat, NONE, consumes(pat), "a parameter whose type has no `*`")
+    own = {v.name for pat in e.params for v in pattern_variables(pat)}
+    result = walk.exp(e.body)
+    no_constants(walk, "the lambda", e.body, result)
+    if _declares_fresh(e):
+        owned = {v.name for p in e.params if consumes(p) for v in pattern_variables(p)}
+        must_be_fresh(walk, "the lambda", e.body, result, owned)
+    walk.leave(before)
+    return _captured(walk, e.body, own)
+
+
+def _declares_fresh(e: t.Lambda) -> bool:
+    arrow: Type = e.type
+    for _ in e.params[:-1]:
+        assert isinstance(arrow, Arrow)
+        arrow = arrow.result
+    return isinstance(arrow, Arrow) and arrow.unique
+
+
+def _captured(walk: Walk, body: t.Exp, own: set[Name]) -> Names:
+    """The variables from outside that a function's body mentions, and their aliases."""
+    names = NONE
+    for name in free_variables(body):
+        if name not in own and name in walk.variables:
+            variable = walk.variables[name]
+            if variable.depth <= walk.depth:
+                names |= flat(variable.aliases)
+    return names
+
+
+def _let(walk: Walk, e: t.Let) -> Aliases:
+    exp: t.Exp = e
+    while type(exp) is t.Let:
+        walk.bind(exp.pat, walk.exp(exp.rhs), consumable=True)
+        exp = exp.body
+    return walk.exp(exp)
+
+
+def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
+    before = walk.inside(f"the function `{e.fun.source_name}`")
+    fresh = _function(walk, e.fun, annotated=e.fun.unique or bool(e.fun.fresh_fields))
+    walk.leave(before)
+    own = {v.name for pat in e.fun.params for v in pattern_variables(pat)}
+    captured = _captured(walk, e.fun.body, own)
+    walk.fresh_results[e.fun.name] = fresh
+    walk.variables[e.fun.name] = Variable(
+        captured | {e.fun.name}, walk.depth, consumable=False, what="a function"
+    )
+    return walk.exp(e.body)
+
+
+def _if(walk: Walk, e: t.If) -> Aliases:
+    walk.exp(e.cond)
+    return _branches(walk, (e.then, e.orelse))
+
+
+def _branches(walk: Walk, bodies: tuple[t.Exp, ...]) -> Aliases:
+    before = walk.consumed
+    after = dict(before)
+    result: Aliases | None = None
+    for body in bodies:
+        walk.consumed = dict(before)
+        aliases = walk.exp(body)
+        result = aliases if result is None else both(result, aliases)
+        after.update(walk.consumed)
+    walk.consumed = after
+    if result is None:
+        return NONE
+    return without(result, frozenset(n for n in after if n not in before))
+
+
+def _match(walk: Walk, e: t.Match) -> Aliases:
+    aliases = walk.exp(e.exp)
+    for case in e.cases:
+        walk.bind(case.pat, aliases, consumable=True)
+    return _branches(walk, tuple(c.body for c in e.cases))
+
+
+def _record(walk: Walk, e: t.RecordExp) -> Aliases:
+    result: dict[str, Aliases] = {f: walk.exp(v) for f, v in e.fields}
+    if walk.consumed:
+        for f, v in e.fields:
+            for name in flat(result[f]):
+                if name in walk.consumed:
+                    where = walk.consumed[name].place
+                    raise TypeError_(
+                        f"This aliases `{shown(name)}`, which is consumed at {where}.",
+                        v.span,
+                        COPY,
+                    )
+    return result
+
+
+def _project(walk: Walk, e: t.Project) -> Aliases:
+    path: tuple[str, ...] = ()
+    exp: t.Exp = e
+    while isinstance(exp, t.Project):
+        path = (exp.field, *path)
+        exp = exp.exp
+    if isinstance(exp, t.Var):
+        return walk.use(exp, path)
+    return field_aliases(walk.exp(e.exp), e.field)
+
+
+def _record_update(walk: Walk, e: t.RecordUpdate) -> Aliases:
+    """The old value of the field is not read, and may have been consumed by the new one."""
+    if isinstance(e.exp, t.Var):
+        value = walk.exp(e.value)
+        record = walk.use(e.exp, e.path, but=True)
+    else:
+        record = walk.exp(e.exp)
+        value = walk.exp(e.value)
+    return with_field(record, e.path, value)
+
+
+def _array_lit(walk: Walk, e: t.ArrayLit) -> Aliases:
+    walk.all(e.elems)
+    return NONE
+
+
+def _range(walk: Walk, e: t.Range) -> Aliases:
+    walk.exp(e.first)
+    if e.second is not None:
+        walk.exp(e.second)
+    walk.exp(e.end)
+    return NONE
+
+
+def _dims(walk: Walk, dims: tuple[t.DimIndex, ...]) -> None:
+    for dim in dims:
+        if isinstance(dim, t.IndexFix):
+            walk.exp(dim.at)
+        else:
+            walk.all(tuple(b for b in (dim.start, dim.stop, dim.step) if b is not None))
+
+
+def _index(walk: Walk, e: t.Index) -> Aliases:
+    array = walk.exp(e.array)
+    _dims(walk, e.dims)
+    return NONE if isinstance(e.type, PrimT) else spread(e.type, flat(array))
+
+
+def _update(walk: Walk, e: t.Update) -> Aliases:
+    _dims(walk, e.dims)
+    value = walk.exp(e.value)
+    array = walk.exp(e.array)
+    common = flat(array) & flat(value)
+    if common:
+        raise TypeError_(
+            f"The new value may alias `{shown(min(common))}`, the array that is updated.",
+            e.value.span,
+            COPY,
+        )
+    walk.consume(array, e.array.span)
+    return NONE
+
+
+def _through(walk: Walk, e: t.Coerce | t.Attr) -> Aliases:
+    return walk.exp(e.exp)
+
+
+def _assert(walk: Walk, e: t.Assert) -> Aliases:
+    walk.exp(e.cond)
+    return walk.exp(e.exp)
+
+
+def _constr(walk: Walk, e: t.Constr) -> Aliases:
+    names = NONE
+    for arg in e.args:
+        names |= flat(walk.exp(arg))
+    return names
+
+
+_EXPS: dict[type, Callable[..., Aliases]] = {
+    t.Const: _nothing,
+    t.StringConst: _nothing,
+    t.Var: _var,
+    t.PrimOp: _operation,
+    t.PrimFun: _operation,
+    t.Convert: _convert,
+    t.Apply: _apply,
+    t.Lambda: _lambda,
+    t.Let: _let,
+    t.LetFun: _let_fun,
+    t.If: _if,
+    t.Match: _match,
+    t.Loop: walk_loop,
+    t.RecordExp: _record,
+    t.Project: _project,
+    t.RecordUpdate: _record_update,
+    t.ArrayLit: _array_lit,
+    t.Range: _range,
+    t.Index: _index,
+    t.Update: _update,
+    t.Coerce: _through,
+    t.Attr: _through,
+    t.Assert: _assert,
+    t.Constr: _constr,
+}

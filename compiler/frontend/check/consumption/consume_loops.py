@@ -1,0 +1,156 @@
+"""Consumption in loops.
+
+A parameter that the body consumes makes the loop consume its initial value; then nothing in the
+body may read that value under another name, and what the parameter becomes must be the loop's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import typed as t
+from compiler.frontend.check.consumption.aliases import (
+    NONE,
+    Aliases,
+    Names,
+    flat,
+    leaves,
+    root,
+    shown,
+    spread,
+)
+from compiler.frontend.check.consumption.aliases import field as field_aliases
+from compiler.frontend.check.consumption.freshness import result_span
+from compiler.frontend.check.consumption.ownership import COPY, Walk
+from compiler.frontend.parts import pattern_variables
+
+
+def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
+    """Walk a loop; the aliases of its result.
+
+    Errors: the body consumes what is not its own.
+    """
+    init = walk.exp(e.init)
+    if isinstance(e.form, t.For):
+        walk.exp(e.form.bound)
+    array = walk.exp(e.form.array) if isinstance(e.form, t.ForIn) else NONE
+    before = walk.inside("the loop")
+    outer = walk.consumed.copy()
+    read_before, walk.observed = walk.observed, {}
+    walk.bind(e.pat, NONE, consumable=True)
+    if isinstance(e.form, t.ForIn):
+        walk.bind(e.form.pat, flat(array), consumable=False, what="an element of the array")
+    if isinstance(e.form, t.While):
+        walk.exp(e.form.cond)
+    result = walk.exp(e.body)
+    taken = {n for n in walk.consumed if n not in outer}
+    taken_roots = {root(n) for n in taken}
+    eaten = {v.name for v in pattern_variables(e.pat) if v.consumes or v.name in taken_roots}
+    parts = _loop_parts(e.pat, init, result, eaten)
+    _check_turns(walk, e, parts)
+    walk.leave(before)
+    read, walk.observed = walk.observed, read_before
+    walk.observed.update(read)
+    final: Names = walk.nameless() if _some_share(parts) else NONE
+    for part in parts:
+        if part.eaten:
+            _not_read_inside(part, read)
+            walk.consume(part.init, e.init.span)
+        else:
+            final |= flat(part.init) | {n for n in flat(part.result) if _outside(walk, n)}
+    return _loop_result(e, parts, final)
+
+
+def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
+    """What a loop consumes as its initial value is not read by its body under another name."""
+    for name in flat(part.init):
+        if name in read:
+            raise TypeError_(
+                f"`{shown(name)}` is used inside the loop, which consumes it as the initial"
+                f" value of `{shown(part.name)}`.",
+                read[name],
+                COPY,
+            )
+
+
+def _some_share(parts: list[_Part]) -> bool:
+    """Whether two arrays that a turn makes, and the loop does not consume, may be one."""
+    found = [names for part in parts if not part.eaten for names in leaves(part.result)]
+    return sum(map(len, found)) > len(NONE.union(*found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One variable of a loop's pattern: what it starts as, what a turn makes of it."""
+
+    name: Name
+    init: Aliases
+    result: Aliases
+    eaten: bool
+
+
+def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, eaten: set[Name]) -> list[_Part]:
+    match pat:
+        case t.PVar(name=name):
+            return [_Part(name, init, result, name in eaten)]
+        case t.PRecord(fields=fields):
+            return [
+                part
+                for f, p in fields
+                for part in _loop_parts(p, field_aliases(init, f), field_aliases(result, f), eaten)
+            ]
+    return [_Part("", init, result, eaten=False)]
+
+
+def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
+    """What a consumed parameter becomes is its own, and no other parameter's."""
+    names = {p.name for p in parts}
+    seen: set[Name] = set()
+    for part in parts:
+        found = flat(part.result)
+        if part.eaten:
+            for name in sorted(found):
+                if root(name) not in names and _outside_loop(walk, name):
+                    raise TypeError_(
+                        f"The loop consumes `{shown(part.name)}` in every turn, but its next"
+                        f" value may alias `{shown(name)}` from outside.",
+                        result_span(e.body),
+                        COPY,
+                    )
+        if found & seen and (part.eaten or any(p.eaten for p in parts)):
+            shared = shown(min(found & seen))
+            raise TypeError_(
+                f"Two parameters of the loop would both be `{shared}` in the next turn, and one is"
+                " consumed.",
+                result_span(e.body),
+                COPY,
+            )
+        seen |= found
+
+
+def _outside_loop(walk: Walk, name: Name) -> bool:
+    variable = walk.variables.get(root(name))
+    return variable is None or variable.depth < walk.depth
+
+
+def _outside(walk: Walk, name: Name) -> bool:
+    variable = walk.variables.get(root(name))
+    return variable is None or variable.depth <= walk.depth
+
+
+def _loop_result(e: t.Loop, parts: list[_Part], shared: Names) -> Aliases:
+    """Parameters that are not consumed may still be what they were."""
+    table = {p.name: NONE if p.eaten else shared for p in parts}
+
+    def aliases_of(pat: t.Pat) -> Aliases:
+        match pat:
+            case t.PVar(name=name):
+                return spread(pat.type, table.get(name, shared))
+            case t.PRecord(fields=fields):
+                return {f: aliases_of(p) for f, p in fields}
+        return spread(pat.type, shared)
+
+    return aliases_of(e.pat)

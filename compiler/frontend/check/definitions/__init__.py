@@ -1,0 +1,1 @@
+"""What a definition is made of: type expressions, patterns, parameters, results."""

@@ -1,0 +1,93 @@
+"""The end of a definition: open size equations are decided, overloaded types get their default."""
+
+from __future__ import annotations
+
+from compiler.base.errors import TypeError_
+from compiler.base.spans import Span
+from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.types.metas import PRIM_T, MetaT, resolve
+from compiler.frontend.check.types.sizes import unify_size
+from compiler.frontend.check.types.unify import final_size
+from compiler.frontend.show_type import show_size
+from compiler.frontend.types import Size
+
+
+def solve_sizes(st: State) -> None:
+    """Decide the size equations that were put off.
+
+    Errors: sizes that differ, or that nothing in the program makes equal.
+    """
+    pending = st.deferred
+    progress = True
+    while pending and progress:
+        progress = False
+        rest: list[tuple[Size, Size, Span]] = []
+        for want, got, span in pending:
+            done = unify_size(want, got, st.alias)
+            if done is False:
+                raise _unequal(want, got, span)
+            if done is None:
+                rest.append((want, got, span))
+            else:
+                progress = True
+        pending = rest
+    st.deferred = []
+    for want, got, span in pending:
+        raise _unequal(want, got, span)
+
+
+def _unequal(want: Size, got: Size, span: Span) -> TypeError_:
+    left, right = show_size(final_size(want)), show_size(final_size(got))
+    return TypeError_(
+        f"The sizes `{left}` and `{right}` must be the same here, and cannot be shown to be.",
+        span,
+        "If they are, say so with a size coercion: `e :> [n]t`.",
+    )
+
+
+def apply_defaults(st: State) -> None:
+    """Numbers become i32 or f64; records and sums must be known by now.
+
+    Errors: a type that nothing determines.
+    """
+    for meta in st.overloaded:
+        found = resolve(meta)
+        if isinstance(found, MetaT) and found.prims is not None:
+            found.ref = PRIM_T[_default(found.prims)]
+    for meta in st.overloaded:
+        found = resolve(meta)
+        if isinstance(found, MetaT):
+            _must_be_known(st, found, meta.span)
+    st.overloaded = []
+
+
+def _default(prims: frozenset[str]) -> str:
+    for prim in ("i32", "f64", "bool"):
+        if prim in prims:
+            return prim
+    return min(prims)
+
+
+def _must_be_known(st: State, meta: MetaT, span: Span) -> None:
+    if meta.variants is not None:
+        _close_sum(st, meta, span)
+        return
+    if meta.fields:
+        field = next(iter(meta.fields))
+        raise TypeError_(
+            f"The type of the record with field `{field}` is not known here.",
+            span,
+            "Write its type where it is bound.",
+        )
+    if meta.equality:
+        raise TypeError_("The type of the compared values is not known.", span)
+
+
+def _close_sum(st: State, meta: MetaT, span: Span) -> None:
+    assert meta.variants is not None
+    names = " | ".join(f"#{name}" for name in sorted(meta.variants))
+    raise TypeError_(
+        f"The sum type of `{names}` is not known here.",
+        span,
+        "Write the type: `(#name : type)`.",
+    )

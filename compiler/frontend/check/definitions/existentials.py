@@ -1,0 +1,217 @@
+"""Sizes that leave the place where their names are bound.
+
+When a function, branch or loop body ends, the sizes in its type that mention names bound inside
+become existential: names in an `ext`. Branches whose sizes differ are joined the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend.check.scope.state import State, mismatch
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.size_exps import cheap_size, names_in_size, subst_size
+from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
+from compiler.frontend.check.types.unify import Mismatch, unify
+from compiler.frontend.check.types.walks import subst
+from compiler.frontend.types import (
+    Array,
+    Record,
+    Size,
+    SizeOp,
+    SizeVar,
+    Sum,
+    Type,
+)
+
+Visible = Callable[[Name], bool]
+
+
+@dataclass(slots=True)
+class Hidden:
+    """The sizes made existential so far: by their text, so that equal sizes stay equal."""
+
+    st: State
+    visible: Visible
+    names: dict[str, Name] = field(default_factory=dict)
+
+    def size(self, s: Size) -> Size:
+        """`s`, or the existential name that stands for it."""
+        s = resolve_size(s)
+        if isinstance(s, MetaS):
+            return s
+        mentioned: set[Name] = set()
+        names_in_size(s, mentioned)
+        if all(self.visible(n) for n in mentioned):
+            return s
+        if isinstance(s, SizeOp):
+            shorter = simplified(s)
+            if shorter != s:
+                return self.size(shorter)
+        meaning = known_as(self.st, s, mentioned)
+        if meaning is not s:
+            return self.size(meaning)
+        if not isinstance(s, SizeVar):
+            known = {n: SizeVar(self.names[n]) for n in mentioned if n in self.names}
+            if known and all(n in known or self.visible(n) for n in mentioned):
+                return subst_size(s, known)
+        key = s.name if isinstance(s, SizeVar) else size_key(s, self.st.alias)
+        name = self.names.get(key)
+        if name is None:
+            base = s.name if isinstance(s, SizeVar) else "d"
+            name = self.names[key] = self.st.fresh(base)
+        return SizeVar(name)
+
+
+def known_as(st: State, s: Size, mentioned: set[Name]) -> Size:
+    """`s` with names replaced by the sizes that they are known to equal."""
+    meanings = {n: st.alias[n] for n in mentioned if n in st.alias and cheap_size(st.alias[n])}
+    return subst_size(s, meanings) if meanings else s
+
+
+def hide(st: State, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, ...]]:
+    """`type_` with sizes over invisible names made existential, and the names made."""
+    hidden = Hidden(st, visible)
+
+    def names_first(s: Size) -> Size:
+        """`[k]` gets its name before `[n - k]` is looked at."""
+        return hidden.size(s) if isinstance(resolve_size(s), SizeVar) else s
+
+    named = map_sizes(type_, names_first)
+    visible_too = set(hidden.names.values())
+    hidden.visible = lambda name: name in visible_too or visible(name)
+    return map_sizes(named, hidden.size), tuple(hidden.names.values())
+
+
+def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
+    """`type_` with every array size changed (functions are left alone)."""
+    type_ = resolve(type_)
+    match type_:
+        case Array(dims, elem):
+            return Array(tuple([change(d) for d in dims]), map_sizes(elem, change))
+        case Record(fields):
+            return Record(tuple([(f, map_sizes(u, change)) for f, u in fields]))
+        case Sum(variants):
+            return Sum(
+                tuple([(c, tuple([map_sizes(u, change) for u in us])) for c, us in variants])
+            )
+    return type_
+
+
+def born_before(st: State, mark: int) -> Visible:
+    """Names bound before `mark` are visible (and those that nobody bound, such as definitions)."""
+    born = st.born
+
+    def visible(name: Name) -> bool:
+        return born.get(name, -1) < mark
+
+    return visible
+
+
+# --- branches ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Join:
+    st: State
+    visible: Visible
+    names: dict[tuple[str, str], Name] = field(default_factory=dict)
+
+
+def join(
+    st: State, first: Type, second: Type, mark: int, span: Span, what: str
+) -> tuple[Type, tuple[Name, ...]]:
+    """The type of an `if` whose branches have these types, and the sizes that are new in it.
+
+    `mark` is the moment before the branches. Errors: the types differ in more than sizes.
+    """
+    st.span = span
+    joined = _Join(st, born_before(st, mark))
+    try:
+        result = _join(joined, first, second)
+    except Mismatch as difference:
+        raise mismatch(what, first, second, span, difference.reason) from None
+    return result, tuple(joined.names.values())
+
+
+def _join(j: _Join, a: Type, b: Type) -> Type:
+    a, b = resolve(a), resolve(b)
+    if a is b and not isinstance(a, (Array, Record, Sum)):
+        return a
+    match a, b:
+        case Array(), Array() if len(a.dims) == len(b.dims):
+            elem = _join(j, a.elem, b.elem)
+            dims = [_join_size(j, p, q) for p, q in zip(a.dims, b.dims, strict=True)]
+            return Array(tuple(dims), elem)
+        case Record(), Record() if [f for f, _ in a.fields] == [f for f, _ in b.fields]:
+            pairs = zip(a.fields, b.fields, strict=True)
+            return Record(tuple([(f, _join(j, t, u)) for (f, t), (_, u) in pairs]))
+        case Sum(), Sum() if _shape(a) == _shape(b):
+            return Sum(
+                tuple(
+                    (c, tuple(_join(j, t, u) for t, u in zip(ts, us, strict=True)))
+                    for (c, ts), (_, us) in zip(a.variants, b.variants, strict=True)
+                )
+            )
+        case (MetaT(), Array() | Record() | Sum()):
+            return _join_unknown(j, a, b)
+        case (Array() | Record() | Sum(), MetaT()):
+            return _join_unknown(j, b, a)
+    unify(j.st, a, b)
+    return a
+
+
+def _shape(t: Sum) -> list[tuple[str, int]]:
+    return [(c, len(us)) for c, us in t.variants]
+
+
+def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
+    """An unknown type takes the other branch's shape; sizes bound inside become existential."""
+    known = subst(known, {}, {})
+
+    def open_size(s: Size) -> Size:
+        mentioned: set[Name] = set()
+        names_in_size(s, mentioned)
+        return s if all(j.visible(n) for n in mentioned) else j.st.size_meta()
+
+    unify(j.st, meta, map_sizes(known, open_size))
+    return _join(j, meta, known)
+
+
+def _join_size(j: _Join, a: Size, b: Size) -> Size:
+    a, b = _settled(j.st, a), _settled(j.st, b)
+    seen: set[Name] = set()
+    names_in_size(a, seen)
+    a_seen = all(j.visible(n) for n in seen)
+    names_in_size(b, seen)
+    both_seen = all(j.visible(n) for n in seen)
+    if same_size(a, b, j.st.alias) and both_seen:
+        return a
+    if isinstance(a, MetaS) and both_seen and _may_be(j, a, b) and unify_size(a, b, j.st.alias):
+        return b
+    if isinstance(b, MetaS) and a_seen and _may_be(j, b, a) and unify_size(b, a, j.st.alias):
+        return a
+    key = (size_key(a, j.st.alias), size_key(b, j.st.alias))
+    name = j.names.get(key)
+    if name is None:
+        base = a.name if isinstance(a, SizeVar) else "d"
+        name = j.names[key] = j.st.fresh(base)
+    return SizeVar(name)
+
+
+def _settled(st: State, s: Size) -> Size:
+    """A size that a coercion leaves open is what it was: the other branch has no say in it."""
+    s = resolve_size(s)
+    if isinstance(s, MetaS):
+        given = next((given for size, given in st.loose if resolve_size(size) is s), None)
+        if given is not None:
+            unify_size(s, given, st.alias)
+    return resolve_size(s)
+
+
+def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
+    """A size of a loop's parameter is only taken to be what it was before the loop."""
+    return meta.start is None or same_size(meta.start, other, j.st.alias)

@@ -1,0 +1,425 @@
+"""Functions: lambdas, local functions and definitions; their parameters, generalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name, base_of
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.defaults import apply_defaults, solve_sizes
+from compiler.frontend.check.definitions.existentials import hide
+from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
+from compiler.frontend.check.definitions.type_exps import Resolved, resolve_result
+from compiler.frontend.check.scope.operator_names import LOGIC
+from compiler.frontend.check.scope.scope import (
+    DATA,
+    LIFTED,
+    SIZE_LIFTED,
+    Abbreviation,
+    Recursive,
+    Scheme,
+)
+from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.sizes import unify_size
+from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
+from compiler.frontend.types import Arrow, Size, SizeVar, Type, TypeVar
+
+LIFTS = {"type": DATA, "sizelifted": SIZE_LIFTED, "lifted": LIFTED}
+
+
+def simple_names(pats: list[t.Pat]) -> set[Name]:
+    """The parameters that are plain names, which the sizes of a function's type may mention."""
+    return {p.name for p in pats if isinstance(p, t.PVar)}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A function's result: its type, its existential sizes, and which of it is fresh."""
+
+    type: Type
+    ext: tuple[Name, ...]
+    unique: bool = False
+    fresh_fields: tuple[str, ...] = ()
+
+
+def function_type(pats: list[Bound], final: Result) -> Type:
+    """The chain of arrows from parameters to `result`; parameters have names if sizes do."""
+    result = final.type
+    mentioned = names_in_type(result)
+    last = True
+    for bound in reversed(pats):
+        pat = bound.pat
+        name = pat.name if isinstance(pat, t.PVar) and pat.name in mentioned else ""
+        if last:
+            result = Arrow(
+                pat.type, result, name, bound.unique, final.unique, final.ext, final.fresh_fields
+            )
+        else:
+            result = Arrow(pat.type, result, name, bound.unique)
+        last = False
+        mentioned |= names_in_type(pat.type)
+    return result
+
+
+# --- lambdas -----------------------------------------------------------------------------------
+
+
+def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
+    """An anonymous function; the expected type tells its parameters' types before the body."""
+    mark, born = st.scope.mark(), len(st.born)
+    bounds: list[Bound] = []
+    want = None if expected is None else resolve(expected)
+    renamed: dict[Name, Size] = {}
+    for param in exp.params:
+        hint: Type | None = None
+        if isinstance(want, Arrow):
+            hint = subst(want.param, {}, renamed) if renamed else want.param
+        bound = bind_pattern(st, param, hint, st.param_size)
+        bounds.append(bound)
+        if isinstance(want, Arrow):
+            if want.name and isinstance(bound.pat, t.PWild):
+                pat = t.PVar(bound.pat.type, bound.pat.span, st.fresh(want.name))
+                bound = bounds[-1] = Bound(pat, bound.unique)
+            if want.name and isinstance(bound.pat, t.PVar):
+                renamed[want.name] = SizeVar(bound.pat.name)
+            want = resolve(want.result)
+    pats = [b.pat for b in bounds]
+    ret = None if exp.ret is None else _written_result(st, exp.ret, simple_names(pats), born)
+    hint = ret.type if ret is not None else want
+    body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
+    st.scope.leave(mark)
+    check_parameters(st, bounds, set(), born)
+    result = finish_result(st, ret, body, born, simple_names(pats), "The lambda's body")
+    type_ = function_type(bounds, result)
+    return t.Lambda(type_, exp.span, tuple(pats), body)
+
+
+def _written_result(st: State, exp: ast.TypeExp, visible: set[Name], born: int) -> Resolved:
+    """The result type that a function is given.
+
+    Errors: a size is a name from inside of a tuple or record, which no caller knows.
+    """
+    ret = resolve_result(st, exp)
+    for name in names_in_type(ret.type):
+        if name not in visible and name not in ret.ext and st.born.get(name, -1) >= born:
+            base = base_of(name)
+            raise TypeError_(
+                f"The result's size `{base}` is a part of a tuple or record, so callers have no"
+                " name for it.",
+                exp.span,
+                f"Make it a parameter of its own, `({base}: i64)`, or leave the size open, `[]`.",
+            )
+    return ret
+
+
+def finish_result(
+    st: State, ret: Resolved | None, body: t.Exp, born: int, visible: set[Name], what: str
+) -> Result:
+    """A function's result: sizes that its annotation leaves open are those of the body.
+
+    `visible` are the names bound inside that its type may mention.
+    """
+    serial = st.born
+
+    def is_visible(name: Name) -> bool:
+        return name in visible or serial.get(name, -1) < born
+
+    if ret is None:
+        return Result(*hide(st, body.type, is_visible))
+    holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
+    wanted = subst(ret.type, {}, holes) if holes else ret.type
+    st.unify(wanted, body.type, body.span, what)
+    return Result(*hide(st, wanted, is_visible), ret.fresh, ret.fresh_fields)
+
+
+# --- definitions and local functions -------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Made:
+    """A checked definition; `definition` still has unknowns in it until it is zonked."""
+
+    scheme: Scheme
+    definition: t.Def
+    params: list[Bound]
+
+
+@dataclass(slots=True)
+class _Params:
+    st: State
+    types: list[Name] = field(default_factory=list)
+    sizes: list[Name] = field(default_factory=list)
+    lifted: set[Name] = field(default_factory=set)
+    open: set[Name] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a definition and a local function have in common."""
+
+    name: str
+    span: Span
+    type_params: tuple[ast.TypeParam, ...]
+    params: tuple[ast.Pat, ...]
+    ret: ast.TypeExp | None
+    body: ast.Exp
+
+
+def bind_type_params(
+    st: State,
+    type_params: tuple[ast.TypeParam, ...],
+    types: list[Name],
+    sizes: list[Name],
+    open_types: set[Name] | None = None,
+) -> set[Name]:
+    """Bind `[n]` and `'t`; the names of those that may stand for functions."""
+    seen: set[str] = set()
+    lifted: set[Name] = set()
+    for param in type_params:
+        if param.name in seen:
+            raise TypeError_(f"The parameter `{param.name}` is bound twice.", param.span)
+        seen.add(param.name)
+        if param.kind == "size":
+            sizes.append(st.bind_local(param.name, I64, param.span))
+        else:
+            name = st.fresh(param.name)
+            types.append(name)
+            st.type_levels[name] = st.level
+            lift = LIFTS[param.kind]
+            st.scope.bind_type(param.name, Abbreviation((), TypeVar(name), lift=lift))
+            if param.kind == "lifted":
+                lifted.add(name)
+                st.functional.add(name)
+            elif param.kind == "sizelifted" and open_types is not None:
+                open_types.add(name)
+    return lifted
+
+
+def define(st: State, source: Source, top: bool) -> Made:
+    """Check a definition and generalise its type.
+
+    Errors: everything that can be wrong in it.
+    """
+    if source.name in LOGIC or source.name == "!":
+        raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
+    st.level += 1
+    mark, born, loose = st.scope.mark(), len(st.born), len(st.loose)
+    if source.params:
+        st.scope.bind(source.name, Recursive(source.span))
+    params = _Params(st)
+    params.lifted = bind_type_params(
+        st, source.type_params, params.types, params.sizes, params.open
+    )
+    _distinct(source)
+    bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
+    visible = simple_names([b.pat for b in bounds]) | set(params.sizes)
+    ret = None if source.ret is None else _written_result(st, source.ret, visible, born)
+    body = st.infer(source.body, None if ret is None else ret.type)
+    st.scope.leave(mark)
+    what = f"The body of `{source.name}`"
+    result = finish_result(st, ret, body, born, visible, what)
+    st.level -= 1
+    for size, given in st.loose[loose:]:
+        if isinstance(resolve_size(size), MetaS):
+            unify_size(size, given, st.alias)
+    del st.loose[loose:]
+    if top:
+        settle(st)
+    type_, ext = hide(
+        st, result.type, lambda n: n in visible or n in result.ext or st.born.get(n, -1) < born
+    )
+    result = replace(result, type=type_, ext=(*result.ext, *ext))
+    type_ = function_type(bounds, result)
+    _all_sizes_used(source, params, type_)
+    _generalise(st, type_, params)
+    check_parameters(st, bounds, set(params.sizes), born)
+    name = st.authored(source.name)
+    scheme = Scheme(
+        name,
+        tuple(params.types),
+        tuple(params.sizes),
+        type_,
+        frozenset(params.lifted),
+        source.span,
+        frozenset(params.open),
+    )
+    definition = t.Def(
+        name,
+        source.name,
+        scheme.type_params,
+        scheme.size_params,
+        tuple(b.pat for b in bounds),
+        result.type,
+        result.unique,
+        result.ext,
+        body,
+        False,
+        source.span,
+        fresh_fields=result.fresh_fields,
+    )
+    return Made(scheme, definition, bounds)
+
+
+def _distinct(source: Source) -> None:
+    seen = {p.name for p in source.type_params if p.kind == "size"}
+    for param in source.params:
+        for name in pattern_names(param):
+            if name in seen:
+                raise TypeError_(f"Two parameters are called `{name}`.", param.span)
+            seen.add(name)
+
+
+def _all_sizes_used(source: Source, params: _Params, type_: Type) -> None:
+    """Demand that every size parameter is the size of something."""
+    used = names_in_type(type_)
+    explicit = [p for p in source.type_params if p.kind == "size"]
+    for param, name in zip(explicit, params.sizes, strict=False):
+        if name not in used:
+            raise TypeError_(
+                f"The size parameter `{param.name}` is not the size of anything in the type of"
+                f" `{source.name}`, so no call could determine it.",
+                param.span,
+            )
+
+
+def settle(st: State) -> None:
+    """At the end of a top-level definition: decide open sizes, apply defaults.
+
+    Errors: sizes that cannot be shown equal, types that are not known.
+    """
+    solve_sizes(st)
+    apply_defaults(st)
+
+
+def check_parameters(st: State, bounds: list[Bound], known: set[Name], born: int) -> None:
+    """Demand that parameters' types mention only what a caller can know.
+
+    Errors: a size is a name bound inside, after `born`, and not in `known` or a parameter before.
+    """
+    for bound in bounds:
+        pat = bound.pat
+        for name in names_in_type(pat.type):
+            if name not in known and st.born.get(name, -1) >= born:
+                raise TypeError_(
+                    f"The size of this parameter would have to be `{base_of(name)}`, which is bound"
+                    " inside the function.",
+                    pat.span,
+                )
+        if isinstance(pat, t.PVar):
+            known.add(pat.name)
+
+
+def _size_name(st: State, params: _Params) -> Name:
+    """A name for an inferred size parameter that none of the others reads like."""
+    taken = {base_of(n) for n in params.sizes}
+    free = next((b for b in ("n", "m", "k", "l", "o", "p", "q") if b not in taken), "n")
+    return st.fresh(free)
+
+
+def _generalise(st: State, type_: Type, params: _Params) -> None:
+    """Turn the unknowns of a function's type into its parameters."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    metas_in(type_, types, sizes)
+    for meta in types:
+        if meta.prims is not None or meta.fields or meta.variants or meta.equality:
+            _keep_open(meta, st.level)
+    for meta in types:
+        if meta.ref is not None or meta.level <= st.level:
+            continue
+        name = st.fresh("t")
+        meta.ref = TypeVar(name)
+        params.types.append(name)
+        if not meta.data:
+            params.lifted.add(name)
+    for size in sizes:
+        if size.ref is None and size.level > st.level:
+            name = _size_name(st, params)
+            size.ref = SizeVar(name)
+            params.sizes.append(name)
+
+
+def _keep_open(meta: MetaT, level: int) -> None:
+    """What is known about an overloaded type or a record cannot be said of a type parameter."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    metas_in(meta, types, sizes)
+    for inner in types:
+        inner.level = min(inner.level, level)
+    for size in sizes:
+        size.level = min(size.level, level)
+
+
+def infer_let_fun(st: State, exp: ast.LetFun, expected: Type | None) -> t.Exp:
+    """A local function, generalised, in scope in the body."""
+    source = Source(exp.name, exp.span, exp.type_params, exp.params, exp.ret, exp.rhs)
+    made = define(st, source, top=False)
+    mark = st.scope.mark()
+    st.scope.bind(exp.name, made.scheme)
+    body = st.infer(exp.body, expected)
+    st.scope.leave(mark)
+    return t.LetFun(body.type, exp.span, made.definition, body)
+
+
+# --- definitions without parameters whose value is a function ------------------------------------
+
+
+def expand(st: State, definition: t.Def) -> t.Def:
+    """Give a definition of function type as many parameters as its type has arrows."""
+    type_ = resolve(definition.ret)
+    if not isinstance(type_, Arrow):
+        return definition
+    params: list[t.Pat] = list(definition.params)
+    args: list[t.Exp] = []
+    renamed: dict[Name, Size] = {}
+    span = definition.span
+    arrow = type_
+    while True:
+        name = st.fresh("x")
+        param = subst(arrow.param, {}, renamed)
+        params.append(t.PVar(param, span, name, arrow.consumes))
+        args.append(t.Var(param, span, name))
+        if arrow.name:
+            renamed[arrow.name] = SizeVar(name)
+        result = resolve(arrow.result)
+        if not isinstance(result, Arrow):
+            break
+        arrow = result
+    final = subst(result, {}, renamed)
+    inner, call = _renamed_ext(st, arrow.ext, final)
+    body = _applied(definition.body, tuple(args), call, inner)
+    outer, ret = _renamed_ext(st, arrow.ext, final)
+    return t.Def(
+        definition.name,
+        definition.source_name,
+        definition.type_params,
+        definition.size_params,
+        tuple(params),
+        ret,
+        arrow.unique,
+        (*definition.ext, *outer),
+        body,
+        definition.is_entry,
+        definition.span,
+        definition.attrs,
+        arrow.fresh_fields,
+    )
+
+
+def _renamed_ext(st: State, ext: tuple[Name, ...], type_: Type) -> tuple[tuple[Name, ...], Type]:
+    """New names for existential sizes, and the type with them."""
+    new = {name: st.fresh(name) for name in ext}
+    return tuple(new.values()), subst(type_, {}, {n: SizeVar(m) for n, m in new.items()})
+
+
+def _applied(body: t.Exp, args: tuple[t.Exp, ...], type_: Type, ext: tuple[Name, ...]) -> t.Exp:
+    match body:
+        case t.Apply(fn=fn, args=given, ext=first):
+            return t.Apply(type_, body.span, fn, (*given, *args), (*first, *ext))
+        case t.Let(sizes=sizes, pat=pat, rhs=rhs, body=inner):
+            return t.Let(type_, body.span, sizes, pat, rhs, _applied(inner, args, type_, ext))
+    return t.Apply(type_, body.span, body, args, ext)

@@ -1,0 +1,100 @@
+"""Literals: numbers whose type the context decides, booleans, strings."""
+
+from __future__ import annotations
+
+import math
+
+from compiler.base.errors import TypeError_
+from compiler.base.prim import int_range
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.scope.state import FLOAT_SET, NUMBER_SET, State
+from compiler.frontend.check.types.metas import BOOL, PRIM_T
+from compiler.frontend.types import Array, PrimT, SizeConst, Type
+
+
+def literal(st: State, exp: ast.Exp) -> t.Const:
+    """An integer, float or boolean literal; without a suffix its type is left open."""
+    match exp:
+        case ast.IntLit(span=span, value=value, suffix=suffix):
+            if suffix:
+                if suffix[0] == "f":
+                    check_range(value, PRIM_T[suffix], span)
+                return t.Const(PRIM_T[suffix], span, value)
+            return t.Const(st.prim_meta(NUMBER_SET, span), span, value)
+        case ast.FloatLit(span=span, text=text, suffix=suffix):
+            number = _float(text)
+            if math.isinf(number):
+                raise TypeError_(f"The literal `{text}` is too large for any type.", span)
+            if suffix:
+                return t.Const(PRIM_T[suffix], span, number)
+            return t.Const(st.prim_meta(FLOAT_SET, span), span, number)
+        case ast.BoolLit(span=span, value=truth):
+            return t.Const(BOOL, span, truth)
+    raise TypeError_("A literal is needed here.", exp.span)
+
+
+def _float(text: str) -> float:
+    plain = text.replace("_", "").lower()
+    try:
+        return float.fromhex(plain) if plain.startswith(("0x", "-0x")) else float(plain)
+    except OverflowError:
+        return math.inf
+
+
+def infer_literal(st: State, exp: ast.Exp, expected: Type | None) -> t.Exp:
+    """A literal as an expression."""
+    plain = type(exp) is ast.IntLit and not exp.suffix
+    if plain and type(expected) is PrimT and expected.prim in NUMBER_SET:
+        assert isinstance(exp, ast.IntLit)
+        check_range(exp.value, expected, exp.span)
+        return t.Const(expected, exp.span, exp.value)
+    return literal(st, exp)
+
+
+def infer_string(st: State, exp: ast.StringLit, expected: Type | None) -> t.Exp:
+    """A string is an array of its UTF-8 bytes."""
+    data = exp.value.encode("utf-8", "surrogateescape")
+    return t.StringConst(Array((SizeConst(len(data)),), PRIM_T["u8"]), exp.span, data)
+
+
+_TOO_LARGE = {"f16": 65520, "f32": 2**128, "f64": 2**1024 - 2**970}
+"""The smallest numbers that round to infinity, or nearly so."""
+_LONGEST = 100
+"""Digits of a number that an error shows."""
+
+
+def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
+    """Demand that a literal has a value of its type.
+
+    Errors: it is too large or too small.
+    """
+    prim = type_.prim
+    if isinstance(value, bool) or prim == "bool":
+        return
+    if prim[0] == "f":
+        special = isinstance(value, float) and not math.isfinite(value)
+        fits = special or abs(value) < _TOO_LARGE[prim]
+    else:
+        low, high = int_range(prim)
+        fits = low <= value <= high
+    if not fits:
+        raise TypeError_(f"The literal {_shown(value)} does not fit into `{prim}`.", span)
+
+
+def _shown(value: int | float) -> str:
+    text = str(value)
+    return f"`{text}`" if len(text) <= _LONGEST else f"of {len(text)} digits"
+
+
+def constant(value: int | float | bool, type_: PrimT) -> int | float | bool:
+    """The value of a literal at its final type: floats for float types, integers wrapped."""
+    prim = type_.prim
+    if prim == "bool" or isinstance(value, bool):
+        return value
+    if prim[0] == "f":
+        return float(value)
+    bits = int(prim[1:])
+    number = int(value) % (1 << bits)
+    return number - (1 << bits) if prim[0] == "i" and number >= 1 << (bits - 1) else number

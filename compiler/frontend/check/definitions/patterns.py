@@ -1,0 +1,210 @@
+"""Patterns: binding names to the parts of a value whose type is known or to be found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.errors import TypeError_
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.literals import literal
+from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
+from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.check.types.walks import subst
+from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A pattern with its type and whether its type has `*`."""
+
+    pat: t.Pat
+    unique: bool
+
+
+def bind_pattern(
+    st: State, pat: ast.Pat, type_: Type | None, anon: Anon, refutable: bool = False
+) -> Bound:
+    """Bind the names of `pat` in the current scope.
+
+    `type_` is the type of the value; None: whatever the pattern says. Errors: other types, a name
+    bound twice, a literal or constructor where every value must match.
+    """
+    names: dict[str, Span] = {}
+    _names(pat, names)
+    ctx = _Context(st, anon, refutable)
+    typed = _pattern(ctx, pat, type_ if type_ is not None else st.meta(pat.span))
+    return Bound(typed, ctx.unique)
+
+
+@dataclass(slots=True)
+class _Context:
+    st: State
+    anon: Anon
+    refutable: bool
+    unique: bool = False
+
+
+def _names(pat: ast.Pat, names: dict[str, Span]) -> None:
+    match pat:
+        case ast.PName(span=span, name=name):
+            if name in names:
+                raise TypeError_(f"The name `{name}` is bound twice in one pattern.", span)
+            names[name] = span
+        case ast.PTuple(elems=elems) | ast.PConstr(args=elems):
+            for p in elems:
+                _names(p, names)
+        case ast.PRecord(fields=fields):
+            for _, p in fields:
+                _names(p, names)
+        case ast.PTyped(pat=inner) | ast.PAttr(pat=inner):
+            _names(inner, names)
+
+
+def pattern_names(pat: ast.Pat) -> list[str]:
+    """The names that a pattern binds."""
+    names: dict[str, Span] = {}
+    _names(pat, names)
+    return list(names)
+
+
+def _pattern(ctx: _Context, pat: ast.Pat, type_: Type) -> t.Pat:
+    st = ctx.st
+    match pat:
+        case ast.PName(span=span, name=name):
+            return t.PVar(type_, span, st.bind_local(name, type_, span))
+        case ast.PWild(span=span):
+            return t.PWild(type_, span)
+        case ast.PTyped(span=span, pat=inner, type=type_exp):
+            return _typed(ctx, span, inner, type_exp, type_)
+        case ast.PTuple(span=span, elems=elems):
+            return _tuple(ctx, span, elems, type_)
+        case ast.PRecord(span=span, fields=fields):
+            return _record(ctx, span, fields, type_)
+        case ast.PAttr(pat=inner):
+            return _pattern(ctx, inner, type_)
+        case ast.PLit(span=span, value=value):
+            return _literal(ctx, span, value, type_)
+        case ast.PConstr():
+            return _constructor(ctx, pat, type_)
+    raise TypeError_("This is not a pattern.", pat.span)
+
+
+def _typed(ctx: _Context, span: Span, inner: ast.Pat, type_exp: ast.TypeExp, type_: Type) -> t.Pat:
+    found = resolve_type(ctx.st, type_exp, ctx.anon)
+    written = found.type
+    if found.ext:
+        written = subst(written, {}, {name: ctx.anon(span) for name in found.ext})
+    ctx.st.unify(written, type_, span, "The value bound here")
+    ctx.unique = ctx.unique or found.unique
+    typed = _pattern(ctx, inner, written)
+    return _consuming(typed) if found.unique else typed
+
+
+def _consuming(pat: t.Pat) -> t.Pat:
+    """The pattern with all its variables marked as consumed."""
+    match pat:
+        case t.PVar():
+            return t.PVar(pat.type, pat.span, pat.name, consumes=True)
+        case t.PRecord():
+            fields = tuple([(f, _consuming(p)) for f, p in pat.fields])
+            return t.PRecord(pat.type, pat.span, fields)
+    return pat
+
+
+def _tuple(ctx: _Context, span: Span, elems: tuple[ast.Pat, ...], type_: Type) -> t.Pat:
+    known = resolve(type_)
+    if isinstance(known, Record) and len(known.fields) == len(elems):
+        parts = [u for _, u in known.fields]
+        if [f for f, _ in known.fields] == [str(i) for i in range(len(elems))]:
+            return _fields(ctx, span, known, list(zip(elems, parts, strict=True)))
+    if isinstance(known, MetaT) and not known.fields:
+        fresh: tuple[Type, ...] = tuple(ctx.st.meta(p.span) for p in elems)
+        record = tuple_type(fresh) if elems else UNIT
+        ctx.st.unify(record, type_, span, "The value bound here")
+        assert isinstance(record, Record)
+        return _fields(ctx, span, record, list(zip(elems, fresh, strict=True)))
+    raise TypeError_(
+        f"This pattern matches a tuple of {len(elems)}, but the value is {describe(type_)}.", span
+    )
+
+
+def _fields(
+    ctx: _Context, span: Span, record: Record, parts: list[tuple[ast.Pat, Type]]
+) -> t.PRecord:
+    pats = [_pattern(ctx, p, u) for p, u in parts]
+    names = [f for f, _ in record.fields]
+    return t.PRecord(record, span, tuple(zip(names, pats, strict=True)))
+
+
+def _record(
+    ctx: _Context, span: Span, fields: tuple[tuple[str, ast.Pat], ...], type_: Type
+) -> t.Pat:
+    table = dict(fields)
+    if len(table) != len(fields):
+        raise TypeError_("A field occurs twice in this pattern.", span)
+    known = resolve(type_)
+    if isinstance(known, MetaT):
+        fresh = record_type([(f, ctx.st.meta(p.span)) for f, p in fields])
+        ctx.st.unify(fresh, type_, span, "The value bound here")
+        known = fresh
+    if not isinstance(known, Record) or {f for f, _ in known.fields} != set(table):
+        listed = ", ".join(table)
+        raise TypeError_(
+            f"This pattern matches a record with exactly the fields {listed}, but the value is"
+            f" {describe(type_)}.",
+            span,
+        )
+    return _fields(ctx, span, known, [(table[f], u) for f, u in known.fields])
+
+
+def _literal(ctx: _Context, span: Span, value: ast.Exp, type_: Type) -> t.Pat:
+    _must_be_refutable(ctx, span)
+    negative = isinstance(value, ast.Negate)
+    inner = value.exp if isinstance(value, ast.Negate) else value
+    typed = literal(ctx.st, inner)
+    ctx.st.unify(type_, typed.type, span, "The literal")
+    return t.PLit(type_, span, -typed.value if negative else typed.value)
+
+
+def _constructor(ctx: _Context, pat: ast.PConstr, type_: Type) -> t.Pat:
+    st = ctx.st
+    known = resolve(type_)
+    if isinstance(known, Sum):
+        table = dict(known.variants)
+        if pat.name not in table:
+            options = ", ".join(f"`#{c}`" for c in table)
+            raise TypeError_(f"There is no `#{pat.name}` here, only {options}.", pat.span)
+        if len(known.variants) > 1:
+            _must_be_refutable(ctx, pat.span)
+        args = table[pat.name]
+    else:
+        _must_be_refutable(ctx, pat.span)
+        args = tuple(st.meta(p.span) for p in pat.args)
+        require_variant(st, type_, pat.name, args, pat.span, "The value matched here")
+    if len(args) != len(pat.args):
+        raise TypeError_(
+            f"`#{pat.name}` has {len(args)} argument(s), but {len(pat.args)} are matched here.",
+            pat.span,
+        )
+    parts = tuple(_pattern(ctx, p, u) for p, u in zip(pat.args, args, strict=True))
+    return t.PConstr(type_, pat.span, pat.name, parts)
+
+
+def require_variant(
+    st: State, type_: Type, name: str, args: tuple[Type, ...], span: Span, what: str
+) -> None:
+    """Note that `type_` is a sum type with that variant."""
+    meta = st.meta(span)
+    meta.variants = {name: args}
+    st.overloaded.append(meta)
+    st.unify(type_, meta, span, what)
+
+
+def _must_be_refutable(ctx: _Context, span: Span) -> None:
+    if not ctx.refutable:
+        raise TypeError_(
+            "This pattern does not match every value.", span, "Use `match` to tell cases apart."
+        )

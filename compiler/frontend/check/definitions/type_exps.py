@@ -1,0 +1,416 @@
+"""Type expressions: from syntax to types, with names and sizes resolved.
+
+What `[]` means depends on where it stands: a new size parameter (function parameters), anything
+(ascriptions and patterns), or a size that the function alone knows (results). The caller says so by
+passing `anon`, which makes the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from compiler.base.errors import Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend.check.scope.advice import unknown_module, unknown_size, unknown_type
+from compiler.frontend.check.scope.scope import (
+    DATA,
+    LIFTED,
+    SIZE_LIFTED,
+    Abbreviation,
+    TypeParamInfo,
+    did_you_mean,
+)
+from compiler.frontend.check.scope.state import Silent, State, show
+from compiler.frontend.check.types.metas import ANY_SIZE, I64, PRIM_T, resolve
+from compiler.frontend.check.types.size_exps import key_of, symbolic
+from compiler.frontend.check.types.walks import names_in_type, subst
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeExp,
+    SizeVar,
+    Sum,
+    Type,
+    array_of,
+    tuple_type,
+)
+
+Anon = Callable[[Span], Size]
+
+MOST_CONSTRUCTORS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A type with its uniqueness (a `*` anywhere in it) and the sizes that `?[k].` names."""
+
+    type: Type
+    unique: bool = False
+    ext: tuple[Name, ...] = ()
+    fresh: bool = False
+    """As a result: all of it is fresh."""
+    fresh_fields: tuple[str, ...] = ()
+    """As a result: the fields that are fresh, if not all are."""
+    lift: int = DATA
+    """What the type holds: sizes of its own, functions; see `scope/scope.py`."""
+
+
+@dataclass(slots=True)
+class _Context:
+    st: State
+    anon: Anon
+    unique: bool = False
+    ext: list[Name] = field(default_factory=list)
+    lift: int = DATA
+
+
+def resolve_type(st: State, exp: ast.TypeExp, anon: Anon) -> Resolved:
+    """The type that `exp` stands for.
+
+    Errors: unknown names (with near misses), wrong arguments of abbreviations, duplicate fields.
+    """
+    ctx = _Context(st, anon)
+    result = _type(ctx, exp)
+    return Resolved(result, ctx.unique, tuple(ctx.ext), lift=ctx.lift)
+
+
+def resolve_result(st: State, exp: ast.TypeExp) -> Resolved:
+    """A function's result type: anonymous sizes become names in `ext`."""
+    ext: list[Name] = []
+
+    def anon(span: Span) -> Size:
+        name = st.fresh("d")
+        ext.append(name)
+        return SizeVar(name)
+
+    found = resolve_type(st, exp, anon)
+    fresh, fields = _freshness(st, exp)
+    return Resolved(found.type, found.unique, (*found.ext, *ext), fresh, fields)
+
+
+def _freshness(st: State, exp: ast.TypeExp) -> tuple[bool, tuple[str, ...]]:
+    """Whether a result of this type is fresh, and if only in part, which fields are."""
+    match exp:
+        case ast.TUnique():
+            return True, ()
+        case ast.TExists(elem=elem):
+            return _freshness(st, elem)
+        case ast.TName(name=name) | ast.TApply(fn=ast.TName(name=name)):
+            return lookup_type(st, name, exp.span).unique, ()
+        case ast.TTuple(elems=elems):
+            return _fresh_record(st, [(str(i), e) for i, e in enumerate(elems)])
+        case ast.TRecord(fields=fields):
+            return _fresh_record(st, list(fields))
+    return False, ()
+
+
+def _fresh_record(st: State, fields: list[tuple[str, ast.TypeExp]]) -> tuple[bool, tuple[str, ...]]:
+    starred = [f for f, e in fields if _freshness(st, e)[0]]
+    scalar = [f for f, e in fields if isinstance(e, ast.TName) and e.name[0] in PRIM_T]
+    if starred and len(starred) + len(scalar) == len(fields):
+        return True, ()
+    return False, tuple(starred)
+
+
+def _type(ctx: _Context, exp: ast.TypeExp) -> Type:
+    match exp:
+        case ast.TName(name=name):
+            return _apply(ctx, exp, name, ())
+        case ast.TArray(size=size, elem=elem):
+            dim = _size(ctx, size, exp.span)
+            return array_of(dim, _element(ctx, exp.span, elem))
+        case ast.TTuple(elems=elems):
+            return tuple_type(tuple(_type(ctx, e) for e in elems))
+        case ast.TRecord(fields=fields):
+            return _record(ctx, exp.span, fields)
+        case ast.TUnique(elem=elem):
+            ctx.unique = True
+            return _type(ctx, elem)
+        case ast.TApply(fn=ast.TName(name=name), args=args):
+            return _apply(ctx, exp, name, args)
+        case ast.TArrow():
+            return _arrow(ctx, exp)
+        case ast.TSum(variants=variants):
+            return _sum(ctx, exp.span, variants)
+        case ast.TExists(names=names, elem=elem):
+            return _exists(ctx, names, elem)
+        case ast.TSize():
+            raise TypeError_("A size stands where a type is needed.", exp.span)
+    raise TypeError_("This is not a type.", exp.span)
+
+
+def _element(ctx: _Context, span: Span, exp: ast.TypeExp) -> Type:
+    """An array's element: no function, and of one size."""
+    outer, ctx.lift = ctx.lift, DATA
+    elem = _type(ctx, exp)
+    ctx.st.data(elem, span, "An array element")
+    if ctx.lift == LIFTED:
+        raise TypeError_(f"An array element of type `{show(elem)}` might be a function.", span)
+    if ctx.lift == SIZE_LIFTED:
+        raise TypeError_(
+            "The elements of this array might differ in size, because their type has a size of its"
+            " own.",
+            span,
+            "Give the size a name that all elements share, as in `type t [n] = [n]i32`.",
+        )
+    ctx.lift = outer
+    return elem
+
+
+def record_type(fields: list[tuple[str, Type]]) -> Record:
+    """A record with its fields sorted: numbers by value, then names."""
+    return Record(tuple(sorted(fields, key=lambda item: field_order(item[0]))))
+
+
+def field_order(name: str) -> tuple[int, int, str]:
+    """The sort key of a field."""
+    return (0, int(name), "") if name.isdigit() else (1, 0, name)
+
+
+def _record(ctx: _Context, span: Span, fields: tuple[tuple[str, ast.TypeExp], ...]) -> Type:
+    seen: set[str] = set()
+    for name, _ in fields:
+        if name in seen:
+            raise TypeError_(f"The field `{name}` occurs twice.", span)
+        seen.add(name)
+    return record_type([(name, _type(ctx, e)) for name, e in fields])
+
+
+def _sum(
+    ctx: _Context, span: Span, variants: tuple[tuple[str, tuple[ast.TypeExp, ...]], ...]
+) -> Type:
+    table: dict[str, tuple[Type, ...]] = {}
+    for name, args in variants:
+        if name in table:
+            raise TypeError_(f"The constructor `#{name}` occurs twice.", span)
+        if len(table) == MOST_CONSTRUCTORS:
+            raise TypeError_(f"A sum type has at most {MOST_CONSTRUCTORS} constructors.", span)
+        table[name] = tuple(_type(ctx, a) for a in args)
+    return Sum(tuple(sorted(table.items())))
+
+
+def _exists(ctx: _Context, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
+    st = ctx.st
+    mark = st.scope.mark()
+    ctx.lift = max(ctx.lift, SIZE_LIFTED)
+    unique_names = [st.bind_local(name, I64, elem.span) for name in names]
+    result = _type(ctx, elem)
+    st.scope.leave(mark)
+    ctx.ext.extend(unique_names)
+    return result
+
+
+def _arrow(ctx: _Context, exp: ast.TArrow) -> Type:
+    st = ctx.st
+    inner = _Context(st, ctx.anon)
+    ctx.lift = LIFTED
+    param = _type(inner, exp.param)
+    mark = st.scope.mark()
+    name = ""
+    if exp.name is not None and exp.name != "_":
+        name = st.bind_local(exp.name, param, exp.span)
+    found = resolve_result(st, exp.result)
+    st.scope.leave(mark)
+    if name and name not in names_in_type(found.type):
+        name = ""
+    return Arrow(param, found.type, name, inner.unique, found.fresh, found.ext, found.fresh_fields)
+
+
+# --- abbreviations -----------------------------------------------------------------------------
+
+
+_NO_ACCUMULATORS = "`reduce_by_index` and `scatter` also put values at computed places."
+
+
+def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
+    """The meaning of a type name.
+
+    Errors: unknown types and modules, with near misses.
+    """
+    scope = st.scope
+    if len(name) == 1:
+        found = scope.types.get(name[0])
+        if found is None:
+            if name[0] in PRIM_T:
+                return _PRIMS[name[0]]
+            if name[0] in st.wrong_types:
+                raise Silent("", span)
+            if name[0] == "acc":
+                raise Limitation("Accumulators are not built yet.", span, _NO_ACCUMULATORS)
+            known = [*scope.types, *PRIM_T]
+            raise TypeError_(f"Unknown type `{name[0]}`.", span, unknown_type(st, name[0], known))
+        return found
+    module = scope.module(name[:-1])
+    if module is not None and module.wrong:
+        raise Silent("", span)
+    if module is None:
+        path = ".".join(name[:-1])
+        raise TypeError_(f"Unknown module `{path}`.", span, unknown_module(st, path))
+    found = module.types.get(name[-1])
+    if found is None and name == ("intrinsics", "acc"):
+        raise Limitation("Accumulators are not built yet.", span, _NO_ACCUMULATORS)
+    if found is None and name[0] == "intrinsics":
+        raise Limitation(f"`{'.'.join(name)}` is no type that programs can use.", span)
+    if found is None:
+        hint = did_you_mean(name[-1], module.types)
+        raise TypeError_(f"Unknown type `{'.'.join(name)}`.", span, hint)
+    return found
+
+
+_PRIMS = {name: Abbreviation((), type_) for name, type_ in PRIM_T.items()}
+
+
+def _apply(
+    ctx: _Context, exp: ast.TypeExp, name: ast.QualName, args: tuple[ast.TypeExp, ...]
+) -> Type:
+    abbreviation = lookup_type(ctx.st, name, exp.span)
+    params = abbreviation.params
+    if len(args) != len(params):
+        raise TypeError_(
+            f"The type `{'.'.join(name)}` takes {_count(params)}, but is given {len(args)}.",
+            exp.span,
+        )
+    ctx.unique = ctx.unique or abbreviation.unique
+    ctx.lift = max(ctx.lift, abbreviation.lift)
+    if not params and not abbreviation.ext and not has_any_size(abbreviation.type):
+        return abbreviation.type
+    types: dict[Name, Type] = {}
+    sizes: dict[Name, Size] = {}
+    for param, arg in zip(params, args, strict=True):
+        if param.is_size:
+            sizes[param.name] = _size_argument(ctx, arg)
+        else:
+            types[param.name] = _type(ctx, arg)
+    for ext in abbreviation.ext:
+        sizes[ext] = _exists_anew(ctx, ext, exp.span)
+    result = subst(abbreviation.type, types, sizes)
+    return _fill(ctx, result, exp.span)
+
+
+def opened(st: State, abbreviation: Abbreviation, span: Span) -> Type:
+    """What an abbreviation stands for, with any size for those that it leaves open."""
+    open_sizes: dict[Name, Size] = {name: st.size_meta(span) for name in abbreviation.ext}
+    return _fill(_Context(st, st.size_meta), subst(abbreviation.type, {}, open_sizes), span)
+
+
+def _exists_anew(ctx: _Context, ext: Name, span: Span) -> Size:
+    """A size that an abbreviation leaves open, at a use; in an abbreviation it stays open."""
+    size = ctx.anon(span)
+    if size is not ANY_SIZE:
+        return size
+    name = ctx.st.fresh(ext)
+    ctx.ext.append(name)
+    return SizeVar(name)
+
+
+def _count(params: tuple[TypeParamInfo, ...]) -> str:
+    sizes = sum(p.is_size for p in params)
+    parts = [(sizes, "size"), (len(params) - sizes, "type")]
+    texts = [f"{n} {what}{'s' if n > 1 else ''}" for n, what in parts if n]
+    return " and ".join(texts) or "no arguments"
+
+
+def _size_argument(ctx: _Context, arg: ast.TypeExp) -> Size:
+    match arg:
+        case ast.TSize(size=size):
+            return _size(ctx, size, arg.span)
+        case ast.TName(name=name):
+            return _size(ctx, ast.Var(arg.span, name), arg.span)
+    raise TypeError_("A size in brackets is needed here, such as `[n]`.", arg.span)
+
+
+def has_any_size(t: Type) -> bool:
+    """Whether an abbreviation's type leaves a size open."""
+    match resolve(t):
+        case Array(dims, elem):
+            return ANY_SIZE in dims or has_any_size(elem)
+        case Record(fields):
+            return any(has_any_size(u) for _, u in fields)
+        case Sum(variants):
+            return any(has_any_size(u) for _, us in variants for u in us)
+        case Arrow(param, result):
+            return has_any_size(param) or has_any_size(result)
+    return False
+
+
+def _fill(ctx: _Context, t: Type, span: Span) -> Type:
+    """Replace `ANY_SIZE` by what `[]` means here; in results of functions by an `ext`."""
+    t = resolve(t)
+    match t:
+        case Array(dims, elem):
+            new = tuple(ctx.anon(span) if d is ANY_SIZE else d for d in dims)
+            return Array(new, _fill(ctx, elem, span))
+        case Record(fields):
+            return Record(tuple((f, _fill(ctx, u, span)) for f, u in fields))
+        case Sum(variants):
+            return Sum(tuple((c, tuple(_fill(ctx, u, span) for u in us)) for c, us in variants))
+        case Arrow(param, result, name, consumes, unique, ext, fields):
+            new_param = _fill(ctx, param, span)
+            names: list[Name] = []
+            inner = _Context(ctx.st, _collector(ctx.st, names))
+            new_result = _fill(inner, result, span)
+            return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names), fields)
+    return t
+
+
+def _collector(st: State, names: list[Name]) -> Anon:
+    def anon(span: Span) -> Size:
+        name = st.fresh("d")
+        names.append(name)
+        return SizeVar(name)
+
+    return anon
+
+
+# --- sizes -------------------------------------------------------------------------------------
+
+
+def _size(ctx: _Context, exp: ast.Exp | None, span: Span) -> Size:
+    if exp is None:
+        return ctx.anon(span)
+    return size_from(ctx.st, exp)
+
+
+def _sizes_in_scope(st: State, exp: ast.Exp) -> None:
+    match exp:
+        case ast.Var(name=(name,)) if name not in st.scope.values:
+            raise TypeError_(f"Unknown size `{name}`.", exp.span, unknown_size(st, name))
+        case ast.BinOp(lhs=lhs, rhs=rhs):
+            _sizes_in_scope(st, lhs)
+            _sizes_in_scope(st, rhs)
+        case ast.Parens(exp=inner):
+            _sizes_in_scope(st, inner)
+
+
+def _size_hint(type_: Type) -> str:
+    known = resolve(type_)
+    if not isinstance(known, PrimT) or known.prim == "bool" or known == I64:
+        return ""
+    return f"Make it an i64 where it is bound, or write `i64.{known.prim} ..`."
+
+
+def size_from(st: State, exp: ast.Exp) -> Size:
+    """An i64 expression written as a size.
+
+    Errors: other types; expressions too complicated to be compared.
+    """
+    _sizes_in_scope(st, exp)
+    typed = st.infer(exp, I64)
+    st.unify(I64, typed.type, exp.span, "A size", _size_hint(typed.type))
+    size = symbolic(typed, keyed=True)
+    if size is not None:
+        return size
+    key = key_of(typed)
+    if key is None:
+        raise Limitation(
+            "This expression is too complicated for a size.",
+            exp.span,
+            "Bind it to a name with `let` and write the name.",
+        )
+    return SizeExp(key, typed)

@@ -1,0 +1,187 @@
+"""Function application: instances, sizes that depend on arguments, existential results.
+
+Arguments that are functions are checked after the others: then the types of their parameters are
+known. A parameter that sizes mention is replaced by its argument; an argument that is no simple
+expression gets a name first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.scope.advice import applied_number, unlike_tuple
+from compiler.frontend.check.scope.builtins import ConstMember, member
+from compiler.frontend.check.scope.names import is_projection, lookup, member_call, use
+from compiler.frontend.check.scope.operator_names import is_operator
+from compiler.frontend.check.scope.scope import Builtin, Value
+from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.types.metas import I64, MetaT, resolve
+from compiler.frontend.check.types.size_exps import is_cheap, key_of, symbolic
+from compiler.frontend.check.types.walks import subst
+from compiler.frontend.types import Arrow, Size, SizeExp, SizeVar, Type
+
+Lets = list[tuple[Name, t.Exp]]
+"""Sizes that were given a name, to be bound around an expression."""
+
+
+def infer_apply(st: State, exp: ast.Apply, expected: Type | None) -> t.Exp:
+    """`f x y`."""
+    fn = exp.fn
+    while isinstance(fn, ast.Parens):
+        fn = fn.exp
+    if isinstance(fn, ast.Var) and not is_projection(st, fn.name):
+        what = f"`{'.'.join(fn.name)}`"
+        if len(fn.name) == 1 and fn.name[0] not in st.scope.values and is_operator(fn.name[0]):
+            return apply(st, st.infer(fn), exp.args, exp.span, what)
+        value = lookup(st, fn.name, fn.span)
+        if isinstance(value, Builtin):
+            return _apply_builtin(st, value, fn, exp)
+        return apply(st, use(st, value, fn.span), exp.args, exp.span, what)
+    if isinstance(fn, (ast.IntLit, ast.FloatLit)):
+        raise TypeError_(
+            "A number is no function, so it has no arguments.", exp.span, applied_number(exp.args)
+        )
+    return apply(st, st.infer(fn), exp.args, exp.span, "the function")
+
+
+def _apply_builtin(st: State, value: Value, fn: ast.Var, exp: ast.Apply) -> t.Exp:
+    assert isinstance(value, Builtin)
+    found = member(value.prim, value.member)
+    assert found is not None
+    what = f"`{'.'.join(fn.name)}`"
+    if isinstance(found, ConstMember) or len(exp.args) != found.arity:
+        return apply(st, use(st, value, fn.span), exp.args, exp.span, what)
+    args: list[t.Exp] = []
+    type_: Type = found.type
+    for i, arg in enumerate(exp.args):
+        assert isinstance(type_, Arrow)
+        args.append(st.check(arg, type_.param, _role(i, len(exp.args), what)))
+        type_ = type_.result
+    return member_call(found, tuple(args), type_, exp.span)
+
+
+def _role(index: int, count: int, what: str) -> str:
+    return f"Argument {index + 1} of {what}" if count > 1 else f"The argument of {what}"
+
+
+@dataclass(slots=True)
+class _Call:
+    """An application in progress."""
+
+    st: State
+    span: Span
+    what: str
+    count: int
+    type: Type
+    args: list[t.Exp | None]
+    sizes: dict[Name, Size] = field(default_factory=dict)
+    lets: Lets = field(default_factory=list)
+    delayed: list[tuple[int, ast.Exp, Type]] = field(default_factory=list)
+    ext: list[Name] = field(default_factory=list)
+
+
+def apply(st: State, fn: t.Exp, args: tuple[ast.Exp | t.Exp, ...], span: Span, what: str) -> t.Exp:
+    """`fn` applied to arguments, which may be typed already.
+
+    Errors: `TypeError_` for arguments of wrong types and for too many of them.
+    """
+    call = _Call(st, span, what, len(args), fn.type, [None] * len(args))
+    for i, arg in enumerate(args):
+        _argument(call, i, arg)
+    _flush(call)
+    type_ = subst(call.type, {}, call.sizes) if call.sizes else resolve(call.type)
+    done = tuple(a for a in call.args if a is not None)
+    return wrap_lets(t.Apply(type_, span, fn, done, tuple(call.ext)), call.lets)
+
+
+def wrap_lets(exp: t.Exp, lets: Lets) -> t.Exp:
+    """Bind named sizes around `exp`."""
+    for name, rhs in reversed(lets):
+        exp = t.Let(exp.type, exp.span, (), t.PVar(rhs.type, rhs.span, name), rhs, exp)
+    return exp
+
+
+def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
+    st = call.st
+    arrow = _arrow(call, i, arg.span)
+    want = subst(arrow.param, {}, call.sizes) if call.sizes else arrow.param
+    if isinstance(arg, ast.Exp) and _is_function(arg):
+        call.delayed.append((i, arg, want))
+    else:
+        typed = st.infer(arg, want) if isinstance(arg, ast.Exp) else arg
+        role = _role(i, call.count, call.what)
+        st.unify(want, typed.type, arg.span, role, unlike_tuple(want, typed.type, call.count))
+        if arrow.name:
+            typed, size = argument_size(st, typed, call.lets)
+            call.sizes[arrow.name] = size
+        call.args[i] = typed
+    for name in arrow.ext:
+        new = st.fresh(name)
+        call.ext.append(new)
+        call.sizes[name] = SizeVar(new)
+    call.type = arrow.result
+
+
+def _arrow(call: _Call, i: int, span: Span) -> Arrow:
+    """The function type that takes argument `i`."""
+    type_ = resolve(call.type)
+    if not isinstance(type_, Arrow):
+        _flush(call)
+        type_ = resolve(call.type)
+    if isinstance(type_, MetaT):
+        arrow = Arrow(call.st.meta(span), call.st.meta(span))
+        call.st.unify(type_, arrow, span, f"The type of {call.what}")
+        return arrow
+    if isinstance(type_, Arrow):
+        return type_
+    if i == 0:
+        raise TypeError_(
+            f"Only functions can be applied, but {call.what} is {describe(type_)}.", call.span
+        )
+    raise TypeError_(f"Too many arguments: {call.what} takes {i}, but is given {call.count}.", span)
+
+
+def _flush(call: _Call) -> None:
+    """Check the arguments that are functions."""
+    for i, arg, want in call.delayed:
+        if call.sizes:
+            want = subst(want, {}, call.sizes)
+        call.args[i] = call.st.check(arg, want, _role(i, call.count, call.what))
+    call.delayed.clear()
+
+
+def _is_function(arg: ast.Exp) -> bool:
+    while isinstance(arg, ast.Parens):
+        arg = arg.exp
+    return isinstance(arg, (ast.Lambda, ast.OpSection, ast.ProjSection, ast.IndexSection))
+
+
+def argument_size(st: State, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
+    """An argument that sizes depend on: itself or the name given to it, and its size."""
+    if resolve(typed.type) != I64:
+        return _name_value(st, typed, lets)
+    size = symbolic(typed)
+    if size is not None:
+        return typed, size
+    key = key_of(typed)
+    if key is not None and is_cheap(typed):
+        return typed, SizeExp(key, typed)
+    name = st.fresh("n")
+    lets.append((name, typed))
+    if key is not None:
+        st.alias[name] = SizeExp(key, typed)
+    return t.Var(typed.type, typed.span, name), SizeVar(name)
+
+
+def _name_value(st: State, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
+    """A size mentions an argument that is no size itself, as in `[length xs]`."""
+    if not isinstance(typed, t.Var):
+        name = st.fresh("x")
+        lets.append((name, typed))
+        typed = t.Var(typed.type, typed.span, name)
+    return typed, SizeVar(typed.name)

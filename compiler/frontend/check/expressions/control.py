@@ -1,0 +1,189 @@
+"""`let`, `if`, `match`, ascription, coercion, assertions and attributes."""
+
+from __future__ import annotations
+
+from compiler.base.errors import Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.existentials import born_before, hide, join, map_sizes
+from compiler.frontend.check.definitions.patterns import bind_pattern, pattern_names
+from compiler.frontend.check.definitions.type_exps import resolve_type
+from compiler.frontend.check.expressions.show_exp import show_exp
+from compiler.frontend.check.scope.advice import unknown_module
+from compiler.frontend.check.scope.builtins import member_names
+from compiler.frontend.check.scope.scope import Builtin
+from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve
+from compiler.frontend.check.types.size_exps import as_size, symbolic
+from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
+from compiler.frontend.types import Size, Type
+
+
+def infer_parens(st: State, exp: ast.Parens, expected: Type | None) -> t.Exp:
+    """`(e)`."""
+    return st.infer(exp.exp, expected)
+
+
+def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
+    """`let [sizes] pat = rhs in body`; the body's type may mention what was bound."""
+    rhs = st.infer(exp.rhs)
+    mark = st.scope.mark()
+    sizes: tuple[Name, ...] = ()
+    if exp.sizes:
+        _distinct(exp)
+        sizes = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
+        bound = bind_pattern(st, exp.pat, None, st.size_meta)
+        holes: dict[Name, Size] = {name: st.size_meta(exp.pat.span) for name in sizes}
+        wanted = subst(bound.pat.type, {}, holes)
+        st.unify(wanted, rhs.type, exp.pat.span, "The value bound here")
+        st.alias.update(holes)
+        st.let_sizes += [
+            (n, h, exp.pat.span) for n, h in zip(exp.sizes, holes.values(), strict=True)
+        ]
+        _all_used(exp, sizes, bound.pat.type)
+    else:
+        bound = bind_pattern(st, exp.pat, rhs.type, st.size_meta)
+        if isinstance(bound.pat, t.PVar) and resolve(rhs.type) == I64:
+            size = symbolic(rhs, keyed=True) or as_size(rhs)
+            if size is not None:
+                st.alias[bound.pat.name] = size
+    body = st.infer(exp.body, expected)
+    st.scope.leave(mark)
+    return t.Let(body.type, exp.span, sizes, bound.pat, rhs, body)
+
+
+def _distinct(exp: ast.Let) -> None:
+    names = [*exp.sizes, *pattern_names(exp.pat)]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise TypeError_(f"The name `{name}` is bound twice here.", exp.pat.span)
+
+
+def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
+    used = names_in_type(type_)
+    concrete = names_in_data(type_)
+    for source, name in zip(exp.sizes, sizes, strict=True):
+        if name not in used:
+            raise TypeError_(f"The size `{source}` does not occur in the pattern.", exp.pat.span)
+        if name not in concrete:
+            raise TypeError_(
+                f"The size `{source}` is only part of a function's type, so it has no value.",
+                exp.pat.span,
+            )
+
+
+def infer_if(st: State, exp: ast.If, expected: Type | None) -> t.Exp:
+    """`if`: sizes that differ between the branches become existential."""
+    cond = st.check(exp.cond, BOOL, "The condition of `if`")
+    mark = len(st.born)
+    then = st.infer(exp.then, expected)
+    orelse = st.infer(exp.orelse, expected if expected is not None else then.type)
+    type_, ext = join(
+        st, then.type, orelse.type, mark, exp.orelse.span, "The branches of `if` differ"
+    )
+    st.data(type_, exp.span, "The result of `if`")
+    return t.If(type_, exp.span, cond, then, orelse, ext)
+
+
+def infer_match(st: State, exp: ast.Match, expected: Type | None) -> t.Exp:
+    """`match e case ..`."""
+    scrutinee = st.infer(exp.exp)
+    mark = len(st.born)
+    cases: list[t.Case] = []
+    type_: Type | None = None
+    ext: tuple[Name, ...] = ()
+    for case in exp.cases:
+        scope = st.scope.mark()
+        bound = bind_pattern(st, case.pat, scrutinee.type, st.size_meta, refutable=True)
+        body = st.infer(case.body, type_ or expected)
+        st.scope.leave(scope)
+        cases.append(t.Case(bound.pat, body))
+        if type_ is None:
+            type_, ext = hide(st, body.type, born_before(st, mark))
+        else:
+            type_, new = join(
+                st, type_, body.type, mark, case.body.span, "The cases of `match` differ"
+            )
+            ext = (*ext, *new)
+            mark_used = names_in_type(type_)
+            ext = tuple(n for n in ext if n in mark_used)
+    assert type_ is not None
+    st.data(type_, exp.span, "The result of `match`")
+    return t.Match(type_, exp.span, scrutinee, tuple(cases), ext)
+
+
+def infer_ascript(st: State, exp: ast.Ascript, expected: Type | None) -> t.Exp:
+    """`e : t` leaves no trace beyond its type."""
+    return st.check(exp.exp, written_type(st, exp.type), "The annotated expression")
+
+
+def written_type(st: State, exp: ast.TypeExp) -> Type:
+    """The type of an ascription, with an unknown for every size that it leaves open."""
+    found = resolve_type(st, exp, st.size_meta)
+    if not found.ext:
+        return found.type
+    return subst(found.type, {}, {name: st.size_meta(exp.span) for name in found.ext})
+
+
+def infer_coerce(st: State, exp: ast.Coerce, expected: Type | None) -> t.Exp:
+    """`e :> t`: the sizes are compared when the program runs."""
+    written = written_type(st, exp.type)
+    inner = st.infer(exp.exp)
+
+    def any_size(size: Size) -> Size:
+        return size if isinstance(size, MetaS) else st.size_meta(exp.span)
+
+    st.unify(
+        map_sizes(written, any_size),
+        map_sizes(inner.type, any_size),
+        exp.span,
+        "The coerced expression",
+    )
+    for size, given in zip(sizes_of(written), sizes_of(inner.type), strict=True):
+        if isinstance(size, MetaS):
+            st.loose.append((size, given))
+    return t.Coerce(written, exp.span, inner)
+
+
+def infer_assert(st: State, exp: ast.Assert, expected: Type | None) -> t.Exp:
+    """`assert cond e`."""
+    cond = st.check(exp.cond, BOOL, "The condition of `assert`")
+    inner = st.infer(exp.exp, expected)
+    return t.Assert(inner.type, exp.span, cond, inner, show_exp(exp.cond))
+
+
+def infer_attr(st: State, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
+    """`#[attr] e`."""
+    inner = st.infer(exp.exp, expected)
+    return t.Attr(inner.type, exp.span, exp.attr.text, inner)
+
+
+def infer_hole(st: State, exp: ast.Hole, expected: Type | None) -> t.Exp:
+    """`???` cannot be compiled."""
+    known = f" A value of type {describe(expected)} is needed." if expected is not None else ""
+    raise Limitation(
+        f"This hole has to be filled before the program can be compiled.{known}", exp.span
+    )
+
+
+def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
+    """`m.(e)`: the module's names are in scope in `e`."""
+    module = st.scope.module(exp.module)
+    if module is None:
+        _unknown_module(st, exp.module, exp.span)
+    assert module is not None
+    mark = st.scope.mark()
+    if module.prim:
+        for name in member_names(module.prim):
+            st.scope.bind(name, Builtin(module.prim, name))
+    st.scope.open(module)
+    inner = st.infer(exp.exp, expected)
+    st.scope.leave(mark)
+    return inner
+
+
+def _unknown_module(st: State, name: ast.QualName, span: Span) -> None:
+    text = ".".join(name)
+    raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))

@@ -1,0 +1,215 @@
+"""Loops: `for i < n`, `for x in xs`, `while c`, and sizes that change from turn to turn.
+
+Every size of the loop's parameters starts as an unknown while the body is checked. What the body
+demands of it, or leaves as it was, stays the same in all turns; a size that the body changes is a
+name bound by each turn anew (`Loop.sizes`), and existential in the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.existentials import map_sizes
+from compiler.frontend.check.definitions.patterns import bind_pattern
+from compiler.frontend.check.expressions.arrays import as_array
+from compiler.frontend.check.expressions.operators import require_prim
+from compiler.frontend.check.scope.state import INT_SET, State
+from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve_size
+from compiler.frontend.check.types.sizes import same_size, unify_size
+from compiler.frontend.check.types.unify import Mismatch, unify_sizes
+from compiler.frontend.check.types.walks import subst
+from compiler.frontend.parts import pattern_variables
+from compiler.frontend.types import Array, Size, SizeVar, Type, row_of
+
+Pairs = list[tuple[MetaS, Size]]
+"""Unknown sizes that stand for the sizes of a type."""
+
+
+def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
+    """`loop [sizes] pat = init form do body`.
+
+    Errors: the body's type differs from the parameter's, or a size that may not change does.
+    """
+    init = st.infer(exp.init if exp.init is not None else _pattern_value(exp.pat))
+    st.data(init.type, exp.pat.span, "A loop parameter")
+    outer = _outer_form(st, exp.form)
+    mark, born = st.scope.mark(), len(st.born)
+    explicit = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
+    initial: Pairs = []
+    type_ = _open(st, init.type, initial, initial=True)
+    bound = bind_pattern(st, exp.pat, type_, st.size_meta)
+    st.kept |= _kept(exp.pat, bound.pat)
+    form = _inner_form(st, exp.form, outer)
+    body = st.infer(exp.body, type_)
+    st.scope.leave(mark)
+    final: Pairs = []
+    st.unify(type_, _open(st, body.type, final), exp.body.span, "The loop's body")
+    sizes = _settle(_Settle(st, born, exp.body.span, explicit, initial, final))
+    ext = tuple([st.fresh(name) for name in sizes])
+    renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
+    result = subst(type_, {}, renamed) if renamed else type_
+    return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
+
+
+def _open(st: State, type_: Type, pairs: Pairs, initial: bool = False) -> Type:
+    def fresh(size: Size) -> Size:
+        meta = st.size_meta()
+        if initial:
+            meta.start = size
+        pairs.append((meta, size))
+        return meta
+
+    return map_sizes(type_, fresh)
+
+
+def _kept(pat: ast.Pat, typed: t.Pat) -> set[Name]:
+    """The variables of a pattern whose types are written, without a `*`."""
+    match pat:
+        case ast.PTyped():
+            return {v.name for v in pattern_variables(typed) if not v.consumes}
+        case ast.PTuple(elems=elems) if isinstance(typed, t.PRecord):
+            pairs = zip(elems, [p for _, p in typed.fields], strict=False)
+            return set().union(*[_kept(p, q) for p, q in pairs])
+    return set()
+
+
+def _pattern_value(pat: ast.Pat) -> ast.Exp:
+    """The initial value where there is none: the names of the pattern themselves."""
+    match pat:
+        case ast.PName(span=span, name=name):
+            return ast.Var(span, (name,))
+        case ast.PTuple(span=span, elems=elems):
+            return ast.TupleExp(span, tuple(_pattern_value(p) for p in elems))
+        case ast.PRecord(span=span, fields=fields):
+            return ast.RecordExp(span, tuple((f, _pattern_value(p)) for f, p in fields))
+        case ast.PTyped(pat=inner) | ast.PAttr(pat=inner):
+            return _pattern_value(inner)
+    raise TypeError_("A loop without an initial value needs names here.", pat.span)
+
+
+# --- forms -------------------------------------------------------------------------------------
+
+
+def _outer_form(st: State, form: ast.LoopForm) -> t.Exp | None:
+    """The bound or array, which does not see the loop's parameters."""
+    match form:
+        case ast.For(bound=bound):
+            return st.infer(bound)
+        case ast.ForIn(array=array):
+            return st.infer(array)
+    return None
+
+
+def _inner_form(st: State, form: ast.LoopForm, outer: t.Exp | None) -> t.For | t.ForIn | t.While:
+    match form:
+        case ast.For(span=span, name=name):
+            assert outer is not None
+            what = "The bound of a loop"
+            type_ = require_prim(st, outer.type, INT_SET, outer.span, what)
+            return OpenFor(st.bind_local(name, type_, span), "i64", outer)
+        case ast.ForIn(pat=pat):
+            assert outer is not None
+            array = as_array(st, outer.type, 1, outer.span)
+            row = row_of(Array(array.dims, array.elem))
+            return t.ForIn(bind_pattern(st, pat, row, st.size_meta).pat, outer)
+        case ast.While(cond=cond):
+            return t.While(st.check(cond, BOOL, "The condition of `while`"))
+    raise TypeError_("A loop needs `for` or `while`.", form.span)
+
+
+OpenFor = t.For
+"""A `For` whose `prim` is set from its bound's type by `finish/zonk.py`."""
+
+
+# --- sizes -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Settle:
+    st: State
+    born: int
+    span: Span
+    explicit: tuple[Name, ...]
+    initial: Pairs
+    final: Pairs
+    sizes: list[Name] = field(default_factory=list)
+
+
+def _settle(s: _Settle) -> tuple[Name, ...]:
+    """Decide for every size of the loop's type whether it changes; the names of those that do."""
+    s.sizes.extend(s.explicit)
+    starts: dict[Size, list[Size]] = {}
+    ends: dict[Size, list[Size]] = {}
+    for meta, size in s.initial:
+        starts.setdefault(resolve_size(meta), []).append(size)
+    for meta, size in s.final:
+        ends.setdefault(resolve_size(meta), []).append(size)
+    for rep in [*starts, *(r for r in ends if r not in starts)]:
+        if isinstance(rep, MetaS):
+            _unsettled(s, rep, starts, ends)
+        elif isinstance(rep, SizeVar) and rep.name in s.explicit:
+            _all_equal(s, starts.get(rep, []))
+            _all_equal(s, ends.get(rep, []))
+        else:
+            for size in [*starts.get(rep, []), *ends.get(rep, [])]:
+                _equal(s, rep, size)
+    return tuple(s.sizes)
+
+
+def _unsettled(
+    s: _Settle, rep: MetaS, all_starts: dict[Size, list[Size]], all_ends: dict[Size, list[Size]]
+) -> None:
+    """A size that the body does not pin down: kept, or changed."""
+    alias = s.st.alias
+    starts, ends = all_starts.get(rep, []), all_ends.get(rep, [])
+    if rep.ref is not None:
+        for size in [*starts, *ends]:
+            _equal(s, rep, size)
+        return
+    changed = [e for e in ends if not same_size(e, rep, alias)]
+    unknown = [
+        e
+        for e in changed
+        if isinstance(resolve_size(e), MetaS) and resolve_size(e) not in all_starts
+    ]
+    for e in unknown:
+        unify_size(e, rep, alias)
+    changed = [e for e in changed if not same_size(e, rep, alias)]
+    if starts and all(same_size(e, starts[0], alias) for e in changed):
+        unify_size(rep, starts[0], alias)
+        for size in starts[1:]:
+            _equal(s, rep, size)
+        return
+    if changed:
+        _all_equal(s, starts)
+        name = s.st.fresh(_base_name(starts))
+        rep.ref = SizeVar(name)
+        _all_equal(s, ends)
+        s.sizes.append(name)
+
+
+def _base_name(starts: list[Size]) -> str:
+    first = resolve_size(starts[0]) if starts else None
+    return first.name if isinstance(first, SizeVar) else "n"
+
+
+def _all_equal(s: _Settle, sizes: list[Size]) -> None:
+    for size in sizes[1:]:
+        _equal(s, sizes[0], size)
+
+
+def _equal(s: _Settle, want: Size, got: Size) -> None:
+    s.st.span = s.span
+    try:
+        unify_sizes(s.st, want, got)
+    except Mismatch as difference:
+        raise TypeError_(
+            f"A size of the loop's parameter must stay the same. {difference.reason}",
+            s.span,
+            "Bind the size at the loop, as in `loop [k] (xs: [k]t) = ..`, if it may change.",
+        ) from None

@@ -1,0 +1,1 @@
+"""A definition whose types are known: freed of unknowns, and checked as a whole."""

@@ -1,0 +1,211 @@
+"""Causality: a size is known before it is used.
+
+Walks a definition in the order of evaluation with the names known so far: bindings, and the sizes
+that calls, branches and loops have brought forth. Where an expression needs the value of a size
+(an instance of a polymorphic function, an empty array, a parameter's type), it must be among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name, base_of
+from compiler.base.spans import Span
+from compiler.frontend import typed as t
+from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.walks import names_in_type
+from compiler.frontend.parts import parts, pattern_variables
+from compiler.frontend.types import PrimT
+
+
+@dataclass(slots=True)
+class Known:
+    """The names known at this point, with the order in which they were learnt."""
+
+    names: set[Name]
+    trail: list[Name] = field(default_factory=list)
+
+    def add(self, names: Iterable[Name]) -> None:
+        """Learn names."""
+        for name in names:
+            if name not in self.names:
+                self.names.add(name)
+                self.trail.append(name)
+
+    def forget(self, mark: int) -> None:
+        """Forget what was learnt since `mark`, a length of `trail`."""
+        while len(self.trail) > mark:
+            self.names.discard(self.trail.pop())
+
+    def bind(self, pat: t.Pat) -> None:
+        """Learn what a pattern binds."""
+        self.add(v.name for v in pattern_variables(pat))
+
+    def need(self, names: Iterable[Name], span: Span) -> None:
+        """Demand that sizes are known.
+
+        Errors: one is not; it comes from something that is evaluated later.
+        """
+        for name in names:
+            if name not in self.names:
+                raise TypeError_(
+                    f"This needs the size `{base_of(name)}`, which is not known yet: what brings it"
+                    " forth is evaluated later.",
+                    span,
+                    "Bind the array of that size with `let` before this.",
+                )
+
+    def walk(self, e: t.Exp) -> None:
+        """Check an expression."""
+        special = _WALKS.get(type(e))
+        if special is None:
+            for part in parts(e):
+                self.walk(part)
+        else:
+            special(self, e)
+
+
+def check_causality(d: t.Def, outside: set[Name]) -> None:
+    """Check a definition; `outside` are the names of constants and their sizes.
+
+    Errors: `TypeError_` where a size is needed too early.
+    """
+    known = Known(set(outside))
+    known.add(d.size_params)
+    for pat in d.params:
+        known.bind(pat)
+    known.walk(d.body)
+
+
+def _var(known: Known, e: t.Var) -> None:
+    if e.size_args:
+        needed: set[Name] = set()
+        for size in e.size_args:
+            names_in_size(size, needed)
+        known.need(needed, e.span)
+
+
+def _array(known: Known, e: t.ArrayLit) -> None:
+    for elem in e.elems:
+        known.walk(elem)
+    if not e.elems:
+        known.need(names_in_type(e.type), e.span)
+
+
+def _constr(known: Known, e: t.Constr) -> None:
+    for arg in e.args:
+        known.walk(arg)
+    known.need(names_in_type(e.type), e.span)
+
+
+def _apply(known: Known, e: t.Apply) -> None:
+    for arg in reversed(e.args):
+        known.walk(arg)
+    known.walk(e.fn)
+    known.add(e.ext)
+
+
+def _lambda(known: Known, e: t.Lambda) -> None:
+    mark = len(known.trail)
+    for pat in e.params:
+        known.bind(pat)
+    for pat in e.params:
+        for variable in pattern_variables(pat):
+            if not isinstance(variable.type, PrimT):
+                known.need(names_in_type(variable.type), pat.span)
+    known.walk(e.body)
+    known.forget(mark)
+
+
+def _let(known: Known, e: t.Let) -> None:
+    exp: t.Exp = e
+    while type(exp) is t.Let:
+        known.walk(exp.rhs)
+        known.add(exp.sizes)
+        known.bind(exp.pat)
+        exp = exp.body
+    known.walk(exp)
+
+
+def _let_fun(known: Known, e: t.LetFun) -> None:
+    mark = len(known.trail)
+    known.add(e.fun.size_params)
+    for pat in e.fun.params:
+        known.bind(pat)
+    known.walk(e.fun.body)
+    known.forget(mark)
+    known.add((e.fun.name,))
+    known.walk(e.body)
+
+
+def _branch(known: Known, e: t.Exp) -> None:
+    mark = len(known.trail)
+    known.walk(e)
+    known.forget(mark)
+
+
+def _if(known: Known, e: t.If) -> None:
+    known.walk(e.cond)
+    _branch(known, e.then)
+    _branch(known, e.orelse)
+    known.add(e.ext)
+
+
+def _match(known: Known, e: t.Match) -> None:
+    known.walk(e.exp)
+    for case in e.cases:
+        mark = len(known.trail)
+        known.bind(case.pat)
+        known.walk(case.body)
+        known.forget(mark)
+    known.add(e.ext)
+
+
+def _loop(known: Known, e: t.Loop) -> None:
+    known.walk(e.init)
+    if isinstance(e.form, t.For):
+        known.walk(e.form.bound)
+    elif isinstance(e.form, t.ForIn):
+        known.walk(e.form.array)
+    mark = len(known.trail)
+    known.add(e.sizes)
+    known.bind(e.pat)
+    if isinstance(e.form, t.For):
+        known.add((e.form.name,))
+    elif isinstance(e.form, t.ForIn):
+        known.bind(e.form.pat)
+    else:
+        known.walk(e.form.cond)
+    known.walk(e.body)
+    known.forget(mark)
+    known.add(e.ext)
+
+
+def _with_ext(known: Known, e: t.Index | t.Range) -> None:
+    for part in parts(e):
+        known.walk(part)
+    known.add(e.ext)
+
+
+def _coerce(known: Known, e: t.Coerce) -> None:
+    known.walk(e.exp)
+    known.need(names_in_type(e.type), e.span)
+
+
+_WALKS: dict[type, Callable[..., None]] = {
+    t.Var: _var,
+    t.ArrayLit: _array,
+    t.Constr: _constr,
+    t.Apply: _apply,
+    t.Lambda: _lambda,
+    t.Let: _let,
+    t.LetFun: _let_fun,
+    t.If: _if,
+    t.Match: _match,
+    t.Loop: _loop,
+    t.Index: _with_ext,
+    t.Range: _with_ext,
+    t.Coerce: _coerce,
+}

@@ -1,0 +1,96 @@
+"""Entry points: what their types look like from outside."""
+
+from __future__ import annotations
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name, base_of
+from compiler.frontend import decs
+from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.existentials import map_sizes
+from compiler.frontend.check.definitions.functions import Made
+from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.walks import sizes_of
+from compiler.frontend.show_type import is_tuple, show_type
+from compiler.frontend.types import Array, Arrow, Record, Size, SizeVar, Sum, Type
+
+
+def entry_point(dec: decs.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
+    """The outside view of a definition that is an entry.
+
+    Errors: type parameters, functions as parameters or results.
+    """
+    if definition.type_params:
+        raise TypeError_(
+            f"The entry point `{dec.name}` cannot have type parameters.",
+            dec.name_span,
+            "Give its parameters types without type variables.",
+        )
+    for type_ in (*(p.type for p in definition.params), definition.ret):
+        if _has_function(type_):
+            raise TypeError_(
+                f"The entry point `{dec.name}` takes or returns a function.", dec.name_span
+            )
+    _sizes_from_arguments(dec, definition)
+    explicit = {p.name for p in dec.type_params}
+    named = {n for n in definition.size_params if n.rpartition("_")[0] in explicit}
+    named |= {p.name for p in definition.params if isinstance(p, t.PVar)}
+    names = tuple(_param_name(p, i) for i, p in enumerate(definition.params))
+    stars = tuple(b.unique for b in made.params) or (False,) * len(names)
+    params = tuple(
+        ("*" if star else "") + _outside(p.type, named)
+        for p, star in zip(definition.params, stars, strict=False)
+    )
+    results: tuple[Type, ...] = (definition.ret,)
+    if isinstance(definition.ret, Record) and is_tuple(definition.ret.fields):
+        results = tuple(u for _, u in definition.ret.fields)
+    star = "*" if definition.unique and dec.ret is not None else ""
+    shown = tuple(star + _outside(u, named) for u in results)
+    return t.EntryPoint(dec.name, names, params, shown)
+
+
+def _sizes_from_arguments(dec: decs.ValDec, definition: t.Def) -> None:
+    """Demand that every size parameter is the size of an argument."""
+    given = {
+        size.name
+        for param in definition.params
+        for size in sizes_of(param.type)
+        if isinstance(size, SizeVar)
+    }
+    for name in definition.size_params:
+        if name not in given:
+            raise TypeError_(
+                f"The entry point `{dec.name}` depends on the size `{base_of(name)}`, which is not"
+                " the size of any of its arguments.",
+                dec.name_span,
+                f"Take `{base_of(name)}` as an argument of type i64.",
+            )
+
+
+def _param_name(pat: t.Pat, index: int) -> str:
+    if isinstance(pat, t.PVar):
+        return pat.name.rpartition("_")[0]
+    return f"arg{index}"
+
+
+def _outside(type_: Type, named: set[Name]) -> str:
+    """A type with the sizes that the author named; others are anonymous."""
+
+    def size(s: Size) -> Size:
+        seen: set[Name] = set()
+        names_in_size(s, seen)
+        return s if seen <= named else SizeVar("")
+
+    return show_type(map_sizes(type_, size))
+
+
+def _has_function(type_: Type) -> bool:
+    match type_:
+        case Arrow():
+            return True
+        case Array(_, elem):
+            return _has_function(elem)
+        case Record(fields):
+            return any(_has_function(u) for _, u in fields)
+        case Sum(variants):
+            return any(_has_function(u) for _, us in variants for u in us)
+    return False

@@ -1,0 +1,336 @@
+"""The last step of inference: every unknown is replaced by what it turned out to be.
+
+Overloaded operators get their type, literals their value at it, and equality on arrays, records
+and sums is spelt out. The result has no metavariables and no `Overloaded` in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.base.context import Ctx
+from compiler.base.errors import TypeError_
+from compiler.base.names import base_of
+from compiler.base.prim import Prim
+from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.literals import check_range, constant
+from compiler.frontend.check.finish.equality import equal
+from compiler.frontend.check.finish.exhaustive import check_exhaustive
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.size_exps import Hole, Overloaded, refresh, size_to_exp
+from compiler.frontend.check.types.walks import with_parts
+from compiler.frontend.types import (
+    UNIT,
+    Array,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeConst,
+    SizeExp,
+    SizeOp,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+)
+
+
+class Zonk:
+    """Rebuilds one definition; types met before are looked up by identity."""
+
+    __slots__ = ("_types", "ctx")
+
+    def __init__(self, ctx: Ctx) -> None:
+        self.ctx = ctx
+        self._types: dict[int, tuple[Type, Type]] = {}
+
+    # --- types and sizes -----------------------------------------------------------------------
+
+    def type(self, ty: Type) -> Type:
+        """The final type; an unknown that nothing determines is unit."""
+        if type(ty) is PrimT:
+            return ty
+        known = self._types.get(id(ty))
+        if known is not None:
+            return known[1]
+        final = self._type(ty)
+        self._types[id(ty)] = (ty, final)
+        return final
+
+    def _type(self, ty: Type) -> Type:
+        ty = resolve(ty)
+        match ty:
+            case MetaT():
+                ty.ref = UNIT
+                return UNIT
+            case Array(dims, elem):
+                inner = self.type(elem)
+                sizes = tuple([self.size(d) for d in dims])
+                if type(inner) is Array:
+                    return Array(sizes + inner.dims, inner.elem)
+                return Array(sizes, inner)
+            case Record(fields):
+                return Record(tuple([(f, self.type(u)) for f, u in fields]))
+            case Arrow(param, result):
+                return with_parts(ty, self.type(param), self.type(result))
+            case Sum(variants):
+                return Sum(tuple([(c, tuple([self.type(u) for u in us])) for c, us in variants]))
+            case PrimT() | TypeVar():
+                return ty
+        raise TypeError(ty)
+
+    def size(self, size: Size) -> Size:
+        """The final size; an unknown that nothing determines is 0."""
+        size = resolve_size(size)
+        kind = type(size)
+        if kind is SizeVar or kind is SizeConst:
+            return size
+        if isinstance(size, SizeOp):
+            lhs, rhs = self.size(size.lhs), self.size(size.rhs)
+            if lhs is size.lhs and rhs is size.rhs:
+                return size
+            return SizeOp(size.op, lhs, rhs)
+        if isinstance(size, SizeExp):
+            filled = refresh(size)
+            if not isinstance(filled, SizeExp):
+                return self.size(filled)
+            assert isinstance(filled.exp, t.Exp)
+            return SizeExp(filled.key, self.exp(filled.exp))
+        return SizeConst(0)
+
+    def known_size(self, size: Size, e: t.Var) -> Size:
+        """The final size of an instance.
+
+        Errors: nothing determines it.
+        """
+        if isinstance(resolve_size(size), MetaS):
+            raise TypeError_(
+                f"Nothing determines a size that this use of `{base_of(e.name)}` depends on.",
+                e.span,
+                "Write the type of the array whose size it is.",
+            )
+        return self.size(size)
+
+    # --- patterns ------------------------------------------------------------------------------
+
+    def pat(self, pat: t.Pat) -> t.Pat:
+        """A pattern with final types."""
+        type_ = self.type(pat.type)
+        match pat:
+            case t.PVar(span=span, name=name, consumes=consumes):
+                return t.PVar(type_, span, name, consumes)
+            case t.PRecord(span=span, fields=fields):
+                return t.PRecord(type_, span, tuple([(f, self.pat(p)) for f, p in fields]))
+            case t.PLit(span=span, value=value):
+                assert isinstance(type_, PrimT)
+                return t.PLit(type_, span, constant(value, type_))
+            case t.PConstr(span=span, name=name, args=args):
+                return t.PConstr(type_, span, name, tuple([self.pat(p) for p in args]))
+            case t.PWild(span=span):
+                return t.PWild(type_, span)
+        raise TypeError(pat)
+
+    # --- expressions ---------------------------------------------------------------------------
+
+    def exp(self, exp: t.Exp) -> t.Exp:
+        """An expression with final types."""
+        return _EXPS[type(exp)](self, exp)
+
+    def exps(self, exps: tuple[t.Exp, ...]) -> tuple[t.Exp, ...]:
+        """Several expressions."""
+        return tuple([_EXPS[type(e)](self, e) for e in exps])
+
+    def dims(self, dims: tuple[t.DimIndex, ...]) -> tuple[t.DimIndex, ...]:
+        """The indexes of a slice."""
+        return tuple([self._dim(d) for d in dims])
+
+    def _dim(self, dim: t.DimIndex) -> t.DimIndex:
+        if isinstance(dim, t.IndexFix):
+            return t.IndexFix(self.exp(dim.at))
+        return t.IndexSlice(self._maybe(dim.start), self._maybe(dim.stop), self._maybe(dim.step))
+
+    def _maybe(self, exp: t.Exp | None) -> t.Exp | None:
+        return None if exp is None else self.exp(exp)
+
+    def definition(self, d: t.Def) -> t.Def:
+        """A definition with final types."""
+        return t.Def(
+            d.name, d.source_name, d.type_params, d.size_params,
+            tuple([self.pat(p) for p in d.params]), self.type(d.ret), d.unique, d.ext,
+            self.exp(d.body), d.is_entry, d.span, d.attrs, d.fresh_fields,
+        )  # fmt: skip
+
+
+def _hole(z: Zonk, e: Hole) -> t.Exp:
+    return size_to_exp(z.size(e.size), e.span)
+
+
+def _const(z: Zonk, e: t.Const) -> t.Exp:
+    type_ = z.type(e.type)
+    assert isinstance(type_, PrimT)
+    if type(e.type) is not PrimT:
+        check_range(e.value, type_, e.span)
+    return t.Const(type_, e.span, constant(e.value, type_))
+
+
+def _string(z: Zonk, e: t.StringConst) -> t.Exp:
+    return e
+
+
+def _var(z: Zonk, e: t.Var) -> t.Exp:
+    types = tuple([z.type(u) for u in e.type_args]) if e.type_args else ()
+    sizes = tuple([z.known_size(s, e) for s in e.size_args]) if e.size_args else ()
+    return t.Var(z.type(e.type), e.span, e.name, types, sizes)
+
+
+def _primop(z: Zonk, e: t.PrimOp) -> t.Exp:
+    return t.PrimOp(e.type, e.span, e.op, e.at, z.exps(e.args))
+
+
+def _overloaded(z: Zonk, e: Overloaded) -> t.Exp:
+    operand, args = z.type(e.operand), z.exps(e.args)
+    if isinstance(operand, PrimT):
+        return t.PrimOp(z.type(e.type), e.span, e.op, operand.prim, args)
+    result = equal(z.ctx, operand, args[0], args[1], e.span)
+    return t.PrimOp(result.type, e.span, "not", "bool", (result,)) if e.op == "!=" else result
+
+
+def _convert(z: Zonk, e: t.Convert) -> t.Exp:
+    return t.Convert(e.type, e.span, e.to, z.exp(e.exp))
+
+
+def _primfun(z: Zonk, e: t.PrimFun) -> t.Exp:
+    return t.PrimFun(e.type, e.span, e.fun, e.at, z.exps(e.args))
+
+
+def _apply(z: Zonk, e: t.Apply) -> t.Exp:
+    return t.Apply(z.type(e.type), e.span, z.exp(e.fn), z.exps(e.args), e.ext)
+
+
+def _lambda(z: Zonk, e: t.Lambda) -> t.Exp:
+    params = tuple([z.pat(p) for p in e.params])
+    return t.Lambda(z.type(e.type), e.span, params, z.exp(e.body))
+
+
+def _let(z: Zonk, e: t.Let) -> t.Exp:
+    """A chain of `let`s, without recursion along it."""
+    chain: list[t.Let] = []
+    exp: t.Exp = e
+    while type(exp) is t.Let:
+        chain.append(exp)
+        exp = exp.body
+    parts = [(z.pat(c.pat), z.exp(c.rhs)) for c in chain]
+    body = z.exp(exp)
+    for c, (pat, rhs) in zip(reversed(chain), reversed(parts), strict=True):
+        body = t.Let(z.type(c.type), c.span, c.sizes, pat, rhs, body)
+    return body
+
+
+def _letfun(z: Zonk, e: t.LetFun) -> t.Exp:
+    return t.LetFun(z.type(e.type), e.span, z.definition(e.fun), z.exp(e.body))
+
+
+def _if(z: Zonk, e: t.If) -> t.Exp:
+    return t.If(z.type(e.type), e.span, z.exp(e.cond), z.exp(e.then), z.exp(e.orelse), e.ext)
+
+
+def _match(z: Zonk, e: t.Match) -> t.Exp:
+    scrutinee = z.exp(e.exp)
+    cases = tuple([t.Case(z.pat(c.pat), z.exp(c.body)) for c in e.cases])
+    check_exhaustive(scrutinee.type, tuple([c.pat for c in cases]), scrutinee.span)
+    return t.Match(z.type(e.type), e.span, scrutinee, cases, e.ext)
+
+
+def _loop(z: Zonk, e: t.Loop) -> t.Exp:
+    pat, init = z.pat(e.pat), z.exp(e.init)
+    form: t.For | t.ForIn | t.While
+    match e.form:
+        case t.For(name=name, bound=bound):
+            final = z.exp(bound)
+            form = t.For(name, _prim(final.type), final)
+        case t.ForIn(pat=inner, array=array):
+            form = t.ForIn(z.pat(inner), z.exp(array))
+        case t.While(cond=cond):
+            form = t.While(z.exp(cond))
+    return t.Loop(z.type(e.type), e.span, e.sizes, pat, init, form, z.exp(e.body), e.ext)
+
+
+def _prim(type_: Type) -> Prim:
+    assert isinstance(type_, PrimT)
+    return type_.prim
+
+
+def _record(z: Zonk, e: t.RecordExp) -> t.Exp:
+    return t.RecordExp(z.type(e.type), e.span, tuple([(f, z.exp(v)) for f, v in e.fields]))
+
+
+def _project(z: Zonk, e: t.Project) -> t.Exp:
+    return t.Project(z.type(e.type), e.span, z.exp(e.exp), e.field)
+
+
+def _record_update(z: Zonk, e: t.RecordUpdate) -> t.Exp:
+    return t.RecordUpdate(z.type(e.type), e.span, z.exp(e.exp), e.path, z.exp(e.value))
+
+
+def _array_lit(z: Zonk, e: t.ArrayLit) -> t.Exp:
+    return t.ArrayLit(z.type(e.type), e.span, z.exps(e.elems))
+
+
+def _range(z: Zonk, e: t.Range) -> t.Exp:
+    second = None if e.second is None else z.exp(e.second)
+    return t.Range(z.type(e.type), e.span, z.exp(e.first), second, e.kind, z.exp(e.end), e.ext)
+
+
+def _index(z: Zonk, e: t.Index) -> t.Exp:
+    return t.Index(z.type(e.type), e.span, z.exp(e.array), z.dims(e.dims), e.ext)
+
+
+def _update(z: Zonk, e: t.Update) -> t.Exp:
+    return t.Update(z.type(e.type), e.span, z.exp(e.array), z.dims(e.dims), z.exp(e.value))
+
+
+def _coerce(z: Zonk, e: t.Coerce) -> t.Exp:
+    return t.Coerce(z.type(e.type), e.span, z.exp(e.exp))
+
+
+def _assert(z: Zonk, e: t.Assert) -> t.Exp:
+    return t.Assert(z.type(e.type), e.span, z.exp(e.cond), z.exp(e.exp), e.text)
+
+
+def _constr(z: Zonk, e: t.Constr) -> t.Exp:
+    return t.Constr(z.type(e.type), e.span, e.name, z.exps(e.args))
+
+
+def _attr(z: Zonk, e: t.Attr) -> t.Exp:
+    return t.Attr(z.type(e.type), e.span, e.attr, z.exp(e.exp))
+
+
+_EXPS: dict[type, Callable[..., t.Exp]] = {
+    t.Const: _const,
+    t.StringConst: _string,
+    t.Var: _var,
+    t.PrimOp: _primop,
+    Overloaded: _overloaded,
+    Hole: _hole,
+    t.Convert: _convert,
+    t.PrimFun: _primfun,
+    t.Apply: _apply,
+    t.Lambda: _lambda,
+    t.Let: _let,
+    t.LetFun: _letfun,
+    t.If: _if,
+    t.Match: _match,
+    t.Loop: _loop,
+    t.RecordExp: _record,
+    t.Project: _project,
+    t.RecordUpdate: _record_update,
+    t.ArrayLit: _array_lit,
+    t.Range: _range,
+    t.Index: _index,
+    t.Update: _update,
+    t.Coerce: _coerce,
+    t.Assert: _assert,
+    t.Constr: _constr,
+    t.Attr: _attr,
+}

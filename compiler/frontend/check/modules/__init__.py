@@ -1,0 +1,1 @@
+"""Modules, their types, and what applying one to another gives."""

@@ -1,0 +1,287 @@
+"""Module types as written: what is wrong with them whatever module they are for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast, decs
+from compiler.frontend.check.definitions.functions import LIFTS, bind_type_params
+from compiler.frontend.check.definitions.type_exps import resolve_type
+from compiler.frontend.check.scope.scope import (
+    DATA,
+    LIFT,
+    LIFTED,
+    SIZE_LIFTED,
+    Abbreviation,
+    Module,
+    Scheme,
+    Scope,
+    TypeParamInfo,
+    did_you_mean,
+)
+from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.types.metas import ANY_SIZE
+from compiler.frontend.types import Array, Record, Size, SizeVar, Type, TypeVar
+
+
+@dataclass(slots=True)
+class ModuleType:
+    """A named module type: its syntax and the scope where it was written."""
+
+    exp: decs.ModTypeExp
+    scope: Scope
+
+
+Refined = dict[str, Abbreviation]
+"""What `with` says about types, by name; `m.t` is a type of an inner module."""
+
+
+def check_module_type(st: State, exp: decs.ModTypeExp, refined: Refined | None = None) -> Module:
+    """Check a module type in the current scope; a module of that type about which no more is known.
+
+    Errors: unknown types and module types; a parameter bound twice; a value whose parameter's size
+    has no name; refinements of what is no abstract type, or has other parameters.
+    """
+    mark = st.scope.mark()
+    _check(st, exp, refined or {})
+    module = st.scope.since(mark)
+    st.scope.leave(mark)
+    module.wrong = _is_functor(exp, st.scope)
+    return module
+
+
+def _is_functor(exp: decs.ModTypeExp, scope: Scope) -> bool:
+    """Whether it is the type of a functor, about whose results nothing is known here."""
+    match exp:
+        case decs.MTArrow():
+            return True
+        case decs.MTName(name=(single,)):
+            known = scope.module_types.get(single)
+            return isinstance(known, ModuleType) and _is_functor(known.exp, known.scope)
+    return False
+
+
+def _check(st: State, exp: decs.ModTypeExp, refined: Refined) -> None:
+    """As `check_module_type`, but all that is specified stays in scope."""
+    match exp:
+        case decs.MTName(name=name):
+            found = named(st, name, exp.span)
+            outer, st.scope = st.scope, found.scope.copy()
+            try:
+                module = check_module_type(st, found.exp, refined)
+            finally:
+                st.scope = outer
+            st.scope.open(module)
+        case decs.MTSig(specs=specs):
+            for spec in specs:
+                _spec(st, spec, refined)
+        case decs.MTWith(base=base, name=name, params=params, type=type_):
+            _refinement(st, exp)
+            meaning = _abbreviation(st, name[-1], params, type_, None)
+            _check(st, base, {".".join(name): meaning, **refined})
+        case decs.MTArrow(name=name, param=param, result=result):
+            mark = st.scope.mark()
+            module = check_module_type(st, param)
+            if name is not None:
+                st.scope.bind_module(name, module)
+            _check(st, result, refined)
+            st.scope.leave(mark)
+
+
+def named(st: State, name: ast.QualName, span: Span) -> ModuleType:
+    """The module type with that name.
+
+    Errors: there is none.
+    """
+    table = st.scope.module_types
+    if len(name) > 1:
+        module = st.scope.module(name[:-1])
+        table = module.module_types if module is not None else {}
+    found = table.get(name[-1])
+    if not isinstance(found, ModuleType):
+        text = ".".join(name)
+        raise TypeError_(f"Unknown module type `{text}`.", span, did_you_mean(text, table))
+    return found
+
+
+def specs_of(st: State, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]:
+    """All that a module type asks for, with what it includes."""
+    match exp:
+        case decs.MTSig(specs=specs):
+            found: list[decs.Spec] = []
+            for spec in specs:
+                inner = isinstance(spec, decs.IncludeSpec)
+                found += specs_of(st, spec.type, scope) if inner else [spec]  # type: ignore[attr-defined]
+            return found
+        case decs.MTWith(base=base):
+            return specs_of(st, base, scope)
+        case decs.MTName(name=name):
+            table = scope.module_types
+            if len(name) > 1:
+                module = scope.module(name[:-1])
+                table = module.module_types if module is not None else {}
+            known = table.get(name[-1])
+            if isinstance(known, ModuleType):
+                return specs_of(st, known.exp, known.scope)
+    return []
+
+
+def _spec(st: State, spec: decs.Spec, refined: Refined) -> None:
+    match spec:
+        case decs.TypeSpec(name=name):
+            st.scope.bind_type(name, refined.get(name) or _specified(st, spec))
+        case decs.ValSpec():
+            _value(st, spec)
+        case decs.ModSpec(name=name, type=type_):
+            prefix = f"{name}."
+            inside = {k.removeprefix(prefix): v for k, v in refined.items() if k.startswith(prefix)}
+            st.scope.bind_module(name, check_module_type(st, type_, inside))
+        case decs.IncludeSpec(type=type_):
+            _check(st, type_, refined)
+
+
+def _specified(st: State, spec: decs.TypeSpec) -> Abbreviation:
+    """What a type is of which a module type says the name, or all."""
+    return _abbreviation(st, spec.name, spec.params, spec.type, LIFT[spec.kind])
+
+
+def _abbreviation(
+    st: State,
+    name: str,
+    params: tuple[ast.TypeParam, ...],
+    meaning: ast.TypeExp | None,
+    lift: int | None,
+) -> Abbreviation:
+    """`type name params = meaning`; what has sizes or functions in it is as good as unknown."""
+    types: list[Name] = []
+    sizes: list[Name] = []
+    mark = st.scope.mark()
+    bind_type_params(st, params, types, sizes)
+    anonymous: list[Span] = []
+
+    def anon(span: Span) -> Size:
+        anonymous.append(span)
+        return ANY_SIZE
+
+    found = None if meaning is None else resolve_type(st, meaning, anon)
+    if lift is None:
+        lift = DATA if found is None else max(found.lift, SIZE_LIFTED if anonymous else DATA)
+    if found is None or anonymous or found.lift > DATA:
+        type_ = _opaque(st, name, types, sizes, lift)
+    else:
+        type_ = found.type
+    st.scope.leave(mark)
+    type_names, size_names = iter(types), iter(sizes)
+    infos = tuple(
+        TypeParamInfo(next(size_names if p.kind == "size" else type_names), p.kind == "size")
+        for p in params
+    )
+    return Abbreviation(infos, type_, lift=lift)
+
+
+def _opaque(st: State, name: str, types: list[Name], sizes: list[Name], lift: int) -> Type:
+    """A type that equals no other; its parameters are part of it."""
+    own = st.fresh(name)
+    st.type_levels[own] = 0
+    if lift == LIFTED:
+        st.functional.add(own)
+    result: Type = TypeVar(own)
+    if types:
+        inner = [("abstract", result), *((f"of_{n}", TypeVar(n)) for n in types)]
+        result = Record(tuple(inner))
+    return Array(tuple(SizeVar(n) for n in sizes), result) if sizes else result
+
+
+def _value(st: State, spec: decs.ValSpec) -> None:
+    def anonymous(span: Span) -> Size:
+        raise TypeError_(
+            f"The size of this parameter of `{spec.name}` needs a name.",
+            span,
+            f"Give it one, as in `val {spec.name} [n] : [n]i32 -> i32`.",
+        )
+
+    mark = st.scope.mark()
+    types: list[Name] = []
+    sizes: list[Name] = []
+    open_types: set[Name] = set()
+    lifted = bind_type_params(st, spec.type_params, types, sizes, open_types)
+    _distinct(spec.type, {p.name for p in spec.type_params if p.kind == "size"})
+    found = resolve_type(st, spec.type, anonymous)
+    st.scope.leave(mark)
+    scheme = Scheme(
+        st.fresh(spec.name),
+        tuple(types),
+        tuple(sizes),
+        found.type,
+        frozenset(lifted),
+        spec.span,
+        frozenset(open_types),
+    )
+    st.constants.add(scheme.name)
+    st.scope.bind(spec.name, scheme)
+
+
+def _distinct(type_: ast.TypeExp, seen: set[str]) -> None:
+    while isinstance(type_, ast.TArrow):
+        if type_.name is not None and type_.name != "_":
+            if type_.name in seen:
+                raise TypeError_(f"Two parameters are called `{type_.name}`.", type_.span)
+            seen.add(type_.name)
+        type_ = type_.result
+
+
+def _refinement(st: State, exp: decs.MTWith) -> None:
+    """`base with name params = type`."""
+    if len(exp.name) > 1:
+        return
+    name = exp.name[0]
+    specs = specs_of(st, exp.base, st.scope)
+    spec = next((s for s in specs if isinstance(s, decs.TypeSpec) and s.name == name), None)
+    if spec is None:
+        raise TypeError_(f"The module type has no type `{name}`.", exp.span)
+    if spec.type is not None or _is_refined(st, exp.base, name, st.scope):
+        raise TypeError_(
+            f"The type `{name}` is not abstract in this module type: what it is has been said.",
+            exp.span,
+        )
+    if not _takes(exp.params, spec.params):
+        raise TypeError_(
+            f"The type `{name}` has {_parameters(spec.params)} in the module type, but"
+            f" {_parameters(exp.params)} here.",
+            exp.span,
+        )
+
+
+def _takes(given: tuple[ast.TypeParam, ...], wanted: tuple[ast.TypeParam, ...]) -> bool:
+    """Whether a type with parameters `given` can stand for one with the parameters `wanted`."""
+    if len(given) != len(wanted):
+        return False
+    for have, want in zip(given, wanted, strict=True):
+        if (have.kind == "size") != (want.kind == "size"):
+            return False
+        if have.kind != "size" and LIFTS[have.kind] < LIFTS[want.kind]:
+            return False
+    return True
+
+
+def _is_refined(st: State, exp: decs.ModTypeExp, name: str, scope: Scope) -> bool:
+    match exp:
+        case decs.MTWith(base=base):
+            return exp.name == (name,) or _is_refined(st, base, name, scope)
+        case decs.MTName(name=(single,)):
+            known = scope.module_types.get(single)
+            return isinstance(known, ModuleType) and _is_refined(st, known.exp, name, known.scope)
+    return False
+
+
+_MARKS = {"type": "'", "sizelifted": "'~", "lifted": "'^"}
+
+
+def _parameters(params: tuple[ast.TypeParam, ...]) -> str:
+    if not params:
+        return "no parameters"
+    shown = [f"[{p.name}]" if p.kind == "size" else _MARKS[p.kind] + p.name for p in params]
+    return f"the parameters `{' '.join(shown)}`"

@@ -1,0 +1,367 @@
+"""Modules: bodies, functors, module types and ascription.
+
+A module is a table of names; nothing of it is left in the typed program. A functor keeps its syntax
+and the scope where it was written. Its body is checked once with a parameter of which nothing but
+its module type is known, and anew for every application, with the argument's types in their place.
+Ascription drops the names that the module type does not mention and checks the types of those that
+it does. Types stay transparent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from compiler.base.errors import Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast, decs
+from compiler.frontend.check.definitions.functions import bind_type_params
+from compiler.frontend.check.definitions.type_exps import opened, resolve_type
+from compiler.frontend.check.modules.module_types import check_module_type, named
+from compiler.frontend.check.scope.advice import unknown_module
+from compiler.frontend.check.scope.builtins import member
+from compiler.frontend.check.scope.names import in_module, instantiate
+from compiler.frontend.check.scope.scope import (
+    LIFT,
+    LIFT_WORDS,
+    Abbreviation,
+    Builtin,
+    Module,
+    Scheme,
+    Scope,
+    Value,
+)
+from compiler.frontend.check.scope.state import Silent, State, show
+from compiler.frontend.check.types.metas import resolve
+from compiler.frontend.check.types.unify import Mismatch, unify
+from compiler.frontend.check.types.walks import subst
+from compiler.frontend.types import Size, Type
+
+
+class CheckDecs(Protocol):
+    """Checks the declarations of a module's body in a scope of their own; the names they bind."""
+
+    def __call__(self, decs: tuple[decs.Dec, ...]) -> Module:
+        """Check declarations that are part of the program."""
+
+    def trial(self, body: Callable[[], Module]) -> Module:
+        """The module that `body` makes; what it defines is forgotten, its errors are kept."""
+
+
+@dataclass(slots=True)
+class Functor(Module):
+    """A module with parameters. `Module`'s own fields are empty."""
+
+    param: decs.ModParam | None = None
+    rest: tuple[decs.ModParam, ...] = ()
+    type: decs.ModTypeExp | None = None
+    body: decs.ModExp | None = None
+    scope: Scope | None = None
+
+
+def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
+    """The module that an expression stands for.
+
+    Errors: unknown names, arguments that do not match, wrong definitions inside.
+    """
+    match exp:
+        case decs.MName(name=name):
+            return find(st, name, exp.span)
+        case decs.MBody(decs=inside):
+            return check_decs(inside)
+        case decs.MAscript(mod=mod, type=type_):
+            check_module_type(st, type_)
+            return ascribe(st, evaluate(st, mod, check_decs), type_)
+        case decs.MApply(fn=fn, arg=arg):
+            functor = evaluate(st, fn, check_decs)
+            return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
+        case decs.MLambda(param=param, type=type_, body=body):
+            functor = Functor(param=param, type=type_, body=body, scope=st.scope.copy())
+            return _checked(st, functor, check_decs)
+        case decs.MImport(path=path):
+            raise Limitation(
+                f'`import "{path}"` is not built yet.', exp.span, "Paste the definitions."
+            )
+    raise TypeError_("This is not a module.", exp.span)
+
+
+def find(st: State, name: ast.QualName, span: Span) -> Module:
+    """A module by name.
+
+    Errors: unknown modules, with near misses; modules that are wrong themselves.
+    """
+    module = st.scope.module(name)
+    if module is None:
+        text = ".".join(name)
+        raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))
+    if module.wrong:
+        raise Silent("", span)
+    return module
+
+
+def declare(st: State, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
+    """`module name params: mty = m`."""
+    if dec.params:
+        first, *rest = dec.params
+        functor = Functor(
+            param=first, rest=tuple(rest), type=dec.type, body=dec.body, scope=st.scope.copy()
+        )
+        return _checked(st, functor, check_decs)
+    module = evaluate(st, dec.body, check_decs)
+    if dec.type is None:
+        return module
+    check_module_type(st, dec.type)
+    return ascribe(st, module, dec.type)
+
+
+def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
+    """A functor's body, checked with `arg` for its parameter.
+
+    Errors: no functor, or an argument that does not match the parameter's module type.
+    """
+    if not isinstance(functor, Functor) or functor.param is None or functor.scope is None:
+        raise TypeError_("Only modules with parameters can be applied.", span)
+    outer = st.scope
+    st.scope = functor.scope.copy()
+    try:
+        given = ascribe(st, arg, functor.param.type, span)
+        st.scope.bind_module(functor.param.name, given)
+        st.given |= _values(given)
+        if functor.rest:
+            first, *rest = functor.rest
+            return Functor(
+                param=first,
+                rest=tuple(rest),
+                type=functor.type,
+                body=functor.body,
+                scope=st.scope.copy(),
+            )
+        assert functor.body is not None
+        module = evaluate(st, functor.body, check_decs)
+        return module if functor.type is None else ascribe(st, module, functor.type)
+    finally:
+        st.scope = outer
+
+
+def _checked(st: State, functor: Functor, check_decs: CheckDecs) -> Functor:
+    """The functor, after its body was checked with parameters about which no more is known.
+
+    Errors: those of its body, which are then not reported for its applications.
+    """
+    assert functor.param is not None
+    assert functor.body is not None
+    outer, used, given = st.scope, set(st.used), set(st.given)
+    st.scope = st.scope.copy()
+    try:
+        for param in (functor.param, *functor.rest):
+            known = check_module_type(st, param.type)
+            st.scope.bind_module(param.name, known)
+            st.given |= _values(known)
+        functor.wrong = check_decs.trial(lambda: _result(st, functor, check_decs)).wrong
+    finally:
+        st.scope, st.used, st.given = outer, used, given
+    return functor
+
+
+def _result(st: State, functor: Functor, check_decs: CheckDecs) -> Module:
+    """The functor's result, its parameters being in scope."""
+    assert functor.body is not None
+    if functor.type is not None:
+        check_module_type(st, functor.type)
+    module = evaluate(st, functor.body, check_decs)
+    return module if functor.type is None or module.wrong else ascribe(st, module, functor.type)
+
+
+def _values(module: Module) -> set[Name]:
+    found = {value.name for value in module.values.values() if isinstance(value, Scheme)}
+    return found.union(*[_values(inner) for inner in module.modules.values()])
+
+
+# --- ascription ----------------------------------------------------------------------------------
+
+
+def ascribe(st: State, module: Module, exp: decs.ModTypeExp, span: Span | None = None) -> Module:
+    """`module` seen through a module type. `span` is where it was given, if elsewhere.
+
+    Errors: something that the module type demands is missing or has another type.
+    """
+    if module.wrong:
+        raise Silent("", exp.span)
+    seen = Module()
+    outer = st.scope
+    mark = outer.mark()
+    try:
+        result = _match(_Ascription(st, module, seen, span), exp)
+    finally:
+        st.scope = outer
+        outer.leave(mark)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Ascription:
+    st: State
+    module: Module
+    seen: Module
+    span: Span | None
+    refined: set[str] = field(default_factory=set)
+    """The types that a `with` has said what they are."""
+
+
+def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
+    st = a.st
+    match exp:
+        case decs.MTName(name=name):
+            found = named(st, name, exp.span)
+            outer = st.scope
+            st.scope = found.scope.copy()
+            for type_name, abbreviation in a.seen.types.items():
+                st.scope.bind_type(type_name, abbreviation)
+            result = _match(a, found.exp)
+            st.scope = outer
+            for type_name, abbreviation in a.seen.types.items():
+                st.scope.bind_type(type_name, abbreviation)
+            return result
+        case decs.MTSig(specs=specs):
+            for spec in specs:
+                _spec(a, spec)
+            return a.seen
+        case decs.MTWith(base=base, name=name, type=type_, params=params):
+            _same_type(a, name, type_, params)
+            a.refined.add(name[0])
+            return _match(a, base)
+        case decs.MTArrow():
+            return a.module
+    raise TypeError_("This is not a module type.", exp.span)
+
+
+def _spec(a: _Ascription, spec: decs.Spec) -> None:
+    st = a.st
+    match spec:
+        case decs.TypeSpec(name=name):
+            found = a.module.types.get(name)
+            if found is None:
+                raise _missing(a, f"type `{name}`", spec.span)
+            _same_parameters(a, name, len(spec.params), len(found.params), spec.span)
+            _not_above(a, spec, found)
+            a.seen.types[name] = found
+            st.scope.bind_type(name, found)
+            if spec.type is not None and not spec.params:
+                _same_type(a, (name,), spec.type, ())
+        case decs.ValSpec(name=name):
+            value = in_module(a.module, name)
+            if value is None:
+                raise _missing(a, f"value `{name}`", spec.span)
+            _check_value(a, value, spec)
+            a.seen.values[name] = value
+            st.scope.bind(name, value)
+        case decs.ModSpec(name=name, type=type_):
+            inner = a.module.modules.get(name)
+            if inner is None:
+                raise _missing(a, f"module `{name}`", spec.span)
+            seen = ascribe(st, inner, type_, a.span)
+            a.seen.modules[name] = seen
+            st.scope.bind_module(name, seen)
+        case decs.IncludeSpec(type=type_):
+            _match(a, type_)
+
+
+def _same_parameters(a: _Ascription, name: str, want: int, got: int, span: Span) -> None:
+    if want != got:
+        raise TypeError_(
+            f"The type `{name}` has {got} parameter(s), but {want} in the module type.",
+            a.span or span,
+        )
+
+
+def _not_above(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> None:
+    """Demand that a type holds no more than its specification says."""
+    if found.lift > LIFT[spec.kind] and spec.name not in a.refined:
+        raise TypeError_(
+            f"The type `{spec.name}` is defined with {LIFT_WORDS[found.lift]}, but the module type"
+            f" wants a {LIFT_WORDS[LIFT[spec.kind]]}.",
+            a.span or spec.span,
+        )
+
+
+def _missing(a: _Ascription, what: str, span: Span) -> TypeError_:
+    return TypeError_(f"The module has no {what}, which its module type asks for.", a.span or span)
+
+
+def _same_type(
+    a: _Ascription,
+    name: ast.QualName,
+    type_: ast.TypeExp,
+    params: tuple[ast.TypeParam, ...],
+) -> None:
+    """Demand that the module's type is the one that the module type fixes."""
+    module: Module | None = a.module
+    for part in name[:-1]:
+        module = module.modules.get(part) if module is not None else None
+    found = module.types.get(name[-1]) if module is not None else None
+    if found is None:
+        raise _missing(a, f"type `{'.'.join(name)}`", type_.span)
+    _same_parameters(a, ".".join(name), len(params), len(found.params), type_.span)
+    if params:
+        return
+    wanted = resolve_type(a.st, type_, a.st.size_meta).type
+    if not _equal(a.st, wanted, opened(a.st, found, type_.span)):
+        text = ".".join(name)
+        raise TypeError_(
+            f"The type `{text}` must be `{show(wanted)}` here, but it is `{show(found.type)}`.",
+            a.span or type_.span,
+        )
+
+
+def _equal(st: State, a: Type, b: Type) -> bool:
+    try:
+        unify(st, a, b)
+    except Mismatch:
+        return False
+    return True
+
+
+def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> None:
+    """Demand that a value is as general as its specification."""
+    st = a.st
+    if not isinstance(value, (Scheme, Builtin)):
+        return
+    st.level += 1
+    mark = st.scope.mark()
+    types: list[Name] = []
+    sizes: list[Name] = []
+    bind_type_params(st, spec.type_params, types, sizes)
+
+    def anonymous(span: Span) -> Size:
+        return st.rigid("n", span)
+
+    wanted = resolve_type(st, spec.type, anonymous).type
+    st.scope.leave(mark)
+    actual = _instance(st, value, spec.span)
+    st.level -= 1
+    if not _equal(st, wanted, actual):
+        raise TypeError_(
+            f"The module's `{spec.name}` has type `{show(_type_of(value))}`, but its module type"
+            f" says `{show(wanted)}`.",
+            a.span or spec.span,
+        )
+
+
+def _instance(st: State, value: Scheme | Builtin, span: Span) -> Type:
+    if isinstance(value, Scheme):
+        used = value.name in st.used
+        type_ = instantiate(st, value, span).type
+        if not used:
+            st.used.discard(value.name)
+        return type_
+    return _type_of(value)
+
+
+def _type_of(value: Scheme | Builtin) -> Type:
+    if isinstance(value, Scheme):
+        return value.type
+    found = member(value.prim, value.member)
+    assert found is not None
+    return resolve(subst(found.type, {}, {}))

@@ -1,0 +1,196 @@
+"""Variables and qualified names: what they stand for, and their instances."""
+
+from __future__ import annotations
+
+from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.scope.advice import unknown_module, unknown_value
+from compiler.frontend.check.scope.builtins import (
+    ConstMember,
+    ConvertMember,
+    FunMember,
+    Member,
+    OpMember,
+    member,
+    member_names,
+)
+from compiler.frontend.check.scope.scope import (
+    Builtin,
+    Local,
+    Module,
+    Poison,
+    Recursive,
+    Scheme,
+    Value,
+    did_you_mean,
+)
+from compiler.frontend.check.scope.state import Silent, State
+from compiler.frontend.check.types.metas import MetaT
+from compiler.frontend.check.types.walks import subst
+from compiler.frontend.intrinsics import PUBLIC
+from compiler.frontend.types import Arrow, PrimT, Size, Type
+
+
+def lookup(st: State, name: ast.QualName, span: Span) -> Value:
+    """What a name stands for.
+
+    Errors: unknown names and modules with near misses; definitions that are wrong themselves.
+    """
+    if len(name) == 1:
+        value = st.scope.values.get(name[0])
+        if value is None:
+            raise unknown(st, name, span)
+        if name[0][0] == "_" and isinstance(value, Local):
+            raise TypeError_(
+                f"`{name[0]}` cannot be used: its name begins with an underscore.", span
+            )
+    else:
+        module = st.scope.module(name[:-1])
+        if module is None:
+            if name[0] == "intrinsics":
+                raise unknown(st, name, span)
+            path = ".".join(name[:-1])
+            hint = unknown_module(st, path)
+            raise TypeError_(f"Unknown module `{path}`.", span, hint)
+        if module.wrong:
+            raise Silent("", span)
+        value = in_module(module, name[-1])
+        if value is None and name[0] == "intrinsics" and _are_ours(module):
+            raise unknown(st, name, span)
+        if value is None:
+            known = [*module.values, *(member_names(module.prim) if module.prim else [])]
+            raise TypeError_(
+                f"Module `{'.'.join(name[:-1])}` has no `{name[-1]}`.",
+                span,
+                did_you_mean(name[-1], known),
+            )
+    if isinstance(value, Poison):
+        raise Silent("", span)
+    if isinstance(value, Recursive):
+        raise Limitation(
+            f"`{name[-1]}` calls itself; recursion is not built yet.", span, "Use a `loop`."
+        )
+    return value
+
+
+def in_module(module: Module, name: str) -> Value | None:
+    """A member of a module."""
+    found = module.values.get(name)
+    if found is None and module.prim and member(module.prim, name) is not None:
+        return Builtin(module.prim, name)
+    return found
+
+
+def _are_ours(module: Module) -> bool:
+    """Whether this is the module of intrinsics, and not one of the program's with that name."""
+    found = module.values.get(PUBLIC[0])
+    return isinstance(found, Scheme) and found.name == f"intrinsics.{PUBLIC[0]}"
+
+
+_ACCUMULATING = "scatter_stream reduce_by_index_stream".split()
+_NOT_BUILT = {
+    **dict.fromkeys("vjp jvp vjp2 jvp2 jmp jmp2 mjp mjp2 with_vjp with_jvp".split(), ""),
+    **dict.fromkeys(("flatmap", "flatmap'"), ""),
+    **dict.fromkeys(
+        _ACCUMULATING, "`reduce_by_index` and `scatter` put values at computed places."
+    ),
+}
+"""Names of Futhark's prelude, and what to do instead where there is something."""
+
+
+def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
+    """The error for a name that is not in scope."""
+    text = ".".join(name)
+    if name[0] == "intrinsics":
+        listed = ", ".join(f"`{known}`" for known in PUBLIC)
+        hint = did_you_mean(name[-1], PUBLIC) or f"Programs can use {listed}."
+        return Limitation(f"`{text}` is no intrinsic that programs can use.", span, hint)
+    if text in _NOT_BUILT:
+        return Limitation(f"`{text}` is not built yet.", span, _NOT_BUILT[text])
+    return TypeError_(f"Unknown name `{text}`.", span, unknown_value(st, name[-1]))
+
+
+def is_projection(st: State, name: ast.QualName) -> bool:
+    """Whether `a.b` is a field of a variable; what is in a module comes first."""
+    return len(name) > 1 and st.scope.module(name[:-1]) is None and variable_part(st, name) > 0
+
+
+def variable_part(st: State, name: ast.QualName) -> int:
+    """How many of the parts of `m.a.b` name a variable; the rest are fields. 0: none does."""
+    if name[0] in st.scope.values:
+        return 1
+    for count in range(len(name) - 1, 1, -1):
+        module = st.scope.module(name[: count - 1])
+        if module is not None and in_module(module, name[count - 1]) is not None:
+            return count
+    return 0
+
+
+def use(st: State, value: Value, span: Span) -> t.Exp:
+    """A use of a bound name."""
+    match value:
+        case Local(name, type_):
+            return t.Var(type_, span, name)
+        case Scheme():
+            return instantiate(st, value, span)
+        case Builtin(prim, name):
+            found = member(prim, name)
+            assert found is not None
+            return member_value(st, found, span)
+    raise Silent("", span)
+
+
+def instantiate(st: State, scheme: Scheme, span: Span) -> t.Var:
+    """A fresh instance of a definition."""
+    st.used.add(scheme.name)
+    if not scheme.type_params and not scheme.size_params:
+        return t.Var(scheme.type, span, scheme.name)
+    types: dict[Name, Type] = {}
+    for name in scheme.type_params:
+        meta = MetaT(st.level, span)
+        meta.data = name not in scheme.lifted
+        meta.lifted = name in scheme.lifted or name in scheme.open
+        types[name] = meta
+    sizes: dict[Name, Size] = {name: st.size_meta(span) for name in scheme.size_params}
+    type_ = subst(scheme.type, types, sizes)
+    return t.Var(type_, span, scheme.name, tuple(types.values()), tuple(sizes.values()))
+
+
+# --- built-in members --------------------------------------------------------------------------
+
+
+def member_value(st: State, found: Member, span: Span) -> t.Exp:
+    """A built-in member that is not applied: a constant, or a lambda around the operation."""
+    if isinstance(found, ConstMember):
+        return t.Const(found.type, span, found.value)
+    params: list[t.Pat] = []
+    args: list[t.Exp] = []
+    type_: Type = found.type
+    for _ in range(found.arity):
+        assert isinstance(type_, Arrow)
+        name = st.fresh("x")
+        params.append(t.PVar(type_.param, span, name))
+        args.append(t.Var(type_.param, span, name))
+        type_ = type_.result
+    body = member_call(found, tuple(args), type_, span)
+    return t.Lambda(found.type, span, tuple(params), body)
+
+
+def member_call(found: Member, args: tuple[t.Exp, ...], result: Type, span: Span) -> t.Exp:
+    """A built-in operation on all its arguments."""
+    match found:
+        case OpMember(op):
+            assert isinstance(found.type, Arrow)
+            assert isinstance(found.type.param, PrimT)
+            return t.PrimOp(result, span, op, found.type.param.prim, args)
+        case FunMember(fun):
+            assert isinstance(found.type, Arrow)
+            at = found.type.param if fun != "from_bits" else result
+            assert isinstance(at, PrimT)
+            return t.PrimFun(result, span, fun, at.prim, args)
+        case ConvertMember(to):
+            return t.Convert(result, span, to, args[0])
+    raise TypeError_("This is not a function.", span)

@@ -1,0 +1,215 @@
+"""The checker's state for one program, and the small services that all its parts use.
+
+Inference of an expression is `state.infer(exp, expected)`; the table behind it is filled by
+`expressions/table.py`. Typed expressions hold metavariables until `finish/zonk.py` has seen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler.base.names import Name
+from compiler.base.prim import FLOATS, INTS, NUMBERS
+from compiler.base.spans import NOWHERE, Span
+from compiler.frontend import ast
+from compiler.frontend import typed as t
+from compiler.frontend.check.scope.scope import Local, Scope
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
+from compiler.frontend.check.types.unify import Mismatch, any_of, final_type, require_data, unify
+from compiler.frontend.show_type import show_type
+from compiler.frontend.types import PrimT, Size, SizeVar, Type
+
+NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
+INT_SET: frozenset[str] = frozenset(INTS)
+FLOAT_SET: frozenset[str] = frozenset(FLOATS)
+
+
+class Silent(CompileError):
+    """A consequence of an error that is reported elsewhere."""
+
+
+Infer = Callable[["State", ast.Exp, "Type | None"], t.Exp]
+
+
+@dataclass(slots=True)
+class State:
+    """Everything that changes while a program is checked."""
+
+    ctx: Ctx
+    scope: Scope = field(default_factory=Scope)
+    table: dict[type, Infer] = field(default_factory=dict)
+    level: int = 0
+    span: Span = NOWHERE
+    alias: dict[Name, Size] = field(default_factory=dict)
+    """Names of sizes that are known to equal another size."""
+    deferred: list[tuple[Size, Size, Span]] = field(default_factory=list)
+    loose: list[tuple[Size, Size]] = field(default_factory=list)
+    """Sizes that a coercion leaves open, and what they are if nothing else says so."""
+    born: dict[Name, int] = field(default_factory=dict)
+    """Every name bound so far with its serial number: later than a mark means inside."""
+    overloaded: list[MetaT] = field(default_factory=list)
+    """Unknowns that have a default or must be known by the end of the definition."""
+    type_levels: dict[Name, int] = field(default_factory=dict)
+    """The level of every type parameter in scope."""
+    functional: set[Name] = field(default_factory=set)
+    """The type parameters in scope that may stand for functions."""
+    own_types: set[str] = field(default_factory=set)
+    """The type names that the program itself has defined so far."""
+    wrong_types: set[str] = field(default_factory=set)
+    """Type names whose definitions have errors, which are reported there."""
+    constants: set[Name] = field(default_factory=set)
+    """The program's constants and the names of their sizes."""
+    let_sizes: list[tuple[str, Size, Span]] = field(default_factory=list)
+    """The sizes that `let [n] ..` has bound in this definition, and what they are."""
+    kept: set[Name] = field(default_factory=set)
+    """Parameters of loops whose types are written without `*`."""
+    below: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Kinds (`value`, `type`, `module`) and names of declarations to come, with their lines."""
+    given: set[Name] = field(default_factory=set)
+    """The values in modules that functors were applied to."""
+    used: set[Name] = field(default_factory=set)
+    """Definitions that were instantiated since this was last emptied."""
+
+    # --- names and unknowns --------------------------------------------------------------------
+
+    def fresh(self, base: str) -> Name:
+        """A new name, remembered as bound now."""
+        return self._known(self.ctx.names.fresh(spell(base)))
+
+    def authored(self, source: str) -> Name:
+        """A new name for something that the program names."""
+        return self._known(self.ctx.names.authored(spell(source), source))
+
+    def _known(self, name: Name) -> Name:
+        self.born[name] = len(self.born)
+        return name
+
+    def meta(self, span: Span = NOWHERE) -> MetaT:
+        """An unknown type."""
+        return MetaT(self.level, span)
+
+    def size_meta(self, span: Span = NOWHERE) -> MetaS:
+        """An unknown size."""
+        return MetaS(self.level, span)
+
+    def prim_meta(self, prims: frozenset[str], span: Span) -> MetaT:
+        """An unknown primitive type among `prims`."""
+        meta = MetaT(self.level, span)
+        meta.prims = prims
+        self.overloaded.append(meta)
+        return meta
+
+    def bind_local(self, source: str, type_: Type, span: Span) -> Name:
+        """Bind a variable in the current scope; its unique name."""
+        name = self.authored(source)
+        self.scope.bind(source, Local(name, type_, span))
+        return name
+
+    def param_size(self, span: Span = NOWHERE) -> MetaS:
+        """The unknown size of a parameter."""
+        meta = MetaS(self.level, span)
+        meta.start = meta
+        return meta
+
+    # --- expressions and unification -----------------------------------------------------------
+
+    def infer(self, exp: ast.Exp, expected: Type | None = None) -> t.Exp:
+        """The typed form of `exp`; `expected` is a hint that the caller checks itself."""
+        return self.table[type(exp)](self, exp, expected)
+
+    def check(self, exp: ast.Exp, want: Type, what: str) -> t.Exp:
+        """The typed form of `exp`, which must have type `want`; `what` is its role."""
+        typed = self.infer(exp, want)
+        self.unify(want, typed.type, exp.span, what)
+        return typed
+
+    def unify(self, want: Type, got: Type, span: Span, what: str, hint: str = "") -> None:
+        """Make two types equal, or raise an error: "`what` must be .., but is ..".
+
+        Errors: `TypeError_` at `span`, with `hint` if there is one.
+        """
+        if want is got:
+            return
+        self.span = span
+        try:
+            unify(self, want, got)
+        except Mismatch as difference:
+            reason = "" if _says_number(want, got) else difference.reason
+            error = mismatch(what, want, got, span, hint or reason)
+            if difference.not_built:
+                raise Limitation(
+                    "A function whose result has a size of its own cannot be an argument yet.",
+                    span,
+                    "Apply the function directly instead.",
+                ) from None
+            raise error from None
+
+    def data(self, type_: Type, span: Span, what: str) -> None:
+        """Demand that `type_` is no function and holds none."""
+        try:
+            require_data(type_, functional=self.functional)
+        except Mismatch:
+            raise TypeError_(
+                f"{what} cannot be a function, but has type `{show(type_)}`.", span
+            ) from None
+
+    def rigid(self, source: str, span: Span) -> SizeVar:
+        """A new size that is equal to no other."""
+        return SizeVar(self.fresh(source))
+
+
+def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeError_:
+    """The error for two types that differ."""
+    expected, found = describe(want), describe(got)
+    message = f"{what}: expected {expected}, found {found}."
+    return TypeError_(message, span, reason or _conversion(want, got))
+
+
+def _says_number(want: Type, got: Type) -> bool:
+    """Whether the message says already that one of the two is a number of some type."""
+    kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
+    return kinds[0] != kinds[1]
+
+
+def _conversion(want: Type, got: Type) -> str:
+    """How to turn one number into another."""
+    match resolve(want), resolve(got):
+        case PrimT(to), PrimT(source):
+            if to != "bool":
+                return f"Convert it with `{to}.{source}`."
+        case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= FLOAT_SET:
+            return f"Numbers stay what they are until they are converted, as in `f64.{to} x`."
+    return ""
+
+
+def describe(type_: Type) -> str:
+    """A type in a sentence: quoted, or in words where little is known."""
+    type_ = resolve(type_)
+    if isinstance(type_, MetaT) and type_.prims is not None:
+        return any_of(type_.prims)
+    if isinstance(type_, MetaT) and type_.fields:
+        return f"a record with field `{next(iter(type_.fields))}`"
+    return f"`{show(type_)}`"
+
+
+def show(type_: Type) -> str:
+    """A type as shown to the user, with what is known by now."""
+    return show_type(final_type(type_))
+
+
+_SYMBOLS = {
+    "+": "plus", "-": "minus", "*": "times", "/": "div", "%": "mod", "=": "eq", "!": "bang",
+    ">": "gt", "<": "lt", "|": "bar", "&": "and", "^": "hat",
+}  # fmt: skip
+
+
+def spell(source: str) -> str:
+    """A source name as the base of a unique name: letters, digits and underscores only."""
+    if source.isidentifier():
+        return source
+    if source[0] in _SYMBOLS:
+        return "op_" + "_".join(_SYMBOLS.get(c, "x") for c in source)
+    return "".join("p" if c == "'" else c if c.isalnum() or c == "_" else "x" for c in source)

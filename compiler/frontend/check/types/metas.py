@@ -1,0 +1,108 @@
+"""Unknowns of inference: type and size metavariables, and how to see through them.
+
+A metavariable is bound at most once, by setting `ref`. `level` counts the functions around the
+place that made it: what is deeper than the current level when a function ends may become a
+parameter of that function. Only this folder ever sees metavariables; `finish/zonk.py` removes them.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from compiler.base.spans import NOWHERE, Span
+from compiler.frontend.types import (
+    Array,
+    PrimT,
+    Size,
+    Type,
+)
+
+_SERIAL = count()
+
+PRIM_T = {
+    p: PrimT(p)
+    for p in (
+        "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool",
+    )
+}  # fmt: skip
+I64 = PRIM_T["i64"]
+BOOL = PRIM_T["bool"]
+
+
+class MetaT(Type):
+    """A type not known yet, and what is known about it.
+
+    `prims`: it is one of these primitive types. `fields`, `variants`: it is a record or sum with at
+    least these. `equality`, `data`: it may not contain functions.
+    """
+
+    __slots__ = (
+        "data",
+        "equality",
+        "fields",
+        "level",
+        "lifted",
+        "prims",
+        "ref",
+        "span",
+        "variants",
+    )
+
+    def __init__(self, level: int, span: Span = NOWHERE) -> None:
+        self.ref: Type | None = None
+        self.level = level
+        self.span = span
+        self.prims: frozenset[str] | None = None
+        self.fields: dict[str, Type] | None = None
+        self.variants: dict[str, tuple[Type, ...]] | None = None
+        self.equality = False
+        self.data = False
+        self.lifted = False
+        """An instance of `'~t` or `'^t`, which take types with sizes of their own."""
+
+
+class MetaS(Size):
+    """A size not known yet."""
+
+    __slots__ = ("key", "level", "ref", "span", "start")
+
+    def __init__(self, level: int, span: Span = NOWHERE) -> None:
+        self.ref: Size | None = None
+        self.start: Size | None = None
+        """For a parameter's size, which branches must not settle: the only size that a branch may
+        take it to be. For a loop's parameter, what it is before the loop; otherwise itself."""
+        self.level = level
+        self.span = span
+        self.key = f"?{next(_SERIAL)}"
+
+
+class AnySize(Size):
+    """A `[]` inside an abbreviation's definition; replaced wherever the abbreviation is used."""
+
+    __slots__ = ()
+
+
+ANY_SIZE = AnySize()
+
+
+def resolve(t: Type) -> Type:
+    """`t` with its outermost constructor visible, arrays flattened."""
+    while type(t) is MetaT:
+        if t.ref is None:
+            return t
+        t = t.ref
+    if type(t) is Array:
+        elem = t.elem
+        if type(elem) is MetaT and elem.ref is not None:
+            elem = resolve(elem)
+            if type(elem) is Array:
+                return Array(t.dims + elem.dims, elem.elem)
+            return Array(t.dims, elem)
+    return t
+
+
+def resolve_size(s: Size) -> Size:
+    """`s` without bound metavariables around it."""
+    while type(s) is MetaS and s.ref is not None:
+        s = s.ref
+    return s

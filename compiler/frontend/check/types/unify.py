@@ -1,0 +1,353 @@
+"""Unification of types: equality by Futhark's rules, with unknowns filled in on the way.
+
+`unify(state, want, got)` makes both types equal or raises `Mismatch` with the reason that is shown
+under "expected .. found ..". Sizes that cannot be decided yet are put off in `state.deferred`.
+Uniqueness is directed: a function that consumes is no function that only reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from compiler.base.names import Name, base_of
+from compiler.base.spans import Span
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
+from compiler.frontend.check.types.size_exps import subst_size
+from compiler.frontend.check.types.sizes import unify_size
+from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
+from compiler.frontend.show_type import show_size
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+)
+
+
+class Mismatch(Exception):
+    """Two types differ; the argument says in which respect, or is empty when that is plain."""
+
+    def __init__(self, reason: str = "", not_built: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.not_built = not_built
+        """The program is right, but needs types that are not built yet."""
+
+
+class UnifyState(Protocol):
+    """What unification needs of the checker's state."""
+
+    alias: dict[Name, Size]
+    deferred: list[tuple[Size, Size, Span]]
+    type_levels: dict[Name, int]
+    functional: set[Name]
+    span: Span
+    level: int
+
+    def fresh(self, base: str) -> Name: ...  # noqa: D102
+
+
+def unify(st: UnifyState, want: Type, got: Type) -> None:
+    """Make `want` and `got` the same type, or raise `Mismatch`."""
+    if want is got:
+        return
+    want, got = resolve(want), resolve(got)
+    if want is got:
+        return
+    if type(want) is MetaT:
+        bind(st, want, got)
+        return
+    if type(got) is MetaT:
+        bind(st, got, want)
+        return
+    match want, got:
+        case PrimT(p), PrimT(q):
+            if p != q:
+                raise Mismatch
+        case Array(), Array():
+            _unify_arrays(st, want, got)
+        case Record(), Record():
+            _unify_records(st, want, got)
+        case TypeVar(p), TypeVar(q):
+            if p != q:
+                raise Mismatch
+        case Arrow(), Arrow():
+            _unify_arrows(st, want, got)
+        case Sum(), Sum():
+            _unify_sums(st, want, got)
+        case _:
+            raise Mismatch
+
+
+def unify_sizes(st: UnifyState, want: Size, got: Size) -> None:
+    """Make two sizes the same, put the question off, or raise `Mismatch`."""
+    done = unify_size(want, got, st.alias)
+    if done:
+        return
+    if done is None:
+        st.deferred.append((want, got, st.span))
+        return
+    left, right = show_size(final_size(want)), show_size(final_size(got))
+    if left == right:
+        raise Mismatch(f"Two different sizes are called `{left}`.")
+    raise Mismatch(f"The sizes `{left}` and `{right}` are not the same.")
+
+
+def final_size(s: Size) -> Size:
+    """`s` with all that is known by now filled in."""
+    return subst_size(s, {})
+
+
+def final_type(t: Type) -> Type:
+    """`t` with all that is known by now filled in."""
+    return subst(t, {}, {})
+
+
+def _unify_arrays(st: UnifyState, want: Array, got: Array) -> None:
+    d1, d2 = want.dims, got.dims
+    common = min(len(d1), len(d2))
+    if len(d1) == len(d2):
+        unify(st, want.elem, got.elem)
+    elif len(d1) > common:
+        if not isinstance(got.elem, MetaT):
+            raise Mismatch(_rank(len(d1), len(d2)))
+        unify(st, Array(d1[common:], want.elem), got.elem)
+    else:
+        if not isinstance(want.elem, MetaT):
+            raise Mismatch(_rank(len(d1), len(d2)))
+        unify(st, want.elem, Array(d2[common:], got.elem))
+    for i in range(common):
+        unify_sizes(st, d1[i], d2[i])
+
+
+def _rank(want: int, got: int) -> str:
+    return f"One has {want} dimension{'s' if want > 1 else ''}, the other {got}."
+
+
+def _unify_records(st: UnifyState, want: Record, got: Record) -> None:
+    if len(want.fields) != len(got.fields):
+        raise Mismatch(_record_difference(want, got))
+    for (f, t), (g, u) in zip(want.fields, got.fields, strict=True):
+        if f != g:
+            raise Mismatch(_record_difference(want, got))
+        unify(st, t, u)
+
+
+def _record_difference(want: Record, got: Record) -> str:
+    wanted, found = [f for f, _ in want.fields], [f for f, _ in got.fields]
+    if all(f.isdigit() for f in wanted + found):
+        return f"One tuple has {len(wanted)} elements, the other {len(found)}."
+    missing = [f for f in wanted if f not in found]
+    extra = [f for f in found if f not in wanted]
+    parts = [f"field `{f}` is missing" for f in missing] + [f"field `{f}` is extra" for f in extra]
+    return (", ".join(parts)).capitalize() + "."
+
+
+def _unify_sums(st: UnifyState, want: Sum, got: Sum) -> None:
+    if [c for c, _ in want.variants] != [c for c, _ in got.variants]:
+        raise Mismatch("They do not have the same constructors.")
+    for (c, ts), (_, us) in zip(want.variants, got.variants, strict=True):
+        if len(ts) != len(us):
+            raise Mismatch(
+                f"Constructor `#{c}` has {len(ts)} arguments in one, {len(us)} in the other."
+            )
+        for t, u in zip(ts, us, strict=True):
+            unify(st, t, u)
+
+
+def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
+    if got.consumes and not want.consumes:
+        raise Mismatch("A function that consumes its argument cannot stand for one that does not.")
+    if want.unique and not got.unique and not isinstance(resolve(got.result), (Arrow, MetaT)):
+        raise Mismatch("The result must be fresh (`*`), but it may alias an argument.")
+    unify(st, got.param, want.param)
+    result = got.result
+    hole = resolve(want.result)
+    while isinstance(hole, Arrow):
+        hole = resolve(hole.result)
+    not_built = isinstance(hole, MetaT) and hole.lifted
+    if got.name:
+        if want.name:
+            result = subst(result, {}, {got.name: SizeVar(want.name)})
+        elif got.name in names_in_type(result) and not want.ext:
+            raise Mismatch(
+                f"The size of the function's result depends on its argument `{base_of(got.name)}`.",
+                not_built,
+            )
+    expected = want.result
+    if want.ext:
+        holes: dict[Name, Size] = {name: MetaS(st.level) for name in want.ext}
+        expected = subst(expected, {}, holes)
+    if got.ext:
+        used = names_in_type(result)
+        if not want.ext and any(name in used for name in got.ext):
+            raise Mismatch(
+                "The function returns an array whose size only the function itself knows;"
+                " every call may give another size.",
+                not_built,
+            )
+        result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
+    unify(st, expected, result)
+
+
+# --- binding a type metavariable ---------------------------------------------------------------
+
+
+def bind(st: UnifyState, meta: MetaT, t: Type) -> None:
+    """Set `meta` to `t`, which must satisfy all that is known about `meta`."""
+    if type(t) is MetaT:
+        _merge(st, meta, t)
+        return
+    if type(t) is not PrimT:
+        _occurs(st, meta, t)
+    meta.ref = t
+    try:
+        _check_constraints(st, meta, t)
+    except Mismatch:
+        meta.ref = None
+        raise
+
+
+def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
+    """Reject infinite types, and move the unknowns of `t` out to the level of `meta`."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    variables: set[Name] = set()
+    metas_in(t, types, sizes, variables)
+    for name in variables:
+        if st.type_levels.get(name, 0) > meta.level:
+            raise Mismatch(f"The type parameter `{base_of(name)}` is not in scope there.")
+    for other in types:
+        if other is meta:
+            raise Mismatch("The type would contain itself.")
+        other.level = min(other.level, meta.level)
+    for size in sizes:
+        size.level = min(size.level, meta.level)
+
+
+def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
+    if meta.prims is not None:
+        both = meta.prims if other.prims is None else meta.prims & other.prims
+        if not both:
+            raise Mismatch(f"No type is both {any_of(meta.prims)} and {any_of(other.prims)}.")
+        if other.fields or other.variants:
+            raise Mismatch("A number is not a record.")
+        other.prims = both
+    elif other.prims is not None and (meta.fields or meta.variants):
+        raise Mismatch("A number is not a record.")
+    if meta.fields or other.fields or meta.variants or other.variants:
+        _not_inside_itself(meta, other)
+    meta.ref = other
+    other.level = min(other.level, meta.level)
+    other.equality = other.equality or meta.equality
+    other.data = other.data or meta.data
+    if meta.fields:
+        known = other.fields = dict(other.fields or {})
+        for field, t in meta.fields.items():
+            if field in known:
+                unify(st, known[field], t)
+            else:
+                known[field] = t
+    if meta.variants:
+        variants = other.variants = dict(other.variants or {})
+        for name, ts in meta.variants.items():
+            if name in variants:
+                _unify_all(st, name, variants[name], ts)
+            else:
+                variants[name] = ts
+
+
+def _not_inside_itself(meta: MetaT, other: MetaT) -> None:
+    """Reject a record or sum type one of whose parts would be itself."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    for part in (meta, other):
+        inside: list[MetaT] = []
+        metas_in(part, inside, sizes)
+        types.extend(inside[1:])
+    if any(t is meta or t is other for t in types):
+        raise Mismatch("The type would contain itself.")
+
+
+def _check_constraints(st: UnifyState, meta: MetaT, t: Type) -> None:
+    if meta.prims is not None and not (isinstance(t, PrimT) and t.prim in meta.prims):
+        raise Mismatch(f"It must be {any_of(meta.prims)}.")
+    if meta.fields is not None:
+        if not isinstance(t, Record):
+            raise Mismatch(f"It must be a record with a field `{next(iter(meta.fields))}`.")
+        present = dict(t.fields)
+        for field, u in meta.fields.items():
+            if field not in present:
+                raise Mismatch(f"It has no field `{field}`.")
+            unify(st, u, present[field])
+    if meta.variants is not None:
+        if not isinstance(t, Sum):
+            raise Mismatch(f"It must be a sum type with `#{next(iter(meta.variants))}`.")
+        options = dict(t.variants)
+        for name, us in meta.variants.items():
+            if name not in options:
+                raise Mismatch(f"It has no constructor `#{name}`.")
+            _unify_all(st, name, us, options[name])
+    if meta.data or meta.equality:
+        require_data(t, meta.equality, st.functional)
+
+
+def _unify_all(st: UnifyState, name: str, want: tuple[Type, ...], got: tuple[Type, ...]) -> None:
+    if len(want) != len(got):
+        raise Mismatch(f"`#{name}` is used with {len(want)} argument(s) here and {len(got)} there.")
+    for t, u in zip(want, got, strict=True):
+        unify(st, t, u)
+
+
+NO_NAMES: frozenset[Name] = frozenset()
+
+
+def require_data(t: Type, equality: bool = False, functional: Collection[Name] = NO_NAMES) -> None:
+    """Demand that `t` holds no function; remember that for its unknowns.
+
+    `functional` are the type parameters that may stand for functions.
+    """
+    t = resolve(t)
+    match t:
+        case MetaT():
+            t.data = True
+            t.equality = t.equality or equality
+            for u in (t.fields or {}).values():
+                require_data(u, equality, functional)
+        case Arrow():
+            raise Mismatch(
+                "Functions cannot be compared." if equality else "A function is not allowed here."
+            )
+        case TypeVar(name) if equality:
+            raise Mismatch(f"Values of the abstract type `{base_of(name)}` cannot be compared.")
+        case TypeVar(name) if name in functional:
+            raise Mismatch(f"The type parameter `{base_of(name)}` may stand for a function.")
+        case Array(_, elem):
+            require_data(elem, equality, functional)
+        case Record(fields):
+            for _, u in fields:
+                require_data(u, equality, functional)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    require_data(u, equality, functional)
+
+
+def any_of(prims: frozenset[str] | None) -> str:
+    """`a number`, `an integer`, .. for a set of primitive types."""
+    if prims is None:
+        return "anything"
+    floats, ints = any(p[0] == "f" for p in prims), any(p[0] in "iu" for p in prims)
+    if "bool" in prims:
+        if floats:
+            return "a number or a boolean"
+        return "an integer or a boolean" if ints else "a boolean"
+    if floats and ints:
+        return "a number"
+    return "a floating-point number" if floats else "an integer"

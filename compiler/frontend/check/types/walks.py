@@ -1,0 +1,156 @@
+"""Walks over types with unknowns: substitution, and the names, sizes and unknowns inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.base.names import Name
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.size_exps import (
+    SizeMap,
+    metas_in_size,
+    names_in_size,
+    subst_size,
+)
+from compiler.frontend.types import Array, Arrow, PrimT, Record, Size, Sum, Type, TypeVar
+
+TypeMap = Mapping[Name, Type]
+
+
+def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
+    """`t` with type variables and size variables replaced."""
+    t = resolve(t)
+    match t:
+        case PrimT() | MetaT():
+            return t
+        case TypeVar(name):
+            return types.get(name, t)
+        case Array(dims, elem):
+            return _subst_array(t, dims, elem, types, sizes)
+        case Record(fields):
+            new = tuple([(f, subst(u, types, sizes)) for f, u in fields])
+            return Record(new)
+        case Arrow():
+            return with_parts(t, subst(t.param, types, sizes), subst(t.result, types, sizes))
+        case Sum(variants):
+            return Sum(
+                tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
+            )
+    return t
+
+
+def with_parts(t: Arrow, param: Type, result: Type) -> Arrow:
+    """The function type `t` with another parameter and result type."""
+    return Arrow(param, result, t.name, t.consumes, t.unique, t.ext, t.fresh_fields)
+
+
+def _subst_array(
+    t: Array, dims: tuple[Size, ...], elem: Type, types: TypeMap, sizes: SizeMap
+) -> Type:
+    new_dims = tuple([subst_size(d, sizes) for d in dims])
+    new = subst(elem, types, sizes)
+    if type(new) is Array:
+        return Array(new_dims + new.dims, new.elem)
+    return Array(new_dims, new)
+
+
+def sizes_of(t: Type) -> list[Size]:
+    """All array sizes in `t`, from left to right, functions included."""
+    found: list[Size] = []
+    _collect_sizes(t, found)
+    return found
+
+
+def _collect_sizes(t: Type, found: list[Size]) -> None:
+    t = resolve(t)
+    match t:
+        case Array(dims, elem):
+            found.extend(resolve_size(d) for d in dims)
+            _collect_sizes(elem, found)
+        case Record(fields):
+            for _, u in fields:
+                _collect_sizes(u, found)
+        case Arrow(param, result):
+            _collect_sizes(param, found)
+            _collect_sizes(result, found)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    _collect_sizes(u, found)
+
+
+def names_in_type(t: Type) -> set[Name]:
+    """The variables that occur in the sizes of `t` and are not bound in it."""
+    found: set[Name] = set()
+    _names_in_type(t, found)
+    return found
+
+
+def names_in_data(t: Type) -> set[Name]:
+    """The variables that are sizes of arrays in `t`, those in the types of functions left out."""
+    t = resolve(t)
+    match t:
+        case Array(dims, elem):
+            found = names_in_data(elem)
+            for d in dims:
+                names_in_size(d, found)
+            return found
+        case Record(fields):
+            return set().union(*[names_in_data(u) for _, u in fields])
+        case Sum(variants):
+            return set().union(*[names_in_data(u) for _, us in variants for u in us])
+    return set()
+
+
+def _names_in_type(t: Type, found: set[Name]) -> None:
+    t = resolve(t)
+    match t:
+        case Array(dims, elem):
+            for d in dims:
+                names_in_size(d, found)
+            _names_in_type(elem, found)
+        case Record(fields):
+            for _, u in fields:
+                _names_in_type(u, found)
+        case Arrow(param, result, name, ext=ext):
+            inner = names_in_type(result)
+            inner.discard(name)
+            inner.difference_update(ext)
+            found |= inner
+            _names_in_type(param, found)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    _names_in_type(u, found)
+
+
+def metas_in(
+    t: Type, types: list[MetaT], sizes: list[MetaS], variables: set[Name] | None = None
+) -> None:
+    """Collect the unbound metavariables of `t`, in order, with repetitions; and type variables."""
+    t = resolve(t)
+    match t:
+        case TypeVar(name):
+            if variables is not None:
+                variables.add(name)
+        case MetaT():
+            types.append(t)
+            for u in (t.fields or {}).values():
+                metas_in(u, types, sizes, variables)
+            for us in (t.variants or {}).values():
+                for u in us:
+                    metas_in(u, types, sizes, variables)
+        case Array(dims, elem):
+            for d in dims:
+                metas_in_size(d, sizes)
+            metas_in(elem, types, sizes, variables)
+        case Record(fields):
+            for _, u in fields:
+                metas_in(u, types, sizes, variables)
+        case Arrow(param, result):
+            metas_in(param, types, sizes, variables)
+            metas_in(result, types, sizes, variables)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    metas_in(u, types, sizes, variables)
