@@ -27,8 +27,6 @@ def error_json(error: CompileError, source: str = "") -> Problem:
         "span": span_json(error.span),
         "hint": error.hint,
     }
-    if error.code:
-        answer["code"] = error.code
     if source:
         answer["rendered"] = error.render(source)
     return answer

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args
 
 from compiler import switches
 from compiler.advice import advise
@@ -39,7 +39,7 @@ from compiler.ir.nodes import Function, Prog
 from compiler.ir.stages import MEMORY_STAGES as WITH_MEMORY
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
-from compiler.protocol import programs, proofs, runs, storage
+from compiler.protocol import kinds, programs, proofs, runs, storage
 from compiler.protocol.kinds import Operation, R
 from compiler.protocol.reading import check_options
 from compiler.runtime import device_process, imp_interp, runner
@@ -52,8 +52,8 @@ P = ParamSpec("P")
 A = TypeVar("A")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 MEMORY_STAGES = tuple(s.id for s in STAGES if s.id in WITH_MEMORY)
-RUNNERS = ("ref", "c", "cuda")
-TARGETS = ("c", "cuda")
+RUNNERS = get_args(programs.Runner)
+TARGETS = get_args(kinds.Target)
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
 LONGEST_PROOF = 20

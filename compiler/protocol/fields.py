@@ -37,8 +37,7 @@ def _fields(shape: Any) -> dict[str, Field]:
     hints = get_type_hints(shape, include_extras=True)
     if dataclasses.is_dataclass(shape):
         return {one.name: _of_dataclass(one, hints[one.name]) for one in dataclasses.fields(shape)}
-    total = getattr(shape, "__total__", True)
-    return {name: _of_dict(name, kind, total) for name, kind in hints.items()}
+    return {name: _of_dict(name, kind, shape.__total__) for name, kind in hints.items()}
 
 
 def _of_dataclass(given: dataclasses.Field[Any], kind: Any) -> Field:

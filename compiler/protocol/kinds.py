@@ -47,12 +47,15 @@ Span = Annotated[list[int], Length(4, "Span")]
 Numbers = Annotated[dict[str, int], Says("maps names to whole numbers of at most 64 bits")]
 
 
+Target = Literal["c", "cuda"]
+
+
 class Options(TypedDict, total=False):
     """How to compile."""
 
     entry: Annotated[str, Says("is the name of an entry point")]
     """compile only this entry point"""
-    target: Literal["c", "cuda"]
+    target: Target
     """which of the two the stages from `flat` to `imp` are made for"""
     disable: Annotated[list[str], Says("is a list of ids of passes and rules")]
     """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \

@@ -16,6 +16,8 @@ from compiler.protocol.kinds import (
     Span,
 )
 
+Runner = Literal["ref", "c", "cuda"]
+
 
 class Problem(TypedDict):
     """An error or a warning."""
@@ -26,11 +28,14 @@ class Problem(TypedDict):
     """a way out, or nothing"""
     span: Span | None
     """null where there is no place in the user's text"""
-    code: NotRequired[str]
     rendered: NotRequired[str]
     """all of it as text, with the line"""
     errors: NotRequired[list[Problem]]
     """all that were found, this one first"""
+    position: NotRequired[int]
+    """how many were before it in the queue of a server that is busy"""
+    retry: NotRequired[int]
+    """seconds after which a busy server takes such a request again"""
 
 
 class Failure(TypedDict):
@@ -85,7 +90,7 @@ MANIFEST = Operation(
 class Backend(TypedDict):
     """What runs programs."""
 
-    id: str
+    id: Runner
     missing: str
     """why it cannot run on this machine, or nothing"""
 

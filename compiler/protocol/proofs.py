@@ -178,11 +178,11 @@ class Obligation(Proved):
     """of each fact"""
 
 
-class MemoryPlace(TypedDict, total=False):
+class MemoryPlace(TypedDict):
     """Where an array lies; empty where that is not known."""
 
-    block: str
-    lmad: str
+    block: NotRequired[str]
+    lmad: NotRequired[str]
 
 
 class Moved(MemoryPlace):

@@ -6,7 +6,6 @@ exists is not known here; who answers says so.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
@@ -108,5 +107,5 @@ def fits(kind: Any, value: Any) -> bool:
     if kind is int:
         return is_whole(value)
     if kind is float:
-        return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+        return not isinstance(value, bool) and isinstance(value, int | float)
     return isinstance(value, dict if is_shape(kind) else kind)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from compiler.protocol.kinds import Answer, Numbers, OfProgram, Operation, Own, Says
+from compiler.protocol.programs import Runner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,21 +33,21 @@ class RunAnswer(Answer):
     ms: float
     """the time inside of the program, the best of up to three short runs"""
     total_ms: float
-    backend: str
+    backend: Runner
     """which ran it in the end"""
     stage: NotRequired[str]
     """of a run by the reference interpreter"""
     note: NotRequired[str]
     """why it was another back end than the one asked for"""
-    peak_bytes: NotRequired[int | None]
-    cores: NotRequired[int | None]
+    peak_bytes: NotRequired[int]
+    cores: NotRequired[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest(OnInputs):
     """Run an entry point on one back end."""
 
-    backend: Literal["ref", "c", "cuda"] = "c"
+    backend: Runner = "c"
     stage: str = ""
     """which one the reference interpreter `ref` runs; empty: `soa`"""
     deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0

@@ -1,11 +1,10 @@
 // The only file that calls the server.
 import { Questions, type BatchEvents, type Question } from "./questions";
-import type {
-  Access, Assumptions, Attempt, Backend, CellsAnswer, CellSets, Checked, Example, Failure, Forest, Frozen, Interference, LifeFunction,
-  MemoryAnswer,
-  Options, Problem, Proved, Remark, RunAnswer, RunRequest, Shown, Stage, StageInfo, ThreadsAnswer,
-} from "./types";
+import type { Example, Frozen, Run } from "./kept";
+import type { Backend, CheckAnswer, Failure, Operations, Options, Problem, ShowAnswer, Stage, StageInfo } from "./types";
 
+type Op = keyof Operations;
+type Told<O extends Op> = Promise<Answer<Operations[O]["answer"]>>;
 export type Answer<T> = T | Failure;
 
 function failure(message: string, kind = "network", hint = ""): Failure {
@@ -105,7 +104,7 @@ function send(path: string, body: unknown, accept: string, signal: AbortSignal |
   });
 }
 
-async function post<T extends object>(op: string, body: unknown, signal: AbortSignal | null = null): Promise<Answer<T>> {
+async function answered<T extends object>(op: string, body: unknown, signal: AbortSignal | null = null): Promise<Answer<T>> {
   try {
     return await inTurn(async () => answerOf<T>(await send(`/api/${op}`, body, "application/json", signal)), signal);
   } catch {
@@ -129,88 +128,27 @@ export function frozen(id: string): Promise<Frozen> {
   return get<Frozen>(`/z/${id}.json`);
 }
 
-/** The server stops a run whose request is aborted. */
-export function run(
-  source: string, options: Options, request: RunRequest, signal: AbortSignal,
-): Promise<Answer<RunAnswer>> {
-  return post("run", { source, options, ...request }, signal);
+/** An operation by itself. The server stops a run whose request is aborted. */
+export function post<O extends Op>(op: O, request: Operations[O]["request"], signal: AbortSignal | null = null): Told<O> {
+  return answered(op, request, signal);
 }
 
-export function validity(
-  source: string, options: Options, request: RunRequest, signal: AbortSignal,
-): Promise<Answer<Record<string, unknown> & { ok: true }>> {
-  const { backend: _, ...rest } = request;
-  return post("validity", { source, options, ...rest }, signal);
-}
-
-export function generate(
-  source: string, options: Options, entry: string, sizes: Record<string, number>, seed: number,
-): Promise<Answer<{ ok: true; input: string; sizes?: Record<string, number> }>> {
-  return questions.ask({ op: "generate", entry, sizes, seed }, source, options);
-}
-
-export function memory(source: string, options: Options, stage: string): Promise<Answer<MemoryAnswer>> {
-  return questions.ask({ op: "memory", stage }, source, options);
-}
-
-type Values = Record<string, number>;
-
-export function cells(
-  source: string, options: Options, stage: string, array: string, values: Values,
-): Promise<Answer<CellsAnswer>> {
-  return questions.ask({ op: "memory", stage, array, values: { ...values } }, source, options);
-}
-
-export function threads(
-  source: string, options: Options, stage: string, kernel: string, values: Values,
-): Promise<Answer<ThreadsAnswer>> {
-  return questions.ask({ op: "memory", stage, kernel, values: { ...values } }, source, options);
-}
-
-/** For these values, and proposed ones for names that have none. */
-export function lifetimes(
-  source: string, options: Options, stage: string, values: Values,
-): Promise<Answer<{ ok: true; functions: LifeFunction[]; values: Values }>> {
-  return questions.ask({ op: "lifetimes", stage, values: { ...values } }, source, options);
-}
-
-export function interference(
-  source: string, options: Options, stage: string,
-): Promise<Answer<{ ok: true; functions: { name: string; bodies: Interference[] }[] }>> {
-  return questions.ask({ op: "interference", stage }, source, options);
-}
-
-export function attempts(source: string, options: Options): Promise<Answer<{ ok: true; attempts: Attempt[] }>> {
-  return questions.ask({ op: "attempts" }, source, options);
-}
-
-export function bounds(source: string, options: Options): Promise<Answer<{ ok: true; accesses: Access[] }>> {
-  return questions.ask({ op: "bounds" }, source, options);
-}
-
-export function prove(assumptions: Assumptions, a: string, b: string): Promise<Answer<Proved & { ok: true }>> {
-  return post("prove", { assumptions, a, b });
-}
-
-export function cellSets(assumptions: Assumptions, lmads: string[], values: Values): Promise<Answer<CellSets>> {
-  return questions.ask({ op: "cells", assumptions, lmads, values: { ...values } });
-}
-
-export function tuning(
-  source: string, options: Options,
-): Promise<Answer<{ ok: true; trees: Forest[] }>> {
-  return questions.ask({ op: "tuning" }, source, options);
+/** A question, which goes with others in one request: about a program, or whichever was the last one. */
+export function ask<O extends Op>(
+  op: O, fields: Omit<Operations[O]["request"], "source" | "options">, source?: string, options?: Options,
+): Told<O> {
+  return questions.ask({ op, ...structuredClone(fields) }, source, options);
 }
 
 export function share(
-  source: string, options: Options, runRequest: RunRequest | null, view: unknown,
+  source: string, options: Options, runRequest: Run | null, view: unknown,
 ): Promise<Answer<{ ok: true; id: string; url: string }>> {
-  return post("share", { source, options, run: runRequest, view });
+  return answered("share", { source, options, run: runRequest, view });
 }
 
 export interface CompileEvents {
   queued(position: number): void;
-  checked(answer: Answer<Checked>): void;
+  checked(answer: Answer<CheckAnswer>): void;
   part(stages: Record<string, Stage>): void;
 }
 
@@ -220,14 +158,14 @@ export interface CompileEvents {
  */
 export function compile(
   source: string, options: Options, events: CompileEvents, signal: AbortSignal,
-): Promise<Answer<Shown & { remarks: Remark[] }>> {
+): Promise<Answer<ShowAnswer>> {
   return new Promise((resolve) => {
     const first = [
-      { question: { op: "check" }, resolve: (answer: Answer<object>) => events.checked(answer as Answer<Checked>) },
+      { question: { op: "check" }, resolve: (answer: Answer<object>) => events.checked(answer as Answer<CheckAnswer>) },
       {
         question: { op: "show" },
-        partial: (answer: object) => events.part((answer as Shown).stages),
-        resolve: (answer: Answer<object>) => resolve(answer as Answer<Shown & { remarks: Remark[] }>),
+        partial: (answer: object) => events.part((answer as ShowAnswer).stages),
+        resolve: (answer: Answer<object>) => resolve(answer as Answer<ShowAnswer>),
       },
     ];
     void questions.begin(source, options, first, (position) => events.queued(position), signal);

@@ -3,8 +3,7 @@ import * as client from "./client";
 import { announce, debounce } from "./dom";
 import { flat, type Model } from "./model";
 import { isTrouble } from "./trouble";
-import type { Checked } from "./types";
-import type { Problem } from "./types";
+import type { CheckAnswer, Problem } from "./types";
 
 const QUIET = 180; // ms without typing before a check
 
@@ -111,7 +110,7 @@ export class Compiler {
     announce(`Compiled, ${model.present().length} stages.`);
   }
 
-  private check(checked: client.Answer<Checked>): void {
+  private check(checked: client.Answer<CheckAnswer>): void {
     const { model } = this;
     model.warnings = checked.ok ? checked.warnings : [];
     if (!checked.ok) return this.fail(checked.error);

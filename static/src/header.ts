@@ -2,7 +2,7 @@
 import { h, milliseconds, replace } from "./dom";
 import type { Model } from "./model";
 import { earlierTexts, saveText } from "./storage";
-import type { Example } from "./types";
+import type { Example } from "./kept";
 
 export interface HeaderEvents {
   example(name: string): void;

@@ -23,7 +23,8 @@ import { Story } from "./story";
 import { Tabs } from "./tabs";
 import { Travel, type Stop } from "./travel";
 import { Trouble } from "./trouble";
-import type { Attempt, Example, Frozen, Look, Remark, RunRequest, Span } from "./types";
+import type { Attempt, Example, Frozen, Look, Run } from "./kept";
+import type { Remark, Span } from "./types";
 import { Wide } from "./wide";
 import { Workbench, type PaneChoice } from "./workbench";
 
@@ -262,7 +263,7 @@ class Page {
   private ready(example: string, view: Partial<Work>): void {
     this.example = example;
     this.header.setExamples(this.examples, example);
-    this.header.setTarget((this.model.options["target"] as string | undefined) ?? "c");
+    this.header.setTarget(this.model.options.target ?? "c");
     const shown = this.examples.find((candidate) => candidate.name === example) ?? null;
     this.story.show(shown);
     this.story.follow(this.model.source);
@@ -308,7 +309,7 @@ class Page {
 
   private setTarget(target: string): void {
     const { model } = this;
-    model.options = { ...model.options, target };
+    model.options = { ...model.options, target: target === "cuda" ? "cuda" : "c" };
     const thawed = model.frozen !== null;
     model.frozen = null;
     model.emit("frozen");
@@ -384,7 +385,7 @@ class Page {
 }
 
 /** The run pane's settings in a link, and the inputs of the run in it. */
-function settingsOf(kept: Partial<RunSettings> | undefined, request: RunRequest = {}): [Partial<RunSettings>, Given] {
+function settingsOf(kept: Partial<RunSettings> | undefined, request: Run = {}): [Partial<RunSettings>, Given] {
   const { entry, backend, input = "", sizes, seed } = request;
   const settings = kept?.inputs ? kept : {
     ...(entry ? { entry } : {}), ...(backend ? { backend } : {}), ...(seed === undefined ? {} : { seed }),

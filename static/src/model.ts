@@ -1,5 +1,6 @@
 // What the page knows about the program: one object that panes read and listen to.
-import type { Entry, Frozen, Options, Problem, Remark, Stage, StageInfo } from "./types";
+import type { Entry, Frozen } from "./kept";
+import type { Options, Problem, Remark, Stage, StageInfo } from "./types";
 
 export type Topic =
   | "source" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";

@@ -27,7 +27,7 @@ interface Open {
 }
 
 const UNANSWERED: Failure = {
-  ok: false, error: { kind: "internal", message: "The server left a question without an answer.", span: null },
+  ok: false, error: { kind: "internal", message: "The server left a question without an answer.", hint: "", span: null },
 };
 const MOST = 16; // questions that are asked again
 const KEPT = 64; // answers about one text

@@ -1,6 +1,6 @@
 // The lines above the editor: an example's point (its title is in the text), and what to look at.
 import { h, quoted, replace } from "./dom";
-import type { Example, Look } from "./types";
+import type { Example, Look } from "./kept";
 
 export class Story {
   readonly element = h("div", { class: "story", hidden: true });

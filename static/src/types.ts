@@ -1,29 +1,168 @@
-// The shapes of the server's answers, as the API documents them.
+// The shapes of requests and answers. Made by `python -m compiler.protocol` from compiler/protocol:
+// change them there.
+
+/** What an operation answers where something went wrong. */
+export interface Failure {
+  ok: false;
+  error: Problem;
+}
+
+/** An error or a warning. */
+export interface Problem {
+  kind: string;
+  message: string;
+  /** a way out, or nothing */
+  hint: string;
+  /** null where there is no place in the user's text */
+  span: Span | null;
+  /** all of it as text, with the line */
+  rendered?: string;
+  /** all that were found, this one first */
+  errors?: Problem[];
+  /** how many were before it in the queue of a server that is busy */
+  position?: number;
+  /** seconds after which a busy server takes such a request again */
+  retry?: number;
+}
 
 /** Line, column, end line, end column; counted from 1, the end is exclusive. */
 export type Span = readonly [number, number, number, number];
 
-export interface Line {
-  text: string;
-  src: Span[];
-  node: number;
+/** The stages in order, and the passes and rules that can be switched off. */
+export type ManifestRequest = Record<string, never>;
+
+/** The pipeline. */
+export interface ManifestAnswer {
+  ok: true;
+  /** in order */
+  stages: StageInfo[];
+  /** what the option `disable` takes */
+  switches: Pass[];
 }
 
-export interface Stage {
-  /** Null where the lines come alone. */
-  text: string | null;
-  lines: Line[];
-  counts: Record<string, number>;
-  ms: number;
-}
-
+/** A stage of the pipeline. */
 export interface StageInfo {
   id: string;
   title: string;
   explain: string;
+  /** `ast`, `typed`, `ir`, `imp` or `text` */
   kind: string;
 }
 
+/** A pass that can be switched off. */
+export interface Pass {
+  id: string;
+  does: string;
+  rules: Rule[];
+}
+
+/** A rule that can be switched off. */
+export interface Rule {
+  id: string;
+  does: string;
+}
+
+/** The back ends, and why one cannot run on this machine. */
+export type BackendsRequest = Record<string, never>;
+
+/** What can run programs here. */
+export interface BackendsAnswer {
+  ok: true;
+  backends: Backend[];
+}
+
+/** What runs programs. */
+export interface Backend {
+  id: "ref" | "c" | "cuda";
+  /** why it cannot run on this machine, or nothing */
+  missing: string;
+}
+
+/** Parse and type-check: entry points, warnings, errors. */
+export interface CheckRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+}
+
+/** How to compile. */
+export interface Options {
+  /** compile only this entry point */
+  entry?: string;
+  /** which of the two the stages from `flat` to `imp` are made for */
+  target?: "c" | "cuda";
+  /** passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them */
+  disable?: string[];
+  /** stop after that many rewrites */
+  fuel?: number;
+  /** values of tuning parameters by name; `tuning` lists them */
+  thresholds?: Record<string, number>;
+  /** check the program after every pass */
+  verify?: boolean;
+  /** honour `#[unsafe]`; a server refuses it */
+  unsafe?: boolean;
+  /** run C, without walls, under the address and undefined-behaviour sanitisers; what they find is an error of kind `internal`; a server refuses it */
+  sanitize?: boolean;
+}
+
+/** The program is right. */
+export interface CheckAnswer {
+  ok: true;
+  entries: Entry[];
+  warnings: Problem[];
+}
+
+/** An entry point as its author wrote it. */
+export interface Entry {
+  name: string;
+  /** of its parameters */
+  names: string[];
+  /** their types */
+  params: string[];
+  results: string[];
+}
+
+/** Compile: stages as text lines, counts, remarks. */
+export interface ShowRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** their ids; all if left out */
+  stages?: string[];
+}
+
+/** A compiled program. */
+export interface ShowAnswer {
+  ok: true;
+  /** by their ids */
+  stages: Record<string, Stage>;
+  remarks: Remark[];
+}
+
+/** A stage of a program. */
+export interface Stage {
+  /** null in a server's events, where the lines come alone */
+  text: string | null;
+  lines: Line[];
+  /** how many nodes of each kind it has */
+  counts: Record<string, number>;
+  /** what making it took */
+  ms: number;
+  /** what printing it took */
+  show_ms: number;
+}
+
+/** A line of a stage's text. */
+export interface Line {
+  text: string;
+  src: Span[];
+  /** the number of its statement */
+  node: number;
+}
+
+/** A decision of the compiler. */
 export interface Remark {
   kind: "applied" | "missed" | "note";
   rule: string;
@@ -31,122 +170,164 @@ export interface Remark {
   src: Span[];
   because: string;
   hint: string;
+  /** names with values and units */
   numbers: [string, string][];
 }
 
-/** An index, slice or update, and what became of its check. */
-export interface Access {
-  src: Span;
-  /** What stands in brackets. */
-  at: Span;
-  kind: "index" | "slice" | "update";
-  state: "dropped" | "hoisted" | "kept" | "unused";
-  because: string;
-  claims: { says: string; facts: string[] }[];
-  missing: string[];
-}
-
-export interface Problem {
-  kind: string;
-  message: string;
-  hint?: string;
-  span?: Span | null;
-  code?: string;
-  errors?: Problem[];
-  position?: number;
-  /** Seconds after which a busy server takes such a request again. */
-  retry?: number;
-}
-
-export interface Failure {
-  ok: false;
-  error: Problem;
-}
-
-export interface Entry {
-  name: string;
-  params: string[];
-  results: string[];
-  names?: string[];
-}
-
-export interface Checked {
+/** Stages that are ready. */
+export interface ShowPart {
   ok: true;
-  entries: Entry[];
-  warnings: Problem[];
-}
-
-export interface Shown {
-  ok: true;
-  partial?: boolean;
+  partial: true;
   stages: Record<string, Stage>;
-  remarks?: Remark[];
 }
 
-export interface RunAnswer {
+/** Several requests about one program, which run nothing: each with its `op` and fields. */
+export interface BatchRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  requests: Record<string, unknown>[];
+}
+
+/** All answers, or their end. */
+export interface BatchAnswer {
   ok: true;
-  /** A line for each result. */
-  output: string;
-  /** The types of the results, with sizes. */
-  results?: string[];
-  ms: number;
-  total_ms?: number;
-  /** Characters that were cut off, in older links. */
-  cut?: number;
-  peak_bytes?: number;
-  cores?: number;
-  backend?: string;
-  note?: string;
-  [more: string]: unknown;
+  /** in the order of the requests; each of them came by itself if they are left out */
+  answers?: unknown[];
 }
 
-/** What runs programs on the server's machine. */
-export interface Backend {
-  id: string;
-  /** Why it cannot run there; "" if it can. */
-  missing: string;
+/** An answer to one of the requests. */
+export interface BatchPart {
+  ok: true;
+  partial: true;
+  /** its number, from 0 */
+  request: number;
+  answer: unknown;
 }
 
+/** Run an entry point on one back end. */
 export interface RunRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** its name; empty: `main`, or the first one */
   entry?: string;
+  /** values in Futhark's notation */
   input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
   sizes?: Record<string, number>;
+  /** of random inputs */
   seed?: number;
-  backend?: string;
+  backend?: "ref" | "c" | "cuda";
+  /** which one the reference interpreter `ref` runs; empty: `soa` */
   stage?: string;
 }
 
-export interface ArrayInfo {
-  name: string;
-  base: string;
-  prim: string;
-  shape: string[];
-  block: string;
-  /** `offset + {(size : stride), ..}` */
-  lmad: string;
-  /** What a picture needs values for. */
-  symbols: string[];
-  src: Span[];
+/** What a run gave. */
+export interface RunAnswer {
+  ok: true;
+  /** a line for each result */
+  output: string;
+  /** their types, with sizes */
+  results: string[];
+  /** the time inside of the program, the best of up to three short runs */
+  ms: number;
+  total_ms: number;
+  /** which ran it in the end */
+  backend: "ref" | "c" | "cuda";
+  /** of a run by the reference interpreter */
+  stage?: string;
+  /** why it was another back end than the one asked for */
+  note?: string;
+  peak_bytes?: number;
+  cores?: number;
 }
 
-export interface BlockInfo {
-  name: string;
-  prim: string;
-  space: string;
-  count: string | null;
-  bytes: string | null;
-  kind: string;
-  src: Span[];
+/** Run every stage on one input and compare the results. */
+export interface ValidityRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** values in Futhark's notation */
+  input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  sizes?: Record<string, number>;
+  /** of random inputs */
+  seed?: number;
 }
 
-export interface KernelInfo {
-  name: string;
-  kind: string;
-  level: string;
-  space: { index: string; bound: string }[];
-  src: Span[];
+/** Whether the stages agree. */
+export interface ValidityAnswer {
+  ok: true;
+  /** for each that can be run whether it agrees with `soa` on this input */
+  stages: Record<string, Verdict>;
 }
 
+/** Whether a stage means what the program means. */
+export interface Verdict {
+  /** null where the run took too long */
+  valid: boolean | null;
+  because: string;
+  /** of a stage with memory, whose heap is watched; so with all that follows */
+  verdict?: "valid" | "invalid" | "race" | "unknown";
+  /** bytes */
+  allocated?: number;
+  /** cells */
+  reads?: number;
+  writes?: number;
+  kernels?: number;
+}
+
+/** Inputs for an entry point, from sizes and a seed. */
+export interface GenerateRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** by the names that the author used */
+  sizes?: Record<string, number>;
+  seed?: number;
+}
+
+/** Random inputs. */
+export interface GenerateAnswer {
+  ok: true;
+  /** as text, a line for each parameter */
+  input: string;
+  /** of all names, those that were not given too */
+  sizes: Record<string, number>;
+}
+
+/** Blocks and arrays; an array's cells, or a kernel's, for given sizes. */
+export interface MemoryRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** one with memory */
+  stage?: string;
+  /** its name */
+  array?: string;
+  /** the name of its first result */
+  kernel?: string;
+  /** of the symbols */
+  values?: Record<string, number>;
+}
+
+/** Where arrays lie. */
+export interface MemoryAnswer {
+  ok: true;
+  functions: MemoryFunction[];
+}
+
+/** A function with its memory. */
 export interface MemoryFunction {
   name: string;
   blocks: BlockInfo[];
@@ -154,65 +335,178 @@ export interface MemoryFunction {
   kernels: KernelInfo[];
 }
 
-export interface MemoryAnswer {
-  ok: true;
-  functions: MemoryFunction[];
+/** A block of memory. */
+export interface BlockInfo {
+  name: string;
+  prim: string;
+  space: string;
+  /** elements; null where the block comes from outside */
+  count: string | null;
+  bytes: string | null;
+  kind: "parameter" | "alloc" | "carried";
+  src: Span[];
 }
 
-export interface Cell {
-  index: number[];
-  cell: number;
+/** An array and its place. */
+export interface ArrayInfo {
+  name: string;
+  /** the name that its author gave it */
+  base: string;
+  prim: string;
+  shape: string[];
+  block: string;
+  /** `offset + {(size : stride), ..}` */
+  lmad: string;
+  /** what a picture needs values for */
+  symbols: string[];
+  src: Span[];
 }
 
+/** A kernel. */
+export interface KernelInfo {
+  /** of its first result */
+  name: string;
+  kind: string;
+  level: string;
+  space: Width[];
+  src: Span[];
+}
+
+/** A dimension of a kernel's threads. */
+export interface Width {
+  index: string;
+  bound: string;
+}
+
+/** With `array`: which cell each of its elements is in. */
 export interface CellsAnswer {
   ok: true;
+  functions: MemoryFunction[];
+  array: string;
   block: string;
+  /** for these values */
   lmad: string;
   shape: number[];
   cells: Cell[];
   first: number;
   last: number;
+  /** whether these are all */
   complete: boolean;
 }
 
-export interface Access {
+/** An element and the cell of the block that holds it. */
+export interface Cell {
+  index: number[];
+  cell: number;
+}
+
+/** With `kernel`: which threads touch which cells. */
+export interface ThreadsAnswer {
+  ok: true;
+  functions: MemoryFunction[];
+  kernel: string;
+  space: Width[];
+  accesses: ThreadAccess[];
+}
+
+/** An access of a kernel to an array. */
+export interface ThreadAccess {
   array: string;
   block: string;
   writes: boolean;
   cell: string;
-  points: { point: number[]; cells: number[] }[];
+  points: Touch[];
+  /** whether these are all */
   complete: boolean;
-  /** Whether all of these are touched in every run. */
+  /** whether all of these are touched in every run */
   certain: boolean;
-  /** Why there are no points, or why not all may be touched. */
+  /** why there are no points, or why not all may be touched */
   because: string;
 }
 
-export interface ThreadsAnswer {
-  ok: true;
-  accesses: Access[];
+/** Cells that a thread touches. */
+export interface Touch {
+  /** the thread */
+  point: number[];
+  cells: number[];
 }
 
+/** With `array` and `kernel`. */
+export interface BothAnswer {
+  ok: true;
+  functions: MemoryFunction[];
+  array: string;
+  block: string;
+  /** for these values */
+  lmad: string;
+  shape: number[];
+  cells: Cell[];
+  first: number;
+  last: number;
+  /** whether these are all */
+  complete: boolean;
+  kernel: string;
+  space: Width[];
+  accesses: ThreadAccess[];
+}
+
+/** Which blocks and arrays are needed where, and how many bytes that is. */
+export interface LifetimesRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** one with memory */
+  stage?: string;
+  /** of symbols; there are no bytes if it is left out */
+  values?: Record<string, number>;
+}
+
+/** Which blocks are needed where. */
+export interface LifetimesAnswer {
+  ok: true;
+  functions: LifeFunction[];
+  /** of all symbols: names that were not given one get 100 as sizes of arguments, else 10 */
+  values?: Record<string, number>;
+}
+
+/** A function's memory over its statements. */
+export interface LifeFunction {
+  name: string;
+  points: LifePoint[];
+  blocks: LifeBlock[];
+  arrays: LifeArray[];
+  symbols: string[];
+  /** bytes at each point, for the values */
+  live?: number[];
+  peak?: Peak;
+}
+
+/** A statement. */
 export interface LifePoint {
   label: string;
+  /** of loops and branches */
   depth: number;
   src: Span[];
 }
 
+/** A block and the points where it is needed. */
 export interface LifeBlock {
   name: string;
   prim: string;
   space: string;
   kind: string;
-  /** The formula, and its value for the sizes that were asked for. */
   bytes: string;
+  /** in bytes, for the values */
   size?: number;
   at: number;
   until: number;
+  /** whether each thread of a kernel makes one */
   per_point: boolean;
   src: Span[];
 }
 
+/** An array and the points where it is needed. */
 export interface LifeArray {
   name: string;
   base: string;
@@ -220,50 +514,337 @@ export interface LifeArray {
   shape: string[];
   lmad: string;
   block: string;
-  /** Where it lies; several if it is in one of them. */
+  /** where it lies; several if it is in one of them */
   blocks: string[];
   first: number;
   last: number;
   src: Span[];
 }
 
-export interface LifeFunction {
-  name: string;
-  points: LifePoint[];
-  blocks: LifeBlock[];
-  arrays: LifeArray[];
-  symbols: string[];
-  live?: number[];
-  peak?: { bytes: number; point: number };
+/** Where most memory is needed. */
+export interface Peak {
+  bytes: number;
+  point: number;
 }
 
-/** Blocks of one body, and which of them are needed at once. */
+/** Which blocks are needed at the same time, and which can share memory. */
+export interface InterferenceRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** one with memory */
+  stage?: string;
+}
+
+/** Which blocks can share memory. */
+export interface InterferenceAnswer {
+  ok: true;
+  functions: FunctionGraphs[];
+}
+
+/** The bodies of a function that have several blocks. */
+export interface FunctionGraphs {
+  name: string;
+  bodies: Interference[];
+}
+
+/** The blocks of one body, and which of them are needed at once. */
 export interface Interference {
   where: string;
   src: Span[];
-  points: { label: string; src: Span[] }[];
-  nodes: { name: string; base: string; bytes: string; prim: string; space: string; from: number; until: number; colour: number; src: Span[] }[];
-  /** Both are needed at the point `at`, and until another. */
-  edges: { a: number; b: number; at: number; until: number }[];
-  colours: { members: number[]; bytes: string; saved: string }[];
+  points: Place[];
+  nodes: Node[];
+  edges: Edge[];
+  colours: Colour[];
+}
+
+/** A statement. */
+export interface Place {
+  label: string;
+  src: Span[];
+}
+
+/** A block with its life. */
+export interface Node {
+  name: string;
+  base: string;
+  bytes: string;
+  prim: string;
+  space: string;
+  from: number;
+  until: number;
+  escapes: boolean;
+  colour: number;
+  src: Span[];
+}
+
+/** Two blocks that are needed at the same time. */
+export interface Edge {
+  a: number;
+  b: number;
+  /** from this point */
+  at: number;
+  until: number;
+}
+
+/** Blocks that can share memory. */
+export interface Colour {
+  members: number[];
+  /** that they need together */
+  bytes: string;
+  saved: string;
+}
+
+/** The tree of code versions under their thresholds. */
+export interface TuningRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+}
+
+/** The code versions. */
+export interface TuningAnswer {
+  ok: true;
+  trees: Forest[];
+}
+
+/** The tuning trees of a function. */
+export interface Forest {
+  function: string;
+  trees: TreeNode[];
+}
+
+/** A node of a tuning tree; which fields it has depends on its kind. */
+export interface TreeNode {
+  kind: "branch" | "kernel" | "loop" | "choice";
+  spans: Span[];
+  /** of a branch, with what follows: the amount of parallelism that is compared with it */
+  threshold?: string;
+  amount?: string;
+  /** the threshold's value */
+  default?: number;
+  /** what must hold besides */
+  also?: string;
+  /** of a choice */
+  condition?: string;
+  /** of a loop */
+  times?: string;
+  /** of a kernel, with what follows */
+  number?: number;
+  operator?: string;
+  level?: string;
+  per_block?: boolean;
+  /** index and bound */
+  space?: [string, string][];
+  /** how many threads */
+  points?: string;
+  results?: string[];
+  /** sequential ones in each thread */
+  loops?: number;
+  then?: TreeNode[];
+  orelse?: TreeNode[];
+  body?: TreeNode[];
+}
+
+/** Whether two LMADs ever share a cell, under assumptions. */
+export interface ProveRequest {
+  /** in the notation of `docs/proving.md` */
+  assumptions?: Record<string, unknown>;
+  a: string | Record<string, unknown>;
+  b: string | Record<string, unknown>;
+  certificate?: boolean;
+}
+
+/** A verdict. */
+export interface ProveAnswer {
+  ok: true;
+  verdict: "disjoint" | "overlap" | "unknown";
+  /** whether the checker, or a witness, confirms it */
+  checked: boolean;
+  witness: Witness | null;
+  reason: string;
+  /** the inequality that would have been needed */
+  missing: string | null;
+  /** inequalities that imply the missing one, without some of its names */
+  enough: string[];
+  facts: string[];
+  steps: Step[];
+  /** the steps as lines */
+  text: string[];
+  ms: number;
+  /** if it was asked for; it holds no claim if none was proved */
+  certificate?: Certificate;
+}
+
+/** A cell that both sets hold. */
+export interface Witness {
+  values: Record<string, number>;
+  cell: number;
+  /** the index in the first set */
+  a: number[];
+  b: number[];
+}
+
+/** A step of a proof that a sum is never 0. */
+export interface Step {
+  rule: string;
+  says: string;
+  offset: string;
+  /** stride, low, high */
+  dims: [string, string, string][];
+  needs: Need[];
+  parts: Step[];
 }
 
 /** An inequality as a sum of products of facts. */
 export interface Need {
   claim: string;
   scale: number;
-  sum: { coefficient: number; factors: string[] }[];
+  sum: Product[];
   text: string;
 }
 
-export interface Step {
+/** A product of facts. */
+export interface Product {
+  coefficient: number;
+  factors: string[];
+}
+
+/** Claims with their proofs, as `docs/certificates.md` says. */
+export interface Certificate {
+  format: string;
+  version: number;
+  sha256: string;
+  claims: Record<string, unknown>[];
+}
+
+/** The cells of LMADs for values of their names. */
+export interface CellsRequest {
+  /** in the notation of `docs/proving.md` */
+  assumptions?: Record<string, unknown>;
+  lmads: unknown[];
+  values?: Record<string, number>;
+}
+
+/** The cells of several LMADs. */
+export interface CellsOfLmadsAnswer {
+  ok: true;
+  /** names that need values */
+  symbols: string[];
+  /** proposed where none are given */
+  values: Record<string, number>;
+  /** assumptions that they do not meet */
+  broken: string[];
+  lmads: CellSet[];
+  /** cells of the first two */
+  shared: number[];
+}
+
+/** The cells of an LMAD for some values. */
+export interface CellSet {
+  offset: number;
+  /** size and stride */
+  dims: [number, number][];
+  points: Cell[];
+  count: number;
+  /** whether these are all */
+  complete: boolean;
+}
+
+/** Attempts to build arrays in their places, and what had to be proved. */
+export interface AttemptsRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+}
+
+/** All attempts. */
+export interface AttemptsAnswer {
+  ok: true;
+  attempts: Attempt[];
+}
+
+/** An attempt to build an array in its place. */
+export interface Attempt {
   rule: string;
+  source: string;
+  destination: string;
+  src: Span[];
+  /** where the source is made */
+  made: Span[];
+  done: boolean;
+  /** which one failed; 0: none */
+  condition: number;
+  /** of the condition */
+  title: string;
+  because: string;
+  hint: string;
+  /** what a run on small inputs has shown of a refusal */
+  witness: Clash | null;
+  way_out: WayOut | null;
+  place: MemoryPlace;
+  creation: string;
+  /** the place of the array that is created */
+  projected: MemoryPlace;
+  moved: Moved[];
+  lifted: string[];
+  obligations: Obligation[];
+  /** bytes that are saved */
+  copied: string;
+  allocated: string;
+}
+
+/** The inputs of a run that shows what would go wrong. */
+export interface Clash {
+  values: Record<string, number>;
+  /** all of them as text */
+  input: string;
+}
+
+/** What to insert into the source so that an attempt succeeds. */
+export interface WayOut {
+  line: number;
+  col: number;
+  text: string;
   says: string;
-  offset: string;
-  /** Stride, low, high. */
-  dims: [string, string, string][];
-  needs: Need[];
-  parts: Step[];
+}
+
+/** Where an array lies; empty where that is not known. */
+export interface MemoryPlace {
+  block?: string;
+  lmad?: string;
+}
+
+/** An array and where it lies now. */
+export interface Moved {
+  block?: string;
+  lmad?: string;
+  array: string;
+}
+
+/** Two accesses that must not meet. */
+export interface Obligation {
+  verdict: "disjoint" | "overlap" | "unknown";
+  /** whether the checker, or a witness, confirms it */
+  checked: boolean;
+  witness: Witness | null;
+  reason: string;
+  /** the inequality that would have been needed */
+  missing: string | null;
+  /** inequalities that imply the missing one, without some of its names */
+  enough: string[];
+  facts: string[];
+  steps: Step[];
+  /** the steps as lines */
+  text: string[];
+  write: string;
+  use: string;
+  why: string;
+  /** of each fact */
+  origins: Origin[];
 }
 
 /** Where a fact comes from, in a few words, and its places in the source. */
@@ -272,153 +853,87 @@ export interface Origin {
   src: Span[];
 }
 
-export interface Proved {
-  verdict: "disjoint" | "overlap" | "unknown";
-  checked: boolean;
-  witness: { values: Record<string, number>; cell: number; a: number[]; b: number[] } | null;
-  reason: string;
-  missing: string | null;
-  /** Inequalities that imply the missing one, without some of its names. */
-  enough?: string[];
-  facts: string[];
-  /** Of each fact, for proofs about programs. */
-  origins?: Origin[];
-  steps: Step[];
-  ms?: number;
-}
-
-export interface Assumptions {
-  other: string[];
-}
-
-export interface Obligation extends Proved {
-  write: string;
-  use: string;
-  why: string;
-}
-
-export interface MemoryPlace {
-  block?: string;
-  lmad?: string;
-}
-
-export interface Attempt {
-  rule: string;
+/** What became of the check of each access to an array, and on what proof. */
+export interface BoundsRequest {
+  /** the program's text */
   source: string;
-  destination: string;
-  src: Span[];
-  /** Where the source is made. */
-  made?: Span[];
-  done: boolean;
-  condition: number;
-  title: string;
-  because: string;
-  hint: string;
-  /** What a run on small inputs has shown of a refusal. */
-  witness?: { values: Record<string, number>; input: string } | null;
-  /** What to insert into the source so that the attempt succeeds. */
-  way_out?: { line: number; col: number; text: string; says: string } | null;
-  place: MemoryPlace;
-  creation: string;
-  projected: MemoryPlace;
-  moved: ({ array: string } & MemoryPlace)[];
-  lifted: string[];
-  obligations: Obligation[];
-  copied: string;
-  allocated: string;
+  /** how to compile */
+  options?: Options;
 }
 
-export interface CellSet {
-  offset: number;
-  dims: [number, number][];
-  points: Cell[];
-  count: number;
-  complete: boolean;
-}
-
-export interface CellSets {
+/** The accesses, in order of the text. */
+export interface BoundsAnswer {
   ok: true;
-  symbols: string[];
-  values: Record<string, number>;
-  broken: string[];
-  lmads: CellSet[];
-  shared: number[];
+  accesses: Access[];
 }
 
-/** A node of a tuning tree; which fields it has depends on its kind. */
-export interface TreeNode {
-  kind: "branch" | "kernel" | "loop" | "choice";
-  spans: Span[];
-  threshold?: string;
-  amount?: string;
-  default?: number;
-  also?: string;
-  condition?: string;
-  times?: string;
-  number?: number;
-  operator?: string;
-  level?: string;
-  space?: [string, string][];
-  results?: string[];
-  loops?: number;
-  then?: TreeNode[];
-  orelse?: TreeNode[];
-  body?: TreeNode[];
+/** An index, slice or update, and what became of its check. */
+export interface Access {
+  src: Span;
+  /** what stands in brackets */
+  at: Span;
+  kind: "index" | "slice" | "update";
+  state: "dropped" | "hoisted" | "kept" | "unused";
+  because: string;
+  claims: Claim[];
+  /** what is checked when the program runs */
+  missing: string[];
 }
 
-export interface Forest {
-  function: string;
-  trees: TreeNode[];
+/** What is proved of an access, and the facts that it rests on. */
+export interface Claim {
+  says: string;
+  facts: string[];
 }
 
-export interface Look {
-  stage: string;
-  /** The part of the program that it is about. */
-  code: string;
-  text: string;
-  /** A tab of the details to open with it, or "". */
-  tab: string;
-  /** What the tab draws: an array by its author's name, or "". */
-  object: string;
-}
-
-export interface Example {
-  name: string;
-  title: string;
-  point: string;
-  group: string;
-  order: number;
-  looks: Look[];
-  /** Values for the entry point, or "". */
-  input: string;
-  /** Types with sizes to make values of, or "". */
-  random: string;
+/** All that was proved of the program, for `stridescope verify`. */
+export interface CertificateRequest {
+  /** the program's text */
   source: string;
+  /** how to compile */
+  options?: Options;
 }
 
-export type Options = Record<string, unknown>;
-
-/** What the memory pane shows of one stage, for the values that a link was made with. */
-export interface KeptLifetimes {
-  stage: string;
-  values: Record<string, number>;
-  functions: LifeFunction[];
+/** What was proved. */
+export interface CertificateAnswer {
+  ok: true;
+  certificate: Certificate;
 }
 
-/** What a permalink holds. */
-export interface Frozen {
-  version: string;
-  made?: string;
-  source: string;
-  options: Options;
-  manifest: StageInfo[];
-  stages: Record<string, Stage>;
-  remarks: Remark[];
-  error: Problem | null;
-  entries: Entry[];
-  /** What the proof and memory panes show; older links are without. */
-  attempts?: Attempt[] | null;
-  lifetimes?: KeptLifetimes[] | null;
-  run: { request: RunRequest; answer: RunAnswer | Failure } | null;
-  view: unknown;
+/** Each operation, by its id. */
+export interface Operations {
+  /** The stages in order, and the passes and rules that can be switched off. */
+  manifest: { request: ManifestRequest; answer: ManifestAnswer };
+  /** The back ends, and why one cannot run on this machine. */
+  backends: { request: BackendsRequest; answer: BackendsAnswer };
+  /** Parse and type-check: entry points, warnings, errors. */
+  check: { request: CheckRequest; answer: CheckAnswer };
+  /** Compile: stages as text lines, counts, remarks. */
+  show: { request: ShowRequest; answer: ShowAnswer; partial: ShowPart };
+  /** Several requests about one program, which run nothing: each with its `op` and fields. */
+  batch: { request: BatchRequest; answer: BatchAnswer; partial: BatchPart };
+  /** Run an entry point on one back end. */
+  run: { request: RunRequest; answer: RunAnswer };
+  /** Run every stage on one input and compare the results. */
+  validity: { request: ValidityRequest; answer: ValidityAnswer };
+  /** Inputs for an entry point, from sizes and a seed. */
+  generate: { request: GenerateRequest; answer: GenerateAnswer };
+  /** Blocks and arrays; an array's cells, or a kernel's, for given sizes. */
+  memory: { request: MemoryRequest; answer: MemoryAnswer | CellsAnswer | ThreadsAnswer | BothAnswer };
+  /** Which blocks and arrays are needed where, and how many bytes that is. */
+  lifetimes: { request: LifetimesRequest; answer: LifetimesAnswer };
+  /** Which blocks are needed at the same time, and which can share memory. */
+  interference: { request: InterferenceRequest; answer: InterferenceAnswer };
+  /** The tree of code versions under their thresholds. */
+  tuning: { request: TuningRequest; answer: TuningAnswer };
+  /** Whether two LMADs ever share a cell, under assumptions. */
+  prove: { request: ProveRequest; answer: ProveAnswer };
+  /** The cells of LMADs for values of their names. */
+  cells: { request: CellsRequest; answer: CellsOfLmadsAnswer };
+  /** Attempts to build arrays in their places, and what had to be proved. */
+  attempts: { request: AttemptsRequest; answer: AttemptsAnswer };
+  /** What became of the check of each access to an array, and on what proof. */
+  bounds: { request: BoundsRequest; answer: BoundsAnswer };
+  /** All that was proved of the program, for `stridescope verify`. */
+  certificate: { request: CertificateRequest; answer: CertificateAnswer };
 }

@@ -3,7 +3,7 @@ import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import type { Text } from "../model";
 import { contains } from "../spans";
-import type { Access, ArrayInfo, KernelInfo, MemoryFunction } from "../types";
+import type { ArrayInfo, KernelInfo, MemoryFunction, ThreadAccess } from "../types";
 
 export interface Touches {
   /** In words: which kernel, and whether it reads or writes. */
@@ -27,8 +27,8 @@ export async function touchesOf(
 ): Promise<Touches[]> {
   const found: Touches[] = [];
   for (const kernel of candidates(fun, array)) {
-    const answer = await client.threads(of.source, of.options, stage, kernel.name, values);
-    if (!answer.ok) continue;
+    const answer = await client.ask("memory", { stage, kernel: kernel.name, values }, of.source, of.options);
+    if (!answer.ok || !("accesses" in answer)) continue;
     const here = answer.accesses.filter((access) => access.block === array.block);
     for (const writes of [true, false]) {
       const same = here.filter((access) => access.writes === writes);
@@ -46,7 +46,7 @@ function candidates(fun: MemoryFunction, array: ArrayInfo): KernelInfo[] {
 }
 
 /** All accesses of a kernel to a block, of one kind. */
-function together(kernel: KernelInfo, writes: boolean, accesses: readonly Access[]): Touches {
+function together(kernel: KernelInfo, writes: boolean, accesses: readonly ThreadAccess[]): Touches {
   const verb = writes ? "writes" : "reads";
   const points = accesses.map((access) => access.points).reduce((a, b) => (b.length > a.length ? b : a)).map(({ point }) => point);
   const numbers = new Map(points.map((point, k) => [point.join(), k]));

@@ -8,7 +8,8 @@ import { drawLanes, lanesTables } from "../memory/lanes";
 import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
 import { plainNames } from "../proof/names";
-import type { KeptLifetimes, LifeFunction, StageInfo } from "../types";
+import type { KeptLifetimes } from "../kept";
+import type { LifeFunction, StageInfo } from "../types";
 
 const BESIDE = 696; // as in lanes.css
 
@@ -62,7 +63,9 @@ export class Lanes {
   }
 
   private async ask(stages: readonly StageInfo[], of: Text): Promise<Answer<{ lives: Of[]; values: Record<string, number> }>> {
-    const answers = await Promise.all(stages.map((info) => client.lifetimes(of.source, of.options, info.id, this.values)));
+    const answers = await Promise.all(stages.map((info) => client.ask(
+      "lifetimes", { stage: info.id, values: this.values }, of.source, of.options,
+    )));
     const lives: Of[] = [];
     const values: Record<string, number> = {};
     for (const [k, answer] of answers.entries()) {

@@ -130,7 +130,7 @@ export class MemoryPane extends AskingPane {
       return this.nothing("No stage of this program tells where arrays lie.");
     }
     this.listing = true;
-    const answer = await this.fresh.answer(of, client.memory(of.source, of.options, stage), this.picture);
+    const answer = await this.fresh.answer(of, client.ask("memory", { stage }, of.source, of.options), this.picture);
     if (!answer) return;
     this.listing = false;
     this.of = of;
@@ -209,7 +209,8 @@ export class MemoryPane extends AskingPane {
   /** An array's cells, and who touches them. */
   private async cellsOf({ fun, array }: Chosen): Promise<client.Answer<CellsAnswer & { touches: Touches[] }>> {
     const [of, stage, values] = [this.of, this.stage.value, { ...this.values }];
-    const answer = await client.cells(of.source, of.options, stage, array.name, values);
+    // With the name of an array its cells are told.
+    const answer = await client.ask("memory", { stage, array: array.name, values }, of.source, of.options) as client.Answer<CellsAnswer>;
     return answer.ok ? { ...answer, touches: await touchesOf(of, stage, fun, array, values) } : answer;
   }
 

@@ -12,7 +12,8 @@ import { PairView, type Question } from "../proof/pair";
 import { Savings } from "../proof/savings";
 import { wayOut } from "../proof/way_out";
 import { placeName } from "../spans";
-import type { Attempt, MemoryPlace, Obligation } from "../types";
+import type { Attempt, Obligation } from "../kept";
+import type { MemoryPlace } from "../types";
 import { AskingPane } from "./asking";
 
 type Mode = "program" | "pair";

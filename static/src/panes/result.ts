@@ -1,6 +1,6 @@
 // The values that a run gave: each with its type, one below the other.
 import { h } from "../dom";
-import type { RunAnswer } from "../types";
+import type { RunAnswer } from "../kept";
 
 export function resultOf({ output, results = [], cut }: RunAnswer): HTMLElement {
   const lines = output.split("\n");

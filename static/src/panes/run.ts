@@ -6,7 +6,8 @@ import { flat, sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
 import { isTrouble, Trouble } from "../trouble";
-import type { Backend, Entry, Failure, Problem, RunAnswer, RunRequest, Span } from "../types";
+import type { Entry, Run, RunAnswer } from "../kept";
+import type { Backend, Failure, Problem, Span } from "../types";
 import { NOTHING, RunInputs, type Given, type InputSettings } from "./run_inputs";
 import { resultOf } from "./result";
 import { verdicts } from "./verdicts";
@@ -33,7 +34,7 @@ export class RunPane {
   readonly element: HTMLElement;
   settings: RunSettings = { ...FRESH, inputs: {}, sizes: {} };
   /** The last run of the current text, for permalinks. */
-  last: RunRequest | null = null;
+  last: Run | null = null;
   private readonly entry = h("select", { id: "run-entry" });
   private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
   private readonly lacking = h("span", { class: "quiet lacking" });
@@ -82,9 +83,9 @@ export class RunPane {
   }
 
   /** The back end that was chosen, if it is there. */
-  private runsOn(): string {
+  private runsOn(): Backend["id"] {
     const { backend } = this.settings;
-    return this.offered.some(({ id }) => id === backend) ? backend : FRESH.backend;
+    return this.offered.find(({ id }) => id === backend)?.id ?? "c";
   }
 
   /** Take settings from storage or from a link, and an example's inputs for what they lack. */
@@ -106,7 +107,7 @@ export class RunPane {
   }
 
   /** Show a result that was not made now. */
-  show(request: RunRequest, answer: RunAnswer | Failure): void {
+  show(request: Run, answer: RunAnswer | Failure): void {
     this.stopping?.abort(); // its result would take the place of this one
     this.stopping = null;
     this.buttons();
@@ -114,7 +115,7 @@ export class RunPane {
     this.report(answer, this.model.now);
   }
 
-  request(): RunRequest {
+  request(): Run {
     const backend = this.runsOn();
     const entry = this.chosen()?.name ?? this.settings.entry;
     return { entry, backend, ...this.inputs.request(this.settings) };
@@ -128,10 +129,10 @@ export class RunPane {
 
   async run(): Promise<void> {
     this.again = () => this.run();
-    let [request, text]: [RunRequest, Text] = [{}, this.model.now];
+    let [request, text]: [Run, Text] = [{}, this.model.now];
     const answer = await this.work("Running…", (signal) => {
       [request, text] = [this.request(), this.model.now];
-      return client.run(text.source, text.options, request, signal);
+      return client.post("run", { source: text.source, options: text.options, ...request }, signal);
     });
     if (!answer) return;
     if (sameText(text, this.model.now)) this.last = request;
@@ -144,7 +145,8 @@ export class RunPane {
     let text = this.model.now;
     const answer = await this.work("Running every stage…", (signal) => {
       text = this.model.now;
-      return client.validity(text.source, text.options, this.request(), signal);
+      const { backend: _, ...request } = this.request();
+      return client.post("validity", { source: text.source, options: text.options, ...request }, signal);
     });
     if (!answer) return;
     if (!answer.ok) return this.report(answer, text);

@@ -5,7 +5,7 @@ import { h, replace } from "../dom";
 import { parameterOf, propose, type Parameter, type Sizes } from "../input_types";
 import { dataSet, isCount, sizesFrom, splitValues } from "../inputs";
 import type { Model } from "../model";
-import type { Entry, RunRequest } from "../types";
+import type { Entry, Run } from "../kept";
 
 /** What the user chose; everything else follows the program. */
 export interface InputSettings {
@@ -35,7 +35,7 @@ export class RunInputs {
   constructor(private readonly model: Model, private readonly changed: () => void) {}
 
   /** The inputs that the fields show, as a part of a request. */
-  request({ typed, seed }: InputSettings): Pick<RunRequest, "input" | "sizes" | "seed"> {
+  request({ typed, seed }: InputSettings): Pick<Run, "input" | "sizes" | "seed"> {
     return typed ? { input: this.texts.join("\n") } : { sizes: this.sizes, seed };
   }
 
@@ -85,7 +85,9 @@ export class RunInputs {
     };
     show([]);
     if (dims.every(Boolean) && this.parameters.every(({ leaves }) => leaves)) return;
-    const made = await client.generate(this.model.source, this.model.options, entry.name, {}, settings.seed);
+    const made = await client.ask(
+      "generate", { entry: entry.name, sizes: {}, seed: settings.seed }, this.model.source, this.model.options,
+    );
     if (made.ok && mine === this.drawn) show(Object.keys(made.sizes ?? {}));
   }
 

@@ -5,7 +5,8 @@ import { hueOf } from "../margin";
 import type { Model } from "../model";
 import { contains, excerpt, linesFor, placeName } from "../spans";
 import { about, baseOf, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
-import type { Attempt, Span } from "../types";
+import type { Attempt } from "../kept";
+import type { Span } from "../types";
 import { remarkItem, type ShowProof } from "./remarks";
 
 export interface SelectionEvents {

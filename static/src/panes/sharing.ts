@@ -31,7 +31,7 @@ export class Sharing {
   }
 
   async show(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.interference(of.source, of.options, STAGE));
+    const answer = await this.fresh.answer(of, client.ask("interference", { stage: STAGE }, of.source, of.options));
     if (!answer) return;
     this.graphs = answer.functions.flatMap((fun) => fun.bodies);
     if (!this.graphs.length) {

@@ -1,27 +1,21 @@
 // Whether all stages agree on an input: one verdict for each stage that can be run.
 import { h } from "../dom";
 import type { Model } from "../model";
+import type { ValidityAnswer, Verdict } from "../types";
 
 type Finding = "agrees" | "disagrees" | "open";
-
-interface Verdict {
-  finding: Finding;
-  why: string;
-}
 
 const SIGN: Record<Finding, string> = { agrees: "✓", disagrees: "✗", open: "?" };
 const TONE: Record<Finding, string> = { agrees: "good", disagrees: "bad", open: "open" };
 const WORDS: Record<Finding, string> = { agrees: "agrees", disagrees: "disagrees", open: "not decided" };
 
 /** `valid` is true, false, or null where the stage took too long to be run step by step. */
-function read(value: unknown): Verdict {
-  const { valid, because } = (value ?? {}) as { valid?: boolean | null; because?: string };
-  return { finding: valid === true ? "agrees" : valid === false ? "disagrees" : "open", why: because ?? "" };
+function read({ valid, because }: Verdict): { finding: Finding; why: string } {
+  return { finding: valid === true ? "agrees" : valid === false ? "disagrees" : "open", why: because };
 }
 
-export function verdicts(answer: Record<string, unknown>, model: Model): HTMLElement {
-  const stages = Object.entries((answer["stages"] ?? {}) as Record<string, unknown>);
-  const rows = stages.map(([id, value]) => ({ title: model.info(id)?.title ?? id, ...read(value) }));
+export function verdicts(answer: ValidityAnswer, model: Model): HTMLElement {
+  const rows = Object.entries(answer.stages).map(([id, value]) => ({ title: model.info(id)?.title ?? id, ...read(value) }));
   const count = (finding: Finding) => rows.filter((row) => row.finding === finding).length;
   const [agree, wrong, open] = [count("agrees"), count("disagrees"), count("open")];
   const undecided = open ? ` ${open} ${open === 1 ? "is" : "are"} not decided.` : "";

@@ -3,7 +3,8 @@ import * as client from "../client";
 import type { Answer } from "../client";
 import type { Model, Text } from "../model";
 import { contains } from "../spans";
-import type { Attempt, Obligation, Span } from "../types";
+import type { Attempt, Obligation } from "../kept";
+import type { Span } from "../types";
 import { withPlainNames } from "./names";
 
 export type Kind = "proved" | "refused" | "aside" | "guarded" | "checked";
@@ -79,7 +80,7 @@ export class Attempts {
 }
 
 async function ask({ source, options }: Text): Promise<Found> {
-  const answer = await client.attempts(source, options);
+  const answer = await client.ask("attempts", {}, source, options);
   return answer.ok ? { ok: true, attempts: answer.attempts.map(readable) } : answer;
 }
 

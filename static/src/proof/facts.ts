@@ -2,7 +2,8 @@
 import { h, quoted } from "../dom";
 import type { Link, Selection } from "../link";
 import { placeName } from "../spans";
-import type { Need, Origin, Proved, Step } from "../types";
+import type { Proved } from "../kept";
+import type { Need, Origin, Step } from "../types";
 import { inequality } from "./words";
 
 interface Fact {

@@ -62,7 +62,7 @@ export class FreePair {
     const [a, b] = [this.a.value.trim(), this.b.value.trim()];
     save("pair", { name: "", assumptions: this.assumptions.value, a, b } satisfies Pair);
     const assumptions = readAssumptions(this.assumptions.value);
-    const answer = await client.prove(assumptions, a, b);
+    const answer = await client.post("prove", { assumptions, a, b });
     if (mine !== this.wanted) return;
     replace(this.problem);
     if (!answer.ok) {

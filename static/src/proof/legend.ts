@@ -1,7 +1,8 @@
 // What a question's answer is, in words; and its two sets by their terms.
 import { h, quoted } from "../dom";
 import { pretty, readLmad } from "../memory/formula";
-import type { CellSet, CellSets, Proved } from "../types";
+import type { Proved } from "../kept";
+import type { CellSet, CellsOfLmadsAnswer } from "../types";
 import { swatch } from "./grid";
 import { inequality, inWords } from "./words";
 
@@ -43,7 +44,7 @@ function missing(proved: Proved): HTMLElement[] {
 }
 
 /** Each set with its pattern, its formula by terms, and how many cells it has here. */
-export function legend(lmads: Pair<string>, names: Pair<string>, found: CellSets): HTMLElement {
+export function legend(lmads: Pair<string>, names: Pair<string>, found: CellsOfLmadsAnswer): HTMLElement {
   const row = (which: 0 | 1) => {
     const { offset, dims } = readLmad(lmads[which]);
     const set = found.lmads[which]!;

@@ -2,7 +2,8 @@
 import { h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { placeName } from "../spans";
-import type { Attempt, Span } from "../types";
+import type { Attempt } from "../kept";
+import type { Span } from "../types";
 import { baseOf, isAbout, isGuard, KINDS, kindOf, pointOf, type Kind } from "./attempts";
 
 type Filter = Kind | "all" | "here";

@@ -4,13 +4,14 @@ import { debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
 import { messageElement } from "../problems";
-import type { Assumptions, CellSets, Proved } from "../types";
+import type { Proved } from "../kept";
+import type { CellsOfLmadsAnswer } from "../types";
 import { FactBook } from "./facts";
 import { acrossOf, ALL_COLUMNS, cellsOfTerm, columnsFor, drawSets, rowsOf, setsTable, WINDOW, type Sets } from "./grid";
 import { legend, verdict } from "./legend";
 import { countSteps, stepTree } from "./steps";
 import { WindowSlider } from "./window";
-import { inequality } from "./words";
+import { inequality, type Assumptions } from "./words";
 
 export interface Question {
   names: readonly [string, string];
@@ -34,7 +35,7 @@ export class PairView {
   private values: Record<string, number> = {};
   private readonly typed = new Map<string, Record<string, number>>();
   private readonly reload = debounce(100, () => void this.load());
-  private found: CellSets | null = null;
+  private found: CellsOfLmadsAnswer | null = null;
   private columns = 0;
   private from = { rows: 0, across: 0 };
   private table = false;
@@ -73,7 +74,9 @@ export class PairView {
     const mine = ++this.wanted;
     if (!question) return;
     const values = { ...question.proved.witness?.values, ...this.typed.get(question.about) };
-    const answer = await client.cellSets(question.assumptions, [...question.lmads], values);
+    const answer = await client.ask(
+      "cells", { assumptions: question.assumptions, lmads: [...question.lmads], values },
+    );
     if (mine !== this.wanted) return;
     if (!answer.ok) {
       replace(this.proof);
@@ -88,7 +91,7 @@ export class PairView {
   }
 
   /** What is typed belongs to the question that the fields are of, also while the next one is not answered. */
-  private inputs({ symbols, values }: CellSets, { about }: Question): void {
+  private inputs({ symbols, values }: CellsOfLmadsAnswer, { about }: Question): void {
     const typed = this.typed.get(about) ?? {};
     this.typed.set(about, typed);
     this.fields.show(symbols.map((name) => ({ name, label: name, value: typed[name] ?? values[name]! })), (name, value) => {

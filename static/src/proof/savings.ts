@@ -3,7 +3,7 @@ import { evaluate, namesIn } from "../arithmetic";
 import { bytes, h, replace } from "../dom";
 import { pretty } from "../memory/formula";
 import { SymbolFields } from "../memory/symbols";
-import type { Attempt } from "../types";
+import type { Attempt } from "../kept";
 
 const FIRST = 10;
 

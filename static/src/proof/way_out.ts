@@ -1,6 +1,6 @@
 // After a failure: what its author could change or state. All of it comes from the compiler, which has tried it.
 import { h, quoted } from "../dom";
-import type { Attempt } from "../types";
+import type { Attempt } from "../kept";
 
 /** What could be done about an attempt, or null if there is nothing. */
 export function wayOut({ hint, way_out: change }: Attempt): HTMLElement | null {

@@ -1,6 +1,7 @@
 // Inequalities and relations between the compiler's text, the user's text, and words.
 import { signedTerms, tidy } from "../memory/formula";
-import type { Assumptions } from "../types";
+
+export type Assumptions = { other: string[] };
 
 interface Sides {
   more: string;

@@ -1,0 +1,71 @@
+"""`python -m compiler.protocol` writes, in a checkout, what is made from the declarations.
+
+That is the page's types, the JSON Schema and the tables of the documentation.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from compiler.protocol import tables, typescript
+from compiler.protocol.operations import OPERATIONS
+from compiler.protocol.programs import Failure
+from compiler.protocol.schema import Schemas
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = "docs/protocol.md"
+
+
+def made() -> dict[str, str]:
+    """What the files ought to hold, by their paths in the checkout."""
+    return {
+        "static/src/types.ts": typescript.text(OPERATIONS),
+        "docs/protocol.schema.json": json.dumps(schema(), indent=1) + "\n",
+        DOCUMENT: document((ROOT / DOCUMENT).read_text("utf-8")),
+    }
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema: for each operation its request, its answer and its partial answers."""
+    schemas = Schemas("#/$defs/", own=True)
+    operations = {
+        one.id: {
+            "description": one.help,
+            "request": schemas.of(one.request),
+            "answer": schemas.of(one.answer),
+            **({"partial": schemas.of(one.partial)} if one.partial else {}),
+        }
+        for one in OPERATIONS.values()
+    }
+    failed = schemas.of(Failure)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "operations": operations,
+        "failure": failed,
+        "$defs": schemas.found,
+    }
+
+
+def document(text: str) -> str:
+    """A page with its parts between `<!-- name -->` and `<!-- end -->` made anew."""
+    parts = {
+        "operations": tables.operations_text(OPERATIONS),
+        "options": tables.options_text(),
+        "shapes": tables.shapes_text(OPERATIONS),
+    }
+    for name, part in parts.items():
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        text = f"{before}{mark}\n{part}\n\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+    return text
+
+
+def main() -> None:
+    """Write the files that are not what they ought to be."""
+    for path, text in made().items():
+        (ROOT / path).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

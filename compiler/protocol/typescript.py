@@ -1,0 +1,80 @@
+"""The types of requests and answers for the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from compiler.protocol.kinds import Operation
+from compiler.protocol.programs import Failure
+from compiler.protocol.schema import Schema, Schemas
+
+HEAD = """\
+// The shapes of requests and answers. Made by `python -m compiler.protocol` from compiler/protocol:
+// change them there.
+"""
+_SIMPLE = {
+    "string": "string",
+    "boolean": "boolean",
+    "number": "number",
+    "integer": "number",
+    "null": "null",
+}
+_LONGEST_TUPLE = 4
+
+
+def text(operations: Mapping[str, Operation[Any]]) -> str:
+    """A module with an interface for each shape, and one with all operations."""
+    schemas = Schemas("", own=False)
+    schemas.of(Failure)
+    rows = [row for one in operations.values() for row in _operation(schemas, one)]
+    shapes = [_shape(name, schema) for name, schema in schemas.found.items()]
+    every = "\n".join(
+        ["/** Each operation, by its id. */", "export interface Operations {", *rows, "}"]
+    )
+    return "\n\n".join([HEAD.rstrip(), *shapes, every]) + "\n"
+
+
+def _operation(schemas: Schemas, one: Operation[Any]) -> Iterator[str]:
+    parts = {"request": one.request, "answer": one.answer, "partial": one.partial}
+    listed = [f"{name}: {typed(schemas.of(kind))}" for name, kind in parts.items() if kind]
+    yield f"  /** {one.help} */"
+    yield f"  {one.id}: {{ {'; '.join(listed)} }};"
+
+
+def _shape(name: str, schema: Schema) -> str:
+    head = f"/** {schema['description']} */\n"
+    if schema["type"] != "object":
+        return f"{head}export type {name} = readonly {typed(schema)};"
+    if not schema["properties"]:
+        return f"{head}export type {name} = Record<string, never>;"
+    lines = [f"export interface {name} {{"]
+    for field, kind in schema["properties"].items():
+        if "description" in kind:
+            lines.append(f"  /** {kind['description']} */")
+        lines.append(f"  {field}{'' if field in schema['required'] else '?'}: {typed(kind)};")
+    return head + "\n".join([*lines, "}"])
+
+
+def typed(schema: Schema) -> str:
+    """A schema as a type of TypeScript."""
+    match schema:
+        case {"$ref": name}:
+            return str(name)
+        case {"anyOf": parts}:
+            return " | ".join(map(typed, parts))
+        case {"const": value}:
+            return json.dumps(value)
+        case {"enum": values}:
+            return " | ".join(map(json.dumps, values))
+        case {"type": "array", "items": one, "minItems": count} if count <= _LONGEST_TUPLE:
+            return f"[{', '.join([typed(one)] * count)}]"
+        case {"type": "array", "items": one}:
+            inner = typed(one)
+            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+        case {"type": "object", "additionalProperties": one}:
+            return f"Record<string, {typed(one)}>"
+        case {"type": simple}:
+            return "number" if simple == "integer" else str(simple)
+    return "unknown"

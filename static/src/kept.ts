@@ -1,0 +1,72 @@
+// What the page has beside answers: examples, and what permalinks hold. Links of earlier versions lack what
+// their answers did not have, so that a shape that comes from either has its name here.
+import type * as answers from "./types";
+import type { Failure, LifeFunction, Options, Problem, Remark, Stage, StageInfo } from "./types";
+
+/** A shape some of whose fields older links lack. */
+type Lacking<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
+
+export type Entry = Lacking<answers.Entry, "names">;
+export type Obligation = Lacking<answers.Obligation, "enough" | "origins" | "text">;
+export type Attempt = Lacking<Omit<answers.Attempt, "obligations">, "made" | "witness" | "way_out"> & { obligations: Obligation[] };
+export type RunAnswer = Lacking<answers.RunAnswer, "results" | "total_ms" | "backend"> & {
+  /** Characters that were cut off, in older links. */
+  cut?: number;
+};
+
+/** What is told of two LMADs, of those of an attempt and of others. */
+export type Proved = Lacking<Pick<answers.ProveAnswer, keyof answers.ProveAnswer & keyof answers.Obligation>, "enough" | "text">
+  & { origins?: answers.Origin[] };
+
+/** A run as the page and links ask for it: the program goes without saying. */
+export type Run = Omit<answers.RunRequest, "source" | "options">;
+
+export interface Look {
+  stage: string;
+  /** The part of the program that it is about. */
+  code: string;
+  text: string;
+  /** A tab of the details to open with it, or "". */
+  tab: string;
+  /** What the tab draws: an array by its author's name, or "". */
+  object: string;
+}
+
+export interface Example {
+  name: string;
+  title: string;
+  point: string;
+  group: string;
+  order: number;
+  looks: Look[];
+  /** Values for the entry point, or "". */
+  input: string;
+  /** Types with sizes to make values of, or "". */
+  random: string;
+  source: string;
+}
+
+/** What the memory pane shows of one stage, for the values that a link was made with. */
+export interface KeptLifetimes {
+  stage: string;
+  values: Record<string, number>;
+  functions: LifeFunction[];
+}
+
+/** What a permalink holds. */
+export interface Frozen {
+  version: string;
+  made?: string;
+  source: string;
+  options: Options;
+  manifest: StageInfo[];
+  stages: Record<string, Stage>;
+  remarks: Remark[];
+  error: Problem | null;
+  entries: Entry[];
+  /** What the proof and memory panes show; older links are without. */
+  attempts?: Attempt[] | null;
+  lifetimes?: KeptLifetimes[] | null;
+  run: { request: Run; answer: RunAnswer | Failure } | null;
+  view: unknown;
+}

@@ -1,0 +1,225 @@
+"""What is declared of requests and answers is what is taken and given."""
+
+import json
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from compiler import api, worker
+from compiler.base.errors import ErrorKind
+from compiler.protocol.__main__ import ROOT, made
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import EXAMPLE, Operation, Options
+from compiler.protocol.openapi import document, example
+from compiler.protocol.operations import OPERATIONS
+from compiler.protocol.reading import WrongRequest, checked
+from tests.protocol.shapes import SCHEMA, undescribed, wrong, wrong_answer
+from tests.test_advice import OLD
+
+EXAMPLES = {path.stem: path.read_text("utf-8") for path in (ROOT / "app/examples").glob("*.fut")}
+NESTED = """
+entry main [n][m] (xss: [n][m]f32): [n]f32 =
+  map (\\xs -> loop acc = 0f32 for i < 3 do acc + reduce (+) 0f32 (map (+ f32.i64 i) xs)) xss
+"""
+FAILING = "entry main (xs: []i32) (i: i64) = xs[i]"
+CHOICE = """
+entry main [n][m] (b: bool) (xss: [n][m]f32): [n]f32 =
+  if b then map (reduce (+) 0) xss else map (reduce (*) 1) xss
+"""
+
+
+def answers(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """All answers to a request, the partial ones first."""
+    found: list[dict[str, Any]] = []
+    found.append(worker.answer(request, found.append))
+    return found
+
+
+@pytest.mark.parametrize("path", made())
+def test_what_is_made_from_the_declarations_is_up_to_date(path: str) -> None:
+    assert Path(ROOT / path).read_text("utf-8") == made()[path], "run python -m compiler.protocol"
+
+
+@pytest.mark.parametrize("one", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_is_answered_by_a_function_of_its_types(one: Operation[Any]) -> None:
+    hints = get_type_hints(api.ANSWERS[one.id])
+    assert one.request in hints.values()
+    assert OPERATIONS.keys() == api.ANSWERS.keys()
+
+
+@pytest.mark.parametrize("one", OPERATIONS.values(), ids=OPERATIONS)
+def test_the_example_of_an_operation_is_answered(one: Operation[Any]) -> None:
+    request = example(one)
+    assert wrong(one.id, "request", request) == []
+    (answer,) = answers({"op": one.id, **request})
+    assert answer["ok"], answer
+    assert wrong_answer(one.id, answer) == []
+
+
+def requests() -> list[dict[str, Any]]:
+    """Requests whose answers have every field that is declared."""
+    small = {"sizes": {"n": 4, "k": 2}}
+    programs = [
+        *EXAMPLES.values(),
+        EXAMPLE,
+        NESTED,
+        CHOICE,
+        OLD,
+        FAILING,
+        "entry main = y",
+        "entry",
+    ]
+    found: list[dict[str, Any]] = [{"op": "manifest"}, {"op": "backends"}]
+    for source in programs:
+        found += [
+            {"op": name, "source": source}
+            for name in ("check", "interference", "tuning", "attempts", "bounds", "certificate")
+        ]
+        found += [
+            {"op": "show", "source": source, "stages": ["typed", "merged"], "stream": True},
+            {"op": "lifetimes", "source": source, "values": {}},
+            {"op": "memory", "source": source, "stage": "merged"},
+            {"op": "generate", "source": source, "sizes": {"n": 3}},
+        ]
+    found += [
+        {"op": "lifetimes", "source": EXAMPLE},
+        {"op": "memory", "source": EXAMPLE, "stage": "imp"},
+        {"op": "batch", "source": EXAMPLE, "requests": [{"op": "check"}]},
+        {"op": "batch", "source": EXAMPLE, "requests": [{"op": "tuning"}], "stream": True},
+        {"op": "validity", "source": EXAMPLE, **small},
+        {"op": "validity", "source": EXAMPLE, "sizes": {"n": 1, "k": 2}},
+        {"op": "run", "source": EXAMPLE, **small},
+        {"op": "run", "source": EXAMPLE, **small, "backend": "ref", "longest": 10},
+        {"op": "run", "source": FAILING, "input": "[1] 7i64"},
+        {"op": "prove", "a": "{(n : 1)}", "b": "m + {(n : 1)}"},
+        {"op": "prove", "a": "{(n : 1)}", "b": "{(n : 1)}", "assumptions": {"nonnegative": ["n"]}},
+        {"op": "prove", "a": "{(n : 2)}", "b": "1 + {(n : 2)}", "certificate": True},
+        {"op": "prove", "a": "{(", "b": "0"},
+        {"op": "cells", "lmads": ["{(n : 1)}", "0"], "assumptions": {"other": ["n > 3"]}},
+        {"op": "nothing"},
+    ]
+    return found
+
+
+def of_memory(source: str) -> list[dict[str, Any]]:
+    """Requests for the cells of an array, of a kernel, and of both."""
+    functions = worker.answer({"op": "memory", "source": source})["functions"]
+    fun = functions[0]
+    array, kernel = fun["arrays"][0], fun["kernels"][0]["name"]
+    values = dict.fromkeys(("n", "m", "k", *array["symbols"]), 3)
+    asked = {"op": "memory", "source": source, "values": values}
+    return [
+        {**asked, "array": array["name"]},
+        {**asked, "kernel": kernel},
+        {**asked, "array": array["name"], "kernel": kernel},
+    ]
+
+
+FOR_OTHERS = {"Problem.position", "Problem.retry", "RunAnswer.note"}
+"""What the server says of its own queue, and what is said where there is no C compiler."""
+
+
+def test_every_answer_has_the_shape_that_is_declared_and_every_field_occurs() -> None:
+    seen: set[str] = set()
+    for request in [*requests(), *of_memory(EXAMPLE), *of_memory(NESTED)]:
+        for answer in answers(request):
+            if request["op"] in OPERATIONS:
+                assert wrong_answer(request["op"], answer) == [], request
+                undescribed(request["op"], answer, seen)
+            else:
+                assert wrong("check", "failure", answer) == []
+    shapes = SCHEMA["$defs"]
+    inputs = {"Options", *(one.request.__name__ for one in OPERATIONS.values())}
+    declared = {
+        f"{name}.{field}"
+        for name, shape in shapes.items()
+        if name not in inputs
+        for field in shape.get("properties", ())
+    }
+    assert declared - seen - FOR_OTHERS == set()
+
+
+VALUES: list[Any] = [
+    None, 0, 1, -1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, True, 0.5, "", "c", "ref", "x",
+    [], ["a"], [1], [{}], [[]], {}, {"n": 1}, {"n": 2**64}, {"n": "x"}, {"n": True}, {"n": None},
+    {"fuel": 1}, {"fuel": -1}, {"target": "c"}, {"target": 1}, {"disable": "fuse"}, {"nothing": 1},
+    {"disable": ["fuse"], "verify": True}, {"fuel": None}, {"thresholds": {"x": 1.5}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", OPERATIONS.values(), ids=OPERATIONS)
+def test_requests_are_taken_where_the_schema_says_so(one: Operation[Any]) -> None:
+    """By every field, with every kind of value; an error names what is wrong."""
+    whole = example(one)
+    for name in (*fields(one.request), "nothing"):
+        for value in VALUES:
+            request = {**whole, name: value}
+            said = {field: given for field, given in request.items() if given is not None}
+            try:
+                checked(one, request, own=True)
+            except WrongRequest as error:
+                if isinstance(value, dict) and name == "options":
+                    named = {f"`{field}`" for field in (*value, "options")}
+                else:
+                    named = {f"`{name}`"}
+                assert any(field in error.message for field in named), error.message
+                right = False
+            else:
+                right = True
+            of_schema = _nulls_left_out(said) if name == "options" else said
+            if name == "nothing" and value is None:
+                assert not right, "an unknown field is one, whatever it holds"
+            else:
+                assert right == (wrong(one.id, "request", of_schema) == []), (name, value)
+
+
+def _nulls_left_out(request: dict[str, Any]) -> dict[str, Any]:
+    options = request.get("options")
+    if not isinstance(options, dict):
+        return request
+    known = fields(Options)
+    return {
+        **request,
+        "options": {k: v for k, v in options.items() if v is not None or k not in known},
+    }
+
+
+def test_what_the_server_sets_is_no_field_of_a_client() -> None:
+    with pytest.raises(WrongRequest, match="`run` takes no field `deadline`"):
+        checked(OPERATIONS["run"], {"source": "", "deadline": 1}, own=False)
+    assert checked(OPERATIONS["run"], {"source": "", "deadline": 1}, own=True)["deadline"] == 1
+
+
+def test_the_document_for_clients_is_whole() -> None:
+    served = {name: one for name, one in OPERATIONS.items() if one.served}
+    whole = document(served, "1")
+    assert {path.rpartition("/")[2] for path in whole["paths"]} == served.keys()
+    text = json.dumps(whole)
+    assert "deadline" not in text, "that is the server's own"
+    for name, shape in whole["components"]["schemas"].items():
+        Draft202012Validator.check_schema(shape)
+        assert name not in ("ManifestAnswer", "CertificateRequest")
+    resolved = json.loads(text.replace("#/components/schemas/", "#/$defs/"))
+    for path, found in resolved["paths"].items():
+        media = found["post"]["requestBody"]["content"]["application/json"]
+        shape = {**media["schema"], "$defs": resolved["components"]["schemas"]}
+        assert Draft202012Validator(shape).is_valid(media["example"]), path
+
+
+def test_kinds_of_errors_are_all_there() -> None:
+    """What is wrong with a request is told as `runtime`."""
+    text = (ROOT / "docs" / "protocol.md").read_text("utf-8")
+    errors = text.partition("## Errors")[2].partition("## Shapes")[0]
+    rows = [line.split("`")[1] for line in errors.splitlines() if line.startswith("| `")]
+    assert set(rows) == {*get_args(ErrorKind)} - {"usage"}
+
+
+def test_the_options_are_those_that_compile() -> None:
+    given: Any = {"entry": "main", "target": "cuda", "disable": ["fuse"], "fuel": 7}
+    given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True}
+    assert given.keys() == fields(Options).keys()
+    made_of = api.options_from(given)
+    plain = api.options_from({})
+    assert all(getattr(made_of, one) != getattr(plain, one) for one in made_of.__slots__)
