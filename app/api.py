@@ -22,6 +22,7 @@ from app.presence import left
 from app.states import freeze
 from app.turns import Client
 from app.version import compiler_version
+from compiler.protocol import openapi
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Own
 
@@ -39,6 +40,7 @@ def index() -> Response:
         version=compiler_version(),
         operations=operations,
         also={
+            "GET /api/openapi.json": "The operations, their fields and answers (OpenAPI).",
             "GET /api/manifest": "The pipeline's stages: id, title, explain, kind.",
             "GET /api/backends": "What runs programs here: id, and what is missing if it cannot.",
             "GET /api/examples": "The example programs.",
@@ -53,6 +55,12 @@ def fields_of(op: str) -> list[str]:
     """The fields of an operation that clients give; optional ones end in `?`."""
     known = [one for one in fields(OPS[op].request).values() if not one.has(Own)]
     return [one.name if one.required else f"{one.name}?" for one in known]
+
+
+@blueprint.get("/openapi.json")
+def description() -> Response:
+    """The operations as an OpenAPI document."""
+    return jsonify(openapi.document(OPS, compiler_version()))
 
 
 @blueprint.get("/manifest")

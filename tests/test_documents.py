@@ -10,8 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app import api as api_routes
-from app import intake, kept, pool, server, turns
+from app import create_app, intake, kept, pool, server, turns
 from app.jobs import OPS
 from compiler import api
 from compiler.__main__ import _parser
@@ -20,6 +19,9 @@ from compiler.explain import lifetimes
 from compiler.frontend.unused import ATTRIBUTES
 from compiler.parallel import attributes
 from compiler.pipeline import STAGES
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Own
+from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.programs import CheckRequest, ShowRequest
 from compiler.protocol.runs import RunRequest
 from compiler.runtime import libraries, runner
@@ -244,17 +246,19 @@ def test_the_server_does_not_hold_the_compiler() -> None:
     assert not [name for name in loaded if not name.startswith(light)]
 
 
-def test_the_routes_are_listed_with_their_fields() -> None:
+def test_the_routes_are_listed_with_what_the_server_does_not_take() -> None:
     table = TEXTS["docs/server.md"].partition("## JSON routes")[2].partition("\n\nWith")[0]
-    rows = dict(re.findall(r"^\| `POST /api/(\w+)` \| (.*?) \|", table, re.M))
-    assert rows.keys() - {"share"} == OPS.keys()
-    for name, op in OPS.items():
-        said = set(re.findall(r"`(\w+)`", rows[name].partition(";")[0]))
-        fields = {field.rstrip("?") for field in api_routes.fields_of(name)}
-        assert said == fields - {"source", "options"}, name
-        streams = f"`{name}`" in flat("docs/server.md").partition("event-stream`, ")[2][:30]
-        assert streams == bool(op.partial)
-        assert ("no `source`" in rows[name]) == ("source" not in fields)
+    listed = set(re.findall(r"`(?:GET|POST) (/api/[\w.]+)`", table))
+    rules = {rule.rule for rule in create_app({"WARM": False}).url_map.iter_rules()}
+    here = {rule for rule in rules if rule.startswith("/api/") and "<" not in rule} - {"/api/"}
+    assert listed == here
+    (row,) = (row for row in table.splitlines() if "<operation>" in row)
+    but_for, _, own = row.partition("but for ")[2].partition(";")
+    assert set(re.findall(r"`(\w+)`", but_for)) == OPERATIONS.keys() - OPS.keys()
+    kept = {n for op in OPS.values() for n, one in fields(op.request).items() if one.has(Own)}
+    assert set(re.findall(r"`(\w+)`", own)) == kept
+    streams = [name for name, op in OPS.items() if op.partial]
+    assert f"`{streams[0]}` and `{streams[1]}` send events" in flat("docs/server.md")
 
 
 def test_the_kinds_of_errors_that_are_the_servers_own_are_listed() -> None:

@@ -25,6 +25,11 @@ def test_the_index_lists_every_operation(client: FlaskClient) -> None:
     assert {entry["path"] for entry in listed} == {f"/api/{name}" for name in OPS}
 
 
+def test_the_operations_are_described_for_clients(client: FlaskClient) -> None:
+    told = client.get("/api/openapi.json").get_json()
+    assert told["paths"].keys() == {f"/api/{name}" for name in OPS}
+
+
 def test_the_manifest_is_the_pipelines(client: FlaskClient) -> None:
     assert client.get("/api/manifest").get_json()["stages"] == MANIFEST
 
