@@ -62,7 +62,7 @@ LITTLE = ("memory", "bytes", "did not finish", "processor time")
 """Words of errors that depend on what a run may use."""
 IR = [stage.id for stage in STAGES if stage.kind == "ir"]
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
-SWITCHES = [name for p in PASSES for name in (p.id, *p.ids())]
+SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,13 @@
 
 The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
 imports only itself and those before it.
-`pipeline.py` is the order of the passes, and the only place that knows it. `switches.py` lists the
-passes and rules that can be switched off. `api.py` is what the rest of the world imports;
-`worker.py` speaks JSON over it, `__main__.py` is the command line.
+`pipeline.py` is the order of stages and passes, and the only place that knows it. A pass and its
+rules are values beside their code; what can be switched off is read off them. `api.py` is what the
+rest of the world imports; `worker.py` speaks JSON over it, `__main__.py` is the command line.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
-back; and it can be run. `ir/stages.py` says which nodes may occur where, and `ir/verify.py` checks.
+back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and
+`ir/verify.py` checks.
 
 Abbreviations used throughout: ir, soac (second-order array combinator), soa (structure of arrays),
 lmad (linear memory access descriptor), imp, exp, stm, prov (provenance), ctx, SE (scalar

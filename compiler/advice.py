@@ -85,7 +85,7 @@ def _inserted(
         made = outcomes(work.result("funmem").prog, options, work.names())
     except CompileError:
         return None
-    refused = [(f"shortcircuit/{a.rule}", user_spans(a.prov)) for a in made if not a.done]
+    refused = [(a.rule.id, user_spans(a.prov)) for a in made if not a.done]
     return {
         "line": place.line,
         "col": place.col,

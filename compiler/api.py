@@ -36,9 +36,8 @@ from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values
 from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
-from compiler.ir.stages import MEMORY_STAGES as WITH_MEMORY
 from compiler.parallel import tuning
-from compiler.pipeline import BY_ID, STAGES, Compilation, stage_named
+from compiler.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
 from compiler.protocol import kinds, programs, proofs, runs, storage
 from compiler.protocol.kinds import Operation, R
 from compiler.protocol.reading import check_options
@@ -51,7 +50,6 @@ Json = dict[str, Any]
 P = ParamSpec("P")
 A = TypeVar("A")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
-MEMORY_STAGES = tuple(s.id for s in STAGES if s.id in WITH_MEMORY)
 RUNNERS = get_args(programs.Runner)
 TARGETS = get_args(kinds.Target)
 LONGEST_RUN = 1_000_000

@@ -1,7 +1,10 @@
-"""The order of the stages: one tuple, and the only place that knows it.
+"""The order of the stages, and of the passes in them: one tuple, the only place that knows it.
 
-`Compilation` runs them for one program, each when it is first asked for. Stages up to `fused` are
-the same for every target. Behind them the layout of memory and the thresholds differ, so that
+What can be switched off, what `verify` checks and what the page and the documents list is read
+off it. A pass and its rules are values that stand beside their code.
+
+`Compilation` runs the stages for one program, each when it is first asked for. Stages up to `fused`
+are the same for every target. Behind them the layout of memory and the thresholds differ, so that
 the `c` text always comes from a chain for C and the `cuda` text from one for CUDA, whichever
 target the panes between them show.
 """
@@ -18,6 +21,7 @@ from compiler.base.errors import CompileError, CompilerBug, UsageError
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.base.remarks import Fate, Remark
+from compiler.base.rules import Pass
 from compiler.base.text import Text
 from compiler.codegen.c import program as c
 from compiler.codegen.cuda import program as cuda
@@ -27,49 +31,57 @@ from compiler.codegen.to_imp import to_imp
 from compiler.frontend import show_ast, show_typed
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.ir import printer
+from compiler.ir import forms, printer
 from compiler.ir.counts import counts
-from compiler.ir.verify import verify
+from compiler.ir.forms import Form
+from compiler.ir.verify import verify as verify_form
 from compiler.lower.monomorphise import monomorphise
-from compiler.lower.soa import soa
-from compiler.optimise.fuse import fuse
-from compiler.optimise.simplify import simplify
-from compiler.parallel.flatten import flatten
-from compiler.storage.allocate import allocate
-from compiler.storage.expand import expand
-from compiler.storage.merge import merge
-from compiler.storage.short_circuit import short_circuit
+from compiler.lower.soa import SOA
+from compiler.optimise.fuse import FUSE
+from compiler.optimise.inline import INLINE
+from compiler.optimise.simplify import SIMPLIFY
+from compiler.parallel.flatten import FLATTEN
+from compiler.storage.allocate import ALLOCATE
+from compiler.storage.expand import EXPAND
+from compiler.storage.merge import MERGE
+from compiler.storage.short_circuit import SHORT_CIRCUIT
 
 Kind = Literal["syntax", "typed", "ir", "imp", "text"]
 
 
+Target = Literal["", "chosen", "c", "cuda"]
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: how its program is made from the one before it (`after`), and how it is shown."""
+    """One stage: the passes that make its program of the one before it, and how it is shown.
+
+    The back ends, whose programs are texts, go on from the last stage that is none. `form` is
+    what `verify` checks. `target`: whether the program depends on the target: on the one that is
+    chosen, or it is always made for one.
+    """
 
     id: str
     title: str
     explain: str
     kind: Kind
-    after: str
-    make: Callable[[Any, Ctx], Any]
     show: Callable[[Any], Text]
+    passes: tuple[Pass, ...]
+    form: Form | None = None
+    target: Target = ""
 
 
-def _fused(prog: Any, ctx: Ctx) -> Any:
-    """Fusing exposes index arithmetic and common subexpressions: simplify again."""
-    fused = fuse(prog, ctx)
-    return prog if fused is prog else simplify(fused, ctx)
-
-
-def _flat(prog: Any, ctx: Ctx) -> Any:
-    """Distribution recomputes cheap scalars: simplify again."""
-    return simplify(flatten(prog, ctx), ctx)
+def _parse(source: str, ctx: Ctx) -> Any:
+    return parse(source)
 
 
 def _itself(text: Text) -> Text:
     return text
 
+
+_TIDY = replace(SIMPLIFY, cleans=True)
+"""Fusion exposes index arithmetic and common subexpressions; distribution computes cheap scalars
+again."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
@@ -77,36 +89,33 @@ STAGES: tuple[Stage, ...] = (
         "Syntax",
         "The program as it was written, as a tree.",
         "syntax",
-        "",
-        lambda source, ctx: parse(source),
         show_ast.show,
+        (Pass("parse", "Reads the text.", _parse),),
     ),
     Stage(
         "typed",
         "Types",
         "Every expression with its type, sizes and uniqueness; inferred types filled in.",
         "typed",
-        "ast",
-        check,
         show_typed.show,
+        (Pass("check", "Finds types, sizes and what is consumed.", check),),
     ),
     Stage(
         "mono",
         "Monomorphic",
         "One version of each function per type; no function is a value any more.",
         "typed",
-        "typed",
-        monomorphise,
         show_typed.show,
+        (Pass("monomorphise", "Makes a version of each function per type.", monomorphise),),
     ),
     Stage(
         "soa",
         "FUN",
         "The core language: tuples and records are gone, an array of tuples is several arrays.",
         "ir",
-        "mono",
-        soa,
         printer.show,
+        (SOA,),
+        forms.CALLS,
     ),
     Stage(
         "simplified",
@@ -114,45 +123,48 @@ STAGES: tuple[Stage, ...] = (
         "Functions inlined, constants folded, common expressions shared, loops freed of what "
         "does not change.",
         "ir",
-        "soa",
-        simplify,
         printer.show,
+        (INLINE, SIMPLIFY),
+        forms.NESTED,
     ),
     Stage(
         "fused",
         "Fused",
         "Producers joined with their consumers, neighbours over the same arrays with each other.",
         "ir",
-        "simplified",
-        _fused,
         printer.show,
+        (FUSE, _TIDY),
+        forms.NESTED,
     ),
     Stage(
         "flat",
         "Flattened",
         "Nested parallelism as kernels; where there is a choice, versions under thresholds.",
         "ir",
-        "fused",
-        _flat,
         printer.show,
+        (FLATTEN, _TIDY),
+        forms.FLAT,
+        "chosen",
     ),
     Stage(
         "funmem",
         "FUNMEM",
         "Memory: every array lives in a block, and an LMAD says where each element lies.",
         "ir",
-        "flat",
-        allocate,
         printer.show,
+        (ALLOCATE,),
+        forms.MEMORY,
+        "chosen",
     ),
     Stage(
         "shortcircuit",
         "Short-circuited",
         "Arrays are built where they end up, where that is proved to be safe.",
         "ir",
-        "funmem",
-        short_circuit,
         printer.show,
+        (SHORT_CIRCUIT,),
+        forms.MEMORY,
+        "chosen",
     ),
     Stage(
         "expanded",
@@ -160,51 +172,74 @@ STAGES: tuple[Stage, ...] = (
         "What threads need for themselves is one block, allocated before; on the CPU a thread "
         "makes what only it knows the size of.",
         "ir",
-        "shortcircuit",
-        expand,
         printer.show,
+        (EXPAND,),
+        forms.EXPANDED,
+        "chosen",
     ),
     Stage(
         "merged",
         "Merged",
         "Blocks that are never needed at the same time are one block.",
         "ir",
-        "expanded",
-        merge,
         printer.show,
+        (MERGE,),
+        forms.EXPANDED,
+        "chosen",
     ),
     Stage(
         "imp",
         "IMP",
         "Imperative: statements of the host, and kernels over flat blocks.",
         "imp",
-        "merged",
-        to_imp,
         show_imp,
+        (Pass("imp", "Makes statements over flat blocks.", to_imp),),
+        target="chosen",
     ),
     Stage(
         "c",
         "C",
         "C with OpenMP, as it is compiled for this machine.",
         "text",
-        "imp",
-        c.emit,
         _itself,
+        (Pass("c", "Writes C.", c.emit),),
+        target="c",
     ),
     Stage(
         "cuda",
         "CUDA",
         "CUDA kernels, and the host program that launches them.",
         "text",
-        "imp",
-        cuda.emit,
         _itself,
+        (Pass("cuda", "Writes CUDA.", cuda.emit),),
+        target="cuda",
     ),
 )
 
 BY_ID: dict[str, Stage] = {stage.id: stage for stage in STAGES}
-_SHARED = frozenset(("ast", "typed", "mono", "soa", "simplified", "fused"))
-_TARGET_OF = {"c": "c", "cuda": "cuda"}
+PASSES: tuple[Pass, ...] = tuple(
+    {p.id: p for s in STAGES for p in s.passes if not p.cleans}.values()
+)
+"""Every pass once, in the order of its first run."""
+MEMORY_STAGES = tuple(s.id for s in STAGES if s.form is not None and s.form.memory)
+
+
+def verify(prog: Any, stage: str) -> None:
+    """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage.
+
+    Nothing is known of syntax trees and texts.
+    """
+    found = BY_ID[stage]
+    if found.form is not None:
+        verify_form(prog, found.form, stage)
+    elif found.kind == "imp":
+        verify_imp(prog)
+
+
+def _before(stage: Stage) -> Stage | None:
+    """The stage whose program a stage is made of."""
+    earlier = STAGES[: STAGES.index(stage)]
+    return next((s for s in reversed(earlier) if s.kind != "text"), None)
 
 
 def stage_named(name: str) -> Stage:
@@ -213,6 +248,21 @@ def stage_named(name: str) -> Stage:
         known = ", ".join(BY_ID)
         raise UsageError(f"There is no stage `{name}`.", hint=f"The stages are {known}.")
     return BY_ID[name]
+
+
+def _target(stage: Stage, chosen: str) -> str:
+    """The target that a stage is made for; "" for all."""
+    return chosen if stage.target == "chosen" else stage.target
+
+
+def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
+    """The program that a stage's passes make, without those that are switched off."""
+    prog = before
+    for step in stage.passes:
+        if (step.optional and ctx.options.is_off(step)) or (step.cleans and prog is before):
+            continue
+        prog = step.run(prog, ctx)
+    return prog
 
 
 @dataclass(slots=True)
@@ -249,8 +299,8 @@ class Compilation:
     def result(self, name: str, target: str = "") -> Result:
         """The stage's result, for `target` (default: the options', or the one of a back end)."""
         stage = stage_named(name)
-        target = _TARGET_OF.get(name, target or self.options.target)
-        key = (name, "" if name in _SHARED else target)
+        target = _target(stage, target or self.options.target)
+        key = (name, target)
         if key not in self._results:
             self._results[key] = self._make(stage, target)
         found = self._results[key]
@@ -275,16 +325,14 @@ class Compilation:
 
     def _make(self, stage: Stage, target: str) -> Result | CompileError:
         try:
-            before = self.result(stage.after, target).prog if stage.after else self.source
+            earlier = _before(stage)
+            before = self.result(earlier.id, target).prog if earlier else self.source
             ctx = self._context(stage, target)
             start = time.perf_counter()
-            prog = stage.make(before, ctx)
+            prog = run(stage, before, ctx)
             ms = (time.perf_counter() - start) * 1000
             if self.options.verify:
-                if stage.kind == "ir":
-                    verify(prog, stage.id)
-                elif stage.kind == "imp":
-                    verify_imp(prog)
+                verify(prog, stage.id)
             return Result(stage, prog, ms)
         except CompileError as error:
             return error
@@ -297,14 +345,13 @@ class Compilation:
             return bug
 
     def _context(self, stage: Stage, target: str) -> Ctx:
-        key = "" if stage.id in _SHARED else target
-        if key not in self._ctx:
+        if target not in self._ctx:
             options = replace(self.options, target=target)
             shared = self._ctx.get("")
             names = shared.names.fork() if shared else NameSource(authors={})
             ctx = Ctx(options, names, shared.fuel.fork() if shared else Fuel(options.fuel))
             if shared:
                 ctx.attributes = shared.attributes
-            self._ctx[key] = ctx
-        self._ctx[key].stage = stage.id
-        return self._ctx[key]
+            self._ctx[target] = ctx
+        self._ctx[target].stage = stage.id
+        return self._ctx[target]

@@ -29,7 +29,7 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.random_values import inputs
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
+from compiler.pipeline import verify
 from compiler.semantics import interp
 
 Pass = Callable[[Prog, Ctx], Prog]

@@ -43,8 +43,7 @@ from compiler.ir.nodes import Function, Prog, Scalar
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
-from compiler.pipeline import Compilation
+from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import interp
 from compiler.semantics.limits import Limits
@@ -61,7 +60,7 @@ from tests.storage.helpers import THRESHOLDS, arguments
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 PASSES = ("simplify", "fuse", "flatten")
 """Passes before memory: switched as a whole."""
-MEMORY = tuple(rule for p in switches.PASSES if p.id == "shortcircuit" for rule in p.ids())
+MEMORY = tuple(r.id for p in switches.PASSES if p.id == "shortcircuit" for r in p.switches)
 FRESH = 1 << 30
 SMALL = 400
 """Elements of input, up to which the heap semantics takes little time."""

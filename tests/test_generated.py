@@ -16,9 +16,8 @@ from compiler.ir.nodes import Threshold
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value, show
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, without_prov
-from compiler.pipeline import STAGES, Compilation
+from compiler.pipeline import STAGES, Compilation, verify
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp
 from tests.generate import Generated, program

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -17,7 +16,6 @@ from compiler.base.context import Options
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
-from compiler.storage.short_circuit.attempts import Rule
 from compiler.worker import answer
 from tests import switches as combined
 
@@ -29,30 +27,37 @@ ID = re.compile(rf"({'|'.join(PASSES)})/([a-z-]+)")
 
 @cache
 def trees() -> list[tuple[Path, ast.Module]]:
-    """All modules of the compiler but the list of switches itself."""
+    """All modules of the compiler."""
     paths = sorted((ROOT / "compiler").rglob("*.py"))
-    return [(p, ast.parse(p.read_text("utf-8"))) for p in paths if p.stem != "switches"]
+    return [(path, ast.parse(path.read_text("utf-8"))) for path in paths]
 
 
-def named_rules() -> Iterator[str]:
-    """Ids of rules in the text of the passes: whole, or put together from a pass and a rule."""
-    for _, tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if ID.fullmatch(node.value):
-                    yield node.value
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                first = node.args[0] if node.args else None
-                if node.func.attr == "note" and isinstance(first, ast.Constant):
-                    assert isinstance(first.value, str)
-                    yield f"memory/{first.value}"
-    for rule in get_args(Rule):
-        yield f"shortcircuit/{rule}"
+def literals(node: ast.AST) -> Iterator[str]:
+    """The ids of rules that are written in a piece of code."""
+    for part in ast.walk(node):
+        value = part.value if isinstance(part, ast.Constant) else None
+        if isinstance(value, str) and ID.fullmatch(value):
+            yield value
 
 
-def test_the_list_has_the_rules_that_the_passes_name() -> None:
-    assert sorted({*switches.RULES, *switches.NECESSARY}) == sorted(set(named_rules()))
+def defined(tree: ast.Module) -> Iterator[str]:
+    """The ids of the rules that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Rule", "NodeRule"):
+            yield from literals(node.args[0])
+
+
+def test_every_rule_is_defined_once_and_belongs_to_a_pass() -> None:
+    found = [rule for _, tree in trees() for rule in defined(tree)]
+    assert len(found) == len(set(found))
+    assert sorted(found) == sorted({*switches.RULES, *switches.NECESSARY})
     assert not switches.RULES.keys() & switches.NECESSARY.keys()
+
+
+def test_nothing_goes_by_the_id_of_a_rule() -> None:
+    """What has to do with a rule names its value: a wrong name is an error then."""
+    for path, tree in trees():
+        assert sorted(literals(tree)) == sorted(defined(tree)), path
 
 
 def test_what_a_rule_would_do_is_not_done_when_it_is_refused() -> None:
@@ -76,7 +81,7 @@ def applied(path: Path, disabled: frozenset[str]) -> set[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_switched_off_is_not_applied(path: Path) -> None:
-    known = {p.id: set(p.ids()) for p in switches.PASSES}
+    known = {p.id: {rule.id for rule in p.switches} for p in switches.PASSES}
     used = applied(path, frozenset())
     assert used <= switches.RULES.keys() | switches.NECESSARY.keys()
     for name in sorted({rule.partition("/")[0] for rule in used} & known.keys()):

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
-from compiler.base.remarks import Applied, Fate, Missed, Outcome, Remark
+from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark
+from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov, Span
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ class Options:
     disabled: frozenset[str] = frozenset()
     """Ids of passes and rules that are switched off, such as `fuse` or `fuse/map-map`.
 
-    `switches.py` has all of them.
+    `pipeline.py` has all of them.
     """
     fuel: int | None = None
     unsafe: bool = False
@@ -36,11 +37,11 @@ class Options:
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
 
-    def is_off(self, rule: str) -> bool:
-        """Whether a rule (`pass/rule`) or its pass is switched off; or a pass, given alone."""
+    def is_off(self, what: Rule | Pass) -> bool:
+        """Whether a pass is switched off, or a rule or its pass."""
         if not self.disabled:
             return False
-        return rule in self.disabled or rule.partition("/")[0] in self.disabled
+        return what.id in self.disabled or what.id.partition("/")[0] in self.disabled
 
 
 @dataclass(slots=True)
@@ -75,7 +76,19 @@ class Ctx:
             self._seen.add(key)
             self.remarks.append(remark)
 
-    def settle(self, rule: str, at: Prov, outcome: Outcome[T]) -> T | None:
+    def tell(
+        self,
+        kind: Kind,
+        rule: Rule,
+        at: Prov,
+        because: str,
+        hint: str = "",
+        numbers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        """Record what a rule has done, or has not, where nothing is left to decide."""
+        self.remark(Remark(kind, rule.id, at, because, hint, numbers, self.stage))
+
+    def settle(self, rule: Rule, at: Prov, outcome: Outcome[T]) -> T | None:
         """What a rewrite engine does with a rule's outcome.
 
         Records the remark, spends fuel, and answers the new thing if it is to be used.
@@ -84,8 +97,8 @@ class Ctx:
             case Applied(new, because, numbers):
                 if self.options.is_off(rule) or not self.fuel.spend():
                     return None
-                self.remark(Remark("applied", rule, at, because, "", numbers, self.stage))
+                self.tell("applied", rule, at, because, "", numbers)
                 return new
             case Missed(because, hint, numbers):
-                self.remark(Remark("missed", rule, at, because, hint, numbers, self.stage))
+                self.tell("missed", rule, at, because, hint, numbers)
         return None

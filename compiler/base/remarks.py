@@ -12,13 +12,14 @@ from typing import Any, Generic, Literal, TypeVar
 from compiler.base.spans import Prov
 
 T = TypeVar("T")
+Kind = Literal["applied", "missed", "note"]
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
     """One decision. `numbers` are (name, value with unit), such as ("bytes saved", "4*n")."""
 
-    kind: Literal["applied", "missed", "note"]
+    kind: Kind
     rule: str
     at: Prov
     because: str

@@ -1,6 +1,6 @@
 """The nodes of the core language, for all stages.
 
-One line per form; `stages.py` says which may occur where, `printer.py` how they look.
+One line per form; `forms.py` says which may occur where, `printer.py` how they look.
 
     prog   ::= fun..                                   one `entry` at least
     fun    ::= name(param..) : (result param..) = body

@@ -1,6 +1,6 @@
 """Checks a program of the core language: scopes, types, sizes, consumption, legal forms.
 
-Every pass's output is checked against its stage's row of `stages.MAY_OCCUR`. The type rules are
+Every pass's output is checked against the form of its stage (`forms.py`). The type rules are
 those of the thesis (figures 4.2 and 4.6): `verify_exp.py` has the rule of each expression, and
 `verify_scope.py` what the rules ask.
 """
@@ -8,23 +8,24 @@ those of the thesis (figures 4.2 and 4.6): `verify_exp.py` has the rule of each 
 from __future__ import annotations
 
 from compiler.base.errors import CompilerBug
+from compiler.ir.forms import Form
 from compiler.ir.nodes import Function, Prog
 from compiler.ir.verify_exp import RULES
 from compiler.ir.verify_scope import Checker
 
 
-def verify(prog: Prog, stage: str) -> None:
-    """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage."""
-    checker = Checker(stage, RULES)
+def verify(prog: Prog, form: Form, stage: str) -> None:
+    """Raise `CompilerBug`, naming what, where and `stage`, unless `prog` is of that form."""
+    checker = Checker(form, stage, RULES)
     for fun in prog.funs:
         checker.function(fun)
     if not any(fun.entry for fun in prog.funs):
         raise CompilerBug(f"{stage}: no function is an entry point")
 
 
-def is_valid(fun: Function, funs: dict[str, Function], stage: str) -> bool:
-    """Whether a function that calls these, which are, may stand in a program of that stage."""
-    checker = Checker(stage, RULES)
+def is_valid(fun: Function, funs: dict[str, Function], form: Form) -> bool:
+    """Whether a function that calls these, which are, may stand in a program of that form."""
+    checker = Checker(form, "", RULES)
     checker.funs = dict(funs)
     try:
         checker.function(fun)

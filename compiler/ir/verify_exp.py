@@ -105,7 +105,7 @@ def _view(
 ) -> Types:
     """The type of a view; if its LMAD cannot be told, at least the block must be the source's."""
     plain = Array(source.prim, shape)
-    if not c.memory or source.mem is None:
+    if not c.form.memory or source.mem is None:
         return (plain,)
     if isinstance(lmad, Lmad):
         return (replace(plain, mem=MemBind(source.mem.block, lmad)),)
@@ -160,7 +160,7 @@ def _reshape(c: Checker, exp: Reshape, pat: Sequence[Param]) -> Types:
     )
     kind = pat[0].type if pat else None
     moved = isinstance(kind, Array) and kind.mem and array.mem and kind.mem.block != array.mem.block
-    if not c.memory or array.mem is None or moved or not same_product:
+    if not c.form.memory or array.mem is None or moved or not same_product:
         return (Array(array.prim, exp.shape),)
     return _view(c, array, exp.shape, array.mem.lmad.reshape(exp.shape), pat)
 
@@ -289,7 +289,7 @@ def _threshold(c: Checker, exp: Threshold, pat: object) -> Types:
 
 def _alloc(c: Checker, exp: Alloc, pat: object) -> Types:
     c.sizes((exp.count,))
-    late = c.expanded and bool(c.inside) and exp.space == "device"
+    late = c.form.expanded and bool(c.inside) and exp.space == "device"
     c.must(not late, "a kernel allocates in device memory")
     return (Mem(exp.prim, exp.space),)
 

@@ -14,6 +14,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
 from compiler.ir.effects import aliases, consumed
+from compiler.ir.forms import Form
 from compiler.ir.known import Known
 from compiler.ir.nodes import (
     SE,
@@ -35,7 +36,6 @@ from compiler.ir.nodes import (
 from compiler.ir.printer import show_stm
 from compiler.ir.show_scalar import show_type
 from compiler.ir.sizes import poly_of
-from compiler.ir.stages import EXPANDED_STAGES, MAY_OCCUR, MEMORY_STAGES
 from compiler.ir.verify_scalar import ScalarChecker
 from compiler.ir.walk import free, subst
 
@@ -60,14 +60,12 @@ class Kept(NamedTuple):
 class Checker(ScalarChecker):
     """What is in scope, what is known, and what has been consumed, at one point of a program."""
 
-    def __init__(self, stage: str, rules: Mapping[type, Rule]) -> None:
+    def __init__(self, form: Form, stage: str, rules: Mapping[type, Rule]) -> None:
         """`rules` are the type rules, by the class of the expression."""
         super().__init__()
         self.rules = rules
+        self.form = form
         self.stage = stage
-        self.forms = MAY_OCCUR[stage]
-        self.memory = stage in MEMORY_STAGES
-        self.expanded = stage in EXPANDED_STAGES
         self.funs: dict[str, Function] = {}
         self.bound: set[Name] = set()
         self.known = Known()
@@ -125,7 +123,7 @@ class Checker(ScalarChecker):
         self.must(kind.rank >= 1, "an array type has no dimensions")
         self.sizes(kind.shape)
         mem = kind.mem
-        if not self.memory:
+        if not self.form.memory:
             self.must(mem is None, f"{show_type(kind)} has memory before memory is introduced")
         elif mem is not None:
             self.must(
@@ -178,7 +176,7 @@ class Checker(ScalarChecker):
     def same(self, found: Type, wanted: Type, what: str, places: bool = True) -> None:
         """Check that two types are equal."""
         self.must(
-            self.known.equal_types(found, wanted, places and self.memory),
+            self.known.equal_types(found, wanted, places and self.form.memory),
             f"{what} is {show_type(found)} and should be {show_type(wanted)}",
         )
 
@@ -239,7 +237,7 @@ class Checker(ScalarChecker):
         """Check one statement and bring its pattern into scope."""
         exp = stm.exp
         kind = type(exp)
-        self.must(kind in self.forms, f"`{kind.__name__}` may not occur at this stage")
+        self.must(kind in self.form.may_occur, f"`{kind.__name__}` may not occur at this stage")
         types = self.rules[kind](self, exp, stm.pat)
         taken = consumed(exp, self.funs)
         self.no_sharing(stm, taken)
@@ -271,7 +269,7 @@ class Checker(ScalarChecker):
 
     def have_memory(self, params: Iterable[Param]) -> None:
         """Check that arrays have a place once memory is introduced."""
-        if self.memory:
+        if self.form.memory:
             for param in params:
                 missing = isinstance(param.type, Array) and param.type.mem is None
                 self.must(not missing, f"the array `{param.name}` has no memory")

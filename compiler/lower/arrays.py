@@ -10,6 +10,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Fate
+from compiler.base.rules import Rule
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, row_of
 from compiler.ir import nodes as ir
@@ -36,6 +37,10 @@ from compiler.lower.exps import literal
 from compiler.lower.leaves import leaves
 from compiler.lower.loops import Loops
 from compiler.lower.measure import key_of
+
+BOUNDS = Rule(
+    "soa/bounds", "Drops bounds checks, or parts of them, that ranges and conditions answer."
+)
 
 LARGEST = 2**63 - 1
 MINUS_ONE = Lit(-1, "i64")
@@ -370,7 +375,7 @@ class Arrays(Loops):
             if place.needed != TRUE:
                 said = "only a part of the check is needed"
             outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
-            cond = self.ctx.settle("soa/bounds", self.prov, outcome) or cond
+            cond = self.ctx.settle(BOUNDS, self.prov, outcome) or cond
         how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
         if cond == TRUE:
             how = "dropped"

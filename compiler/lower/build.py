@@ -17,7 +17,7 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
-from compiler.base.remarks import Remark
+from compiler.base.rules import Rule
 from compiler.base.spans import NOWHERE, Prov
 from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
@@ -26,6 +26,8 @@ from compiler.ir.build import both
 from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Operand, Param, Stm, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.lower.leaves import leaves
+
+COPY = Rule("soa/copy", "Tells of copies that keep values as they are.", optional=False)
 
 Shape = tuple[Poly, ...]
 LARGEST = Lit(LARGEST_SIZE, "i64")
@@ -193,7 +195,7 @@ class Lowering:
         because: str = "Another name for this array is in use while one of the two is overwritten.",
     ) -> Arr:
         """A copy of an array that is overwritten while another name for it is alive."""
-        self.ctx.remark(Remark("note", "soa/copy", self.prov, because, "", (), self.ctx.stage))
+        self.ctx.tell("note", COPY, self.prov, because)
         hint = hint or base_of(array.name)
         return self.array(ir.Copy(array.name), array.prim, array.shape, hint)
 

@@ -28,14 +28,17 @@ from typing import Any
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
+from compiler.base.rules import Pass
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.effects import aliases
+from compiler.ir.forms import CALLS
 from compiler.ir.nodes import I64, TRUE, Function, Operand, Param, Prog, Stm
 from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
-from compiler.lower.build import Arr, Shape, Value, as_params, leaf_type, operand
+from compiler.lower.arrays import BOUNDS
+from compiler.lower.build import COPY, Arr, Shape, Value, as_params, leaf_type, operand
 from compiler.lower.constants import Lowered
 from compiler.lower.invoke import Invoke
 from compiler.lower.leaves import leaves
@@ -219,7 +222,7 @@ def _settled(
             again, separate = bool(more), separate | more
             found = replace(found, twice=may_be(found.fun, last.funs, last.twice))
         if last.lent and not careful:
-            careful = not is_valid(found.fun, last.funs, "soa")
+            careful = not is_valid(found.fun, last.funs, CALLS)
             again = again or careful
         if not again:
             return last, found
@@ -249,3 +252,11 @@ LOWER: dict[type, Callable[[Soa, Any, Name], Value]] = {
     ty.Constr: Soa.constr,
     ty.Attr: Soa.attr,
 }
+
+
+SOA = Pass(
+    "soa",
+    "Makes arrays of tuples tuples of arrays; only what it optimises can be switched off.",
+    soa,
+    (BOUNDS, COPY),
+)

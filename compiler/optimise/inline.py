@@ -11,11 +11,17 @@ from dataclasses import replace
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
-from compiler.base.remarks import Remark
+from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
 from compiler.ir.nodes import Body, Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
 from compiler.ir.walk import Replacement
+
+INLINED = Rule(
+    "simplify/inline",
+    "Puts functions in the place of calls: no stage behind it has calls.",
+    optional=False,
+)
 
 
 def inline(prog: Prog, ctx: Ctx) -> Prog:
@@ -119,7 +125,7 @@ class _Inliner:
     def _remark(self, fun: Function, prov: Prov) -> None:
         if any(not span.file and span.line for span in fun.prov):
             said = f"The body of `{base_of(fun.name)}` stands here instead of the call."
-            self.ctx.remark(Remark("applied", "simplify/inline", prov, said, stage=self.ctx.stage))
+            self.ctx.tell("applied", INLINED, prov, said)
 
 
 def _same_name(name: Name) -> Name:
@@ -153,3 +159,6 @@ def placed(stms: tuple[Stm, ...], call: Prov) -> tuple[Stm, ...]:
         return tuple(new)
 
     return go(stms)
+
+
+INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED,))

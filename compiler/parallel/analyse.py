@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Missed
+from compiler.base.rules import Rule
 from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import (
     SE,
@@ -36,6 +37,22 @@ from compiler.ir.types import shape_of
 from compiler.ir.walk import free, se_parts
 from compiler.parallel.nest import Nest, Scope
 from compiler.parallel.sequentialise import SOACS
+
+TOO_SMALL = Rule(
+    "flatten/small", "Tells of parallelism that is too small to be used.", optional=False
+)
+IRREGULAR = Rule(
+    "flatten/irregular", "Tells of parallelism that stays inside of threads.", optional=False
+)
+OPERATOR = Rule(
+    "flatten/operator", "Tells of an operator that stays inside of threads.", optional=False
+)
+INTERCHANGE_LOOP = Rule(
+    "flatten/interchange-loop", "Takes a loop around inner parallelism out of the map."
+)
+INTERCHANGE_IF = Rule(
+    "flatten/interchange-if", "Takes a branch that is the same for all elements out of the map."
+)
 
 SMALL = 16
 """An operator over at most so many constant elements is left to one thread."""
@@ -128,7 +145,7 @@ def _soac_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -
             return True
         if nest:
             because = f"The inner `{what}` has only {size} elements: each thread runs it as a loop."
-            sc.ctx.settle("flatten/small", stm.prov, Missed(because))
+            sc.ctx.settle(TOO_SMALL, stm.prov, Missed(because))
         return False
     return True
 
@@ -154,7 +171,7 @@ def _is_regular(sc: Scope, stm: Stm, what: str, width: Poly, extra: frozenset[Na
         "from one element of the outer map to the next, so each thread runs it as a loop."
     )
     hint = "Give all rows one size, or flatten by hand (a segmented array with its row lengths)."
-    sc.ctx.settle("flatten/irregular", stm.prov, Missed(because, hint))
+    sc.ctx.settle(IRREGULAR, stm.prov, Missed(because, hint))
     return False
 
 
@@ -191,7 +208,7 @@ def _operator_is_known(
         )
     else:
         return True
-    sc.ctx.settle("flatten/operator", stm.prov, Missed(because))
+    sc.ctx.settle(OPERATOR, stm.prov, Missed(because))
     return False
 
 
@@ -222,7 +239,7 @@ def _loop_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -
         because = "The size of the loop's result is not known outside, so each thread runs it."
     else:
         return True
-    sc.ctx.settle("flatten/interchange-loop", stm.prov, Missed(because))
+    sc.ctx.settle(INTERCHANGE_LOOP, stm.prov, Missed(because))
     return False
 
 
@@ -243,7 +260,7 @@ def _if_is_parallel(
         because = "The branches return arrays of a size that is not known outside."
     else:
         return True
-    sc.ctx.settle("flatten/interchange-if", stm.prov, Missed(because))
+    sc.ctx.settle(INTERCHANGE_IF, stm.prov, Missed(because))
     return False
 
 

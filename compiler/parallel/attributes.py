@@ -16,11 +16,13 @@ The first three are rewrites that go before flattening. The others choose versio
 from __future__ import annotations
 
 from compiler.base.context import Ctx
-from compiler.base.remarks import Remark
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir.nodes import Exp, Stm
 from compiler.ir.walk import NESTED, map_stms
 from compiler.parallel.sequentialise import SOACS, outer_loop, sequentialise
+
+ATTRIBUTE = Rule("flatten/attribute", "Does what an attribute asks for.", optional=False)
 
 SEQUENTIAL = {
     "sequential": "The author asked for it: this operator and what is inside of it are loops.",
@@ -82,4 +84,4 @@ def wanted(ctx: Ctx, prov: Prov) -> frozenset[str]:
 
 
 def _tell(ctx: Ctx, because: str, prov: Prov) -> None:
-    ctx.remark(Remark("applied", "flatten/attribute", prov, because, stage=ctx.stage))
+    ctx.tell("applied", ATTRIBUTE, prov, because)

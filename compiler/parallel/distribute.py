@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.base.remarks import Applied, Remark
+from compiler.base.remarks import Applied
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir.nodes import (
     FALSE,
@@ -64,6 +65,13 @@ from compiler.parallel.nest import (
 from compiler.parallel.plan import Group, Plan, offers_parallelism, plan, returns_views
 from compiler.parallel.sequentialise import SOACS
 from compiler.parallel.whole import concat, spread, update, whole
+
+NEST = Rule(
+    "flatten/nest", "Makes one kernel of nested maps, as there must be one.", optional=False
+)
+DISTRIBUTE = Rule(
+    "flatten/distribute", "Cuts the body of a map into pieces, each a kernel of its own."
+)
 
 Wish = Sequence[Name | None]
 Made = tuple[list[Stm], list[Name]]
@@ -124,7 +132,7 @@ def nest_body(
     if not offers and not returns_views(sc, body):
         if len(nest) > 1:
             because = f"The {len(nest)} nested maps are one kernel over all their points."
-            sc.ctx.remark(Remark("applied", "flatten/nest", prov, because, stage=sc.ctx.stage))
+            sc.ctx.tell("applied", NEST, prov, because)
         return outer_only(sc, nest, body, returns, wish, prov)
     pieces = plan(sc, nest, body, returns)
     if not offers and (pieces is None or not pieces.is_perfect):
@@ -134,7 +142,7 @@ def nest_body(
             "A value between the inner parallel operators has another size at every element of "
             "the outer map, so it cannot be stored in one array; each thread runs all of it."
         )
-        sc.ctx.remark(Remark("missed", "flatten/distribute", prov, because, "", (), sc.ctx.stage))
+        sc.ctx.tell("missed", DISTRIBUTE, prov, because)
         return outer_only(sc, nest, body, returns, wish, prov)
     if pieces.is_perfect and _continues(pieces):
         made = distribute(sc, nest, body, returns, wish, prov, pieces)
@@ -275,7 +283,7 @@ def _may_cut(sc: Scope, pieces: Plan, prov: Prov) -> bool:
         f"The body is cut into {parallel + groups} pieces that run one after another over all "
         f"elements; {what} stored in arrays between them."
     )
-    return sc.ctx.settle("flatten/distribute", prov, Applied(True, because)) is not None
+    return sc.ctx.settle(DISTRIBUTE, prov, Applied(True, because)) is not None
 
 
 # --- single statements -----------------------------------------------------------------------

@@ -5,10 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.base.context import Ctx
+from compiler.base.rules import Pass
 from compiler.ir.nodes import Function, Prog
-from compiler.parallel.attributes import obey
-from compiler.parallel.distribute import host_body
+from compiler.parallel.analyse import (
+    INTERCHANGE_IF,
+    INTERCHANGE_LOOP,
+    IRREGULAR,
+    OPERATOR,
+    TOO_SMALL,
+)
+from compiler.parallel.attributes import ATTRIBUTE, obey
+from compiler.parallel.distribute import DISTRIBUTE, NEST, host_body
 from compiler.parallel.nest import Scope
+from compiler.parallel.operators import INTERCHANGE_REDUCE, SEGMENTED
+from compiler.parallel.versions import INTRA_BLOCK, VERSIONS
 
 
 def flatten(prog: Prog, ctx: Ctx) -> Prog:
@@ -27,3 +37,24 @@ def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
     sc.bind(fun.params)
     body = replace(fun.body, stms=obey(fun.body.stms, ctx))
     return replace(fun, body=host_body(sc, body))
+
+
+FLATTEN = Pass(
+    "flatten",
+    "Makes kernels of nested parallelism; without its rules, threads run what is inside.",
+    flatten,
+    (
+        ATTRIBUTE,
+        DISTRIBUTE,
+        INTERCHANGE_IF,
+        INTERCHANGE_LOOP,
+        INTERCHANGE_REDUCE,
+        INTRA_BLOCK,
+        IRREGULAR,
+        NEST,
+        OPERATOR,
+        SEGMENTED,
+        TOO_SMALL,
+        VERSIONS,
+    ),
+)

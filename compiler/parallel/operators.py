@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.base.names import Name
-from compiler.base.remarks import Applied, Missed, Remark
+from compiler.base.remarks import Applied, Missed
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir.build import var
 from compiler.ir.nodes import (
@@ -57,6 +58,15 @@ from compiler.parallel.nest import (
     widths,
 )
 from compiler.parallel.whole import whole
+
+SEGMENTED = Rule(
+    "flatten/segmented",
+    "Makes kernels of inner reductions and scans, as there must be some.",
+    optional=False,
+)
+INTERCHANGE_REDUCE = Rule(
+    "flatten/interchange-reduce", "A reduction of rows becomes a map of reductions of columns."
+)
 
 Wish = Sequence[Name | None]
 Made = tuple[list[Stm], list[Name]]
@@ -105,8 +115,7 @@ def _segmented(
             f"All {what}s of the map are done in one kernel, one segment of it per element of the "
             "map."
         )
-        remark = Remark("applied", "flatten/segmented", stm.prov, because, stage=sc.ctx.stage)
-        sc.ctx.remark(remark)
+        sc.ctx.tell("applied", SEGMENTED, stm.prov, because)
     return [out], [p.name for p in pat]
 
 
@@ -238,13 +247,13 @@ def interchange(sc: Scope, stm: Stm) -> tuple[Stm, ...] | None:
             "same neutral element everywhere, so it stays an operator on whole rows."
         )
         hint = "An operator of the form `map2 op`, with `replicate m ne`, can be turned inside out."
-        sc.ctx.settle("flatten/interchange-reduce", stm.prov, Missed(because, hint))
+        sc.ctx.settle(INTERCHANGE_REDUCE, stm.prov, Missed(because, hint))
         return None
     because = (
         f"The operator works element by element, so the {what} of rows becomes a map of "
         f"{what}s over the transposed array."
     )
-    if sc.ctx.settle("flatten/interchange-reduce", stm.prov, Applied(True, because)) is None:
+    if sc.ctx.settle(INTERCHANGE_REDUCE, stm.prov, Applied(True, because)) is None:
         return None
     out: list[Stm] = []
     if not is_identity(exp.fn):

@@ -56,6 +56,8 @@ from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
     CHEAP,
+    INTERCHANGE_IF,
+    INTERCHANGE_LOOP,
     cost,
     has_parallelism,
     invariant_names,
@@ -288,13 +290,13 @@ class _Scheduler:
     def may_interchange(self, stm: Stm) -> bool:
         """Whether a loop or branch around parallelism may go outside the nest."""
         if isinstance(stm.exp, Loop):
-            rule = "flatten/interchange-loop"
+            rule = INTERCHANGE_LOOP
             because = (
                 "Every element of the map runs the loop equally often, so the loop goes outside "
                 "and each of its iterations runs the map's kernels."
             )
         elif isinstance(stm.exp, If):
-            rule = "flatten/interchange-if"
+            rule = INTERCHANGE_IF
             because = "The condition is the same for every element of the map: it is tested once."
         else:
             return True

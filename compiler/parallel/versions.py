@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
-from compiler.base.remarks import Applied, Missed, Remark
+from compiler.base.remarks import Applied, Missed
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import (
@@ -55,6 +56,13 @@ from compiler.parallel.nest import (
     settle_names,
     space,
     widths,
+)
+
+VERSIONS = Rule(
+    "flatten/versions", "Makes versions that use more or less of the parallelism, by a threshold."
+)
+INTRA_BLOCK = Rule(
+    "flatten/intra-block", "Makes a version in which a block of GPU threads shares the inside."
 )
 
 OUTER_CPU = 32
@@ -103,10 +111,10 @@ def choose(
             f"There are only {amount.constant} outer elements, so there is no version that leaves "
             "the inner parallelism unused."
         )
-        sc.ctx.remark(Remark("missed", "flatten/versions", prov, because, stage=sc.ctx.stage))
+        sc.ctx.tell("missed", VERSIONS, prov, because)
         return full(sc, wish)
     number = sc.numbers[0]
-    if sc.ctx.settle("flatten/versions", prov, _because(amount, default, number)) is None:
+    if sc.ctx.settle(VERSIONS, prov, _because(amount, default, number)) is None:
         return outer(sc, wish)
     sc.numbers[0] += 1
     pat = out_params(sc, widths(nest) if dims is None else dims, returns, wish)
@@ -246,15 +254,15 @@ def _intra(
     renamed = block(inner)
     problem, sizes = _examine(sc, renamed)
     if problem:
-        sc.ctx.settle("flatten/intra-block", prov, Missed(problem))
+        sc.ctx.settle(INTRA_BLOCK, prov, Missed(problem))
         return None
     kernel = kernel_body(sc, tuple(renamed), body.results, returns, prov)
     if any(isinstance(stm.exp, Copy) for stm in kernel.stms):
         because = "A block of threads cannot update a row of its input in place."
-        sc.ctx.settle("flatten/intra-block", prov, Missed(because))
+        sc.ctx.settle(INTRA_BLOCK, prov, Missed(because))
         return None
     because = "The inner parallelism fits into a block of threads, so there is a version for that."
-    if sc.ctx.settle("flatten/intra-block", prov, Applied(True, because)) is None:
+    if sc.ctx.settle(INTRA_BLOCK, prov, Applied(True, because)) is None:
         return None
     pat = out_params(sc, widths(nest), returns, _names(sc, like))
     exp = settle_names(sc, SegMap("grid", space(nest), kernel, per_block=True))

@@ -14,6 +14,7 @@ from compiler.analysis.exact import is_exact
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import base_of
+from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes
 from compiler.ir.nodes import (
@@ -35,7 +36,18 @@ from compiler.ir.nodes import (
 from compiler.ir.slices import sliced, whole
 from compiler.ir.spelling import Spelling
 from compiler.storage import control, kernels
+from compiler.storage.control import BRANCH, LOOP
+from compiler.storage.kernels import ARRAY_OPERATOR, ROW
 from compiler.storage.state import Handler, State
+
+RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
+CONCAT = Rule(
+    "memory/concat", "Tells of copies, which short-circuiting may remove.", optional=False
+)
+RESHAPE = Rule("memory/reshape", "Tells of copies that changes of shape need.", optional=False)
+UPDATE = Rule(
+    "memory/update", "Tells of copies, which short-circuiting may remove.", optional=False
+)
 
 
 def allocate(prog: Prog, ctx: Ctx) -> Prog:
@@ -83,7 +95,7 @@ def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -
         return array
     kind = state.array(array)
     state.note(
-        "result",
+        RESULT,
         prov,
         f"{state.called(array)} is copied, because {why} and must be row-major "
         "from the start of its block; it is a view of another array.",
@@ -118,7 +130,7 @@ def _concat(state: State, stm: Stm, out: list[Stm]) -> None:
     _fresh(state, stm, out)
     kind = state.array(stm.pat[0].name)
     state.note(
-        "concat",
+        CONCAT,
         stm.prov,
         f"{state.called(stm.pat[0].name)} gets a block of its own, and the arrays "
         "that it is put together from are copied into it.",
@@ -169,7 +181,7 @@ def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
         return
     old = state.array(exp.array)
     state.note(
-        "reshape",
+        RESHAPE,
         stm.prov,
         f"{state.called(exp.array)} is copied to change its shape: "
         f"{seen.because(state.spell.poly)}.",
@@ -216,7 +228,7 @@ def _update(state: State, stm: Stm, out: list[Stm]) -> None:
             )
         kind = state.array(exp.value)
         size = state.spell.size(kind.prim, Poly.product(kind.shape))
-        state.note("update", stm.prov, because, ("copied", size))
+        state.note(UPDATE, stm.prov, because, ("copied", size))
         if shared:
             aside = state.copy(exp.value, stm.prov, out)
             stm = Stm(stm.pat, Update(exp.array, exp.dims, aside), stm.prov)
@@ -267,3 +279,11 @@ HANDLERS: dict[type, Handler] = {
     nodes.Scatter: _no_soac,
     nodes.Hist: _no_soac,
 }
+
+
+ALLOCATE = Pass(
+    "memory",
+    "Gives every array a block and an LMAD.",
+    allocate,
+    (ARRAY_OPERATOR, BRANCH, CONCAT, LOOP, RESHAPE, RESULT, ROW, UPDATE),
+)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from compiler.algebra.lmad import Dim, Lmad, row_strides
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     I64,
@@ -32,6 +33,9 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import se_of
 from compiler.storage.origin import origin
 from compiler.storage.state import State
+
+BRANCH = Rule("memory/if", "Lets branches return arrays of different layouts.", optional=False)
+LOOP = Rule("memory/loop", "Tells of what loops do with memory.", optional=False)
 
 ZERO = Poly.const(0)
 
@@ -160,14 +164,14 @@ def _in_space(state: State, array: Name, space: Space, prov: Prov, out: list[Stm
 def _explain_if(state: State, param: Param, layout: Layout, prov: Prov) -> None:
     if layout.block is not None and (layout.offset is None or layout.strides is not None):
         state.note(
-            "if",
+            BRANCH,
             prov,
             f"The branches leave {state.called(param.name)} in one block at different places, "
             f"so they return {layout.names() or 'nothing more'} with it, and no element is copied.",
         )
     elif layout.offset is None or layout.strides is not None:
         state.note(
-            "if",
+            BRANCH,
             prov,
             f"The branches lay out {state.called(param.name)} differently, so they return "
             f"{layout.names()} with it, and no element is copied.",
@@ -233,7 +237,7 @@ def _first_guess(
     if not state.is_row_major(mem.lmad):
         kind = state.array(start)
         state.note(
-            "loop",
+            LOOP,
             prov,
             f"{state.called(start)} is copied once before the loop, because it is not "
             "row-major and the arrays that take its place in later iterations are.",
@@ -297,7 +301,7 @@ def _explain_loop(state: State, param: Param, layout: Layout, end: MemBind, prov
     made_here = not state.name_in_scope(end.block, state.depth)
     if made_here:
         state.note(
-            "loop",
+            LOOP,
             prov,
             f"{state.called(param.name)} moves to another block in every iteration, because "
             "its next value is not built in place.",

@@ -20,7 +20,7 @@ from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
-from compiler.base.remarks import Remark
+from compiler.base.rules import Pass, Rule
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir.nodes import (
     Alloc,
@@ -54,7 +54,11 @@ from compiler.storage.bound import Bounds
 from compiler.storage.interference import Sizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated
-from compiler.storage.settle import Settler, carried, place_parts
+from compiler.storage.settle import DOUBLE_BUFFER, Settler, carried, place_parts
+
+EXPANSION = Rule(
+    "memory/expand", "Moves allocations out of kernels, which cannot allocate.", optional=False
+)
 
 PRIVATE_BYTES = 1024
 """Largest array that a thread keeps to itself, in bytes."""
@@ -304,10 +308,7 @@ class Expansion:
         name = self.called(param.name, prov)
         because = f"Every thread makes memory for {name}, of a size that only it knows."
         numbers = (("per thread", self.called.spell.size(exp.prim, exp.count)),)
-        stage = self.ctx.stage
-        self.ctx.remark(
-            Remark("note", "memory/expand", prov, because, numbers=numbers, stage=stage)
-        )
+        self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
         kind = Mem(exp.prim, "private")
         return Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
 
@@ -327,20 +328,13 @@ class Expansion:
         order = "one thread's after another's"
         if self.ctx.options.target == "cuda":
             order = "those of all threads at one index next to each other"
-        self.ctx.remark(
-            Remark(
-                "note",
-                "memory/expand",
-                prov,
-                f"Every thread needs {self.called(param.name, prov)} in memory of its own: all are "
-                f"in one block, {order}.",
-                numbers=(
-                    ("per thread", self.called.spell.size(exp.prim, count)),
-                    ("in all", self.called.spell.size(exp.prim, total)),
-                ),
-                stage=self.ctx.stage,
-            )
+        because = (
+            f"Every thread needs {self.called(param.name, prov)} in memory of its own: all are in "
+            f"one block, {order}."
         )
+        sizes = [self.called.spell.size(exp.prim, number) for number in (count, total)]
+        numbers = (("per thread", sizes[0]), ("in all", sizes[1]))
+        self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
     def _rebound(self, param: Param) -> Param:
         """A name with its array's new place."""
@@ -362,3 +356,6 @@ class Expansion:
             return Lmad(flat * count + lmad.offset, lmad.dims)
         dims = tuple(Dim(dim.size, dim.stride * points) for dim in lmad.dims)
         return Lmad(flat + lmad.offset * points, dims)
+
+
+EXPAND = Pass("expand", "Moves allocations out of kernels.", expand, (DOUBLE_BUFFER, EXPANSION))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.algebra.poly import Poly
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir.nodes import (
     Array,
@@ -29,6 +30,11 @@ from compiler.ir.nodes import (
 )
 from compiler.storage.array_operators import combines_arrays, sequential
 from compiler.storage.state import SHARED_BYTES, State
+
+ARRAY_OPERATOR = Rule(
+    "memory/array-operator", "Tells of an operator on whole arrays.", optional=False
+)
+ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", optional=False)
 
 
 def transform_segmap(state: State, stm: Stm, out: list[Stm]) -> None:
@@ -137,7 +143,7 @@ def _lambda(state: State, fn: Lambda) -> Lambda:
 def _row_by_row(state: State, stm: Stm, out: list[Stm]) -> None:
     """An operator on arrays: a loop for each row."""
     state.note(
-        "array-operator",
+        ARRAY_OPERATOR,
         stm.prov,
         f"The operator that gives {state.called(stm.pat[0].name)} combines whole arrays, so that "
         "one thread goes through each row of values in turn. An operator on their elements, over "
@@ -152,7 +158,7 @@ def _explain_row(state: State, param: Param, result: object, prov: Prov) -> None
         return
     row = state.array(result)
     state.note(
-        "row",
+        ROW,
         prov,
         f"Each point of the kernel builds {state.called(result)} in memory of its own, which is "
         f"then copied into its row of {state.called(param.name)}.",

@@ -16,6 +16,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
+from compiler.base.rules import Pass, Rule
 from compiler.ir.nodes import (
     I64,
     Alloc,
@@ -43,8 +44,8 @@ from compiler.ir.walk import subst
 from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
 
-RULE = "merge/blocks"
-KERNELS = "merge/in-kernels"
+RULE = Rule("merge/blocks", "Two blocks become one.")
+KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
 AnyBody = TypeVar("AnyBody", Body, KernelBody)
 
 
@@ -201,7 +202,7 @@ class Colouring:
         sizes: Sizes,
         ctx: Ctx | None,
         called: Inhabitants | None = None,
-        rule: str = RULE,
+        rule: Rule = RULE,
         grows: bool = True,
     ) -> None:
         self.body = body
@@ -382,3 +383,11 @@ def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
         elif name not in renamed:
             stms.append(stm)
     return subst(replace(body, stms=tuple(stms)), renamed)
+
+
+MERGE = Pass(
+    "merge",
+    "Gives blocks that are never needed at the same time one memory.",
+    merge,
+    (RULE, DOUBLE, KERNELS, HOIST),
+)

@@ -15,6 +15,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
+from compiler.base.rules import Rule
 from compiler.ir.nodes import (
     I64,
     SE,
@@ -37,8 +38,10 @@ from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
 from compiler.storage.interference import Aliases, Sizes, mentioned, owners
 
-HOIST = "merge/hoist"
-DOUBLE = "merge/double-buffer"
+HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
+DOUBLE = Rule(
+    "merge/double-buffer", "What a loop computes anew takes turns in blocks made before it."
+)
 
 
 @dataclass(frozen=True, slots=True)

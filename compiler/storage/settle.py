@@ -18,7 +18,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.names import Name, base_of
-from compiler.base.remarks import Remark
+from compiler.base.rules import Rule
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir.nodes import (
     I64,
@@ -38,6 +38,12 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
 from compiler.ir.walk import NESTED, Replacement, map_stms, subst
+
+DOUBLE_BUFFER = Rule(
+    "memory/double-buffer",
+    "Tells of copies that keep the loops inside kernels right.",
+    optional=False,
+)
 
 
 class Settler:
@@ -312,8 +318,7 @@ class Settler:
             "is copied back to where the next one reads it."
         )
         numbers = (("copied per iteration", size),)
-        rule = "memory/double-buffer"
-        self.ctx.remark(Remark("note", rule, prov, because, "", numbers, self.ctx.stage))
+        self.ctx.tell("note", DOUBLE_BUFFER, prov, because, numbers=numbers)
 
 
 def place_parts(mem: MemBind) -> list[Operand]:

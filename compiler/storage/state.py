@@ -10,6 +10,7 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir.known import Known
 from compiler.ir.nodes import (
@@ -139,11 +140,10 @@ class State:
         """An array in a few words, as its author knows it."""
         return self.spell.array(array)
 
-    def note(self, rule: str, prov: Prov, because: str, *numbers: tuple[str, str]) -> None:
+    def note(self, rule: Rule, prov: Prov, because: str, *numbers: tuple[str, str]) -> None:
         """Tell the program's author something about its memory."""
-        stage = self.ctx.stage
         because = sentence(because)
-        self.notes.append(Remark("note", f"memory/{rule}", prov, because, "", numbers, stage))
+        self.notes.append(Remark("note", rule.id, prov, because, "", numbers, self.ctx.stage))
 
     def allocate(
         self,

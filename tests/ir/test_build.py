@@ -28,7 +28,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.types import array_type, as_operand, row_type, shape_of, with_dims
-from compiler.ir.verify import verify
+from compiler.pipeline import verify
 from compiler.semantics import interp
 
 N, M = Poly.var("n_1"), Poly.var("m_2")

@@ -13,8 +13,8 @@ from compiler.base.spans import Span
 from compiler.ir import nodes
 from compiler.ir.parser import parse
 from compiler.ir.printer import show, show_text
-from compiler.ir.verify import verify
 from compiler.ir.walk import Rewrite, all_stms, rewrite
+from compiler.pipeline import verify
 from tests.ir.programs import ALL, SCALARS, SOACS
 
 

@@ -31,8 +31,8 @@ from compiler.base.prim import (
 )
 from compiler.ir.nodes import SE, Bin, Body, Conv, Fun, Function, Lit, Param, Prog, Scalar, Un, Var
 from compiler.ir.total import FAILING, is_division, is_total, may_fail
-from compiler.ir.verify import verify
 from compiler.optimise.simplify import simplify
+from compiler.pipeline import verify
 from compiler.semantics import interp
 from compiler.semantics.machine import compile_se
 

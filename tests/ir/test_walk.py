@@ -14,7 +14,7 @@ from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import Lit, Prog, Stm, Var
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
-from compiler.ir.verify import verify
+from compiler.pipeline import verify
 from tests.ir.programs import ALL, KERNELS, MEMORY, SOACS
 
 

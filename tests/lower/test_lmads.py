@@ -16,10 +16,10 @@ from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir.nodes import Assert, Copy, DimLmad, Prog, Slice, Stm, Update
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
+from compiler.pipeline import verify
 from tests.codegen.helpers import needs_cc
 
 PROGRAM = (Path(__file__).parent / "programs" / "lmads.fut").read_text("utf-8")

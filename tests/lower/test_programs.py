@@ -19,9 +19,9 @@ from compiler.frontend.parser import parse
 from compiler.ir.entry import find
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
-from compiler.ir.verify import verify
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
+from compiler.pipeline import verify
 from compiler.semantics import interp
 from tests import blocks
 

@@ -16,11 +16,10 @@ from compiler.ir import nodes
 from compiler.ir.nodes import Function, Prog, Stm
 from compiler.ir.values import parse as values
 from compiler.ir.values import show
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from compiler.pipeline import Compilation
+from compiler.pipeline import Compilation, verify
 from compiler.semantics import interp
 from compiler.semantics.limits import Limits
 

@@ -25,8 +25,8 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
-from compiler.ir.verify import verify
 from compiler.optimise.simplify import simplify
+from compiler.pipeline import verify
 from compiler.semantics import interp
 
 TYPES: tuple[Prim, ...] = ("i8", "u8", "i64", "f32")

@@ -12,9 +12,7 @@ from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog
 from compiler.ir.parser import parse
-from compiler.ir.verify import verify
-from compiler.optimise.fuse import fuse
-from compiler.optimise.simplify import simplify
+from compiler.pipeline import BY_ID, run, verify
 from tests.cases import Case, assert_same_values, load
 
 HERE = Path(__file__).parent
@@ -24,10 +22,10 @@ RULES = ("hoist", "cse", "assert", "soac-input", "soac-output", "index-view", "c
 
 def both(case: Case, ctx: Ctx) -> Prog:
     """The case's program after all of the optimiser, checked after each pass."""
-    prog = simplify(parse(case.before), ctx)
-    verify(prog, "simplified")
-    prog = simplify(fuse(prog, ctx), ctx)
-    verify(prog, "fused")
+    prog: Prog = parse(case.before)
+    for stage in ("simplified", "fused"):
+        prog = run(BY_ID[stage], prog, ctx)
+        verify(prog, stage)
     return prog
 
 

@@ -18,9 +18,9 @@ from compiler.ir.nodes import Body, Loop, Prog, Soac, Stm
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.random_values import inputs
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, map_stms
 from compiler.parallel.flatten import flatten
+from compiler.pipeline import verify
 from compiler.semantics import interp
 from tests.cases import Case, Pass, check, compare, load, run
 from tests.parallel.versions import compare_all, flat, kernels, thresholds, versions

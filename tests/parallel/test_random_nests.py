@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from compiler.base.names import NameSource
 from compiler.ir.nodes import Function, Prog, Soac
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.parallel.sequentialise import sequentialise
+from compiler.pipeline import verify
 from tests.cases import compare, run
 from tests.parallel.random_nests import program
 from tests.parallel.versions import compare_all, flat

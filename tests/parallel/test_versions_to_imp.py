@@ -11,9 +11,9 @@ from compiler.base.names import NameSource
 from compiler.codegen.to_imp import to_imp
 from compiler.ir.parser import parse
 from compiler.ir.random_values import inputs
-from compiler.ir.verify import verify
 from compiler.optimise.simplify import simplify
 from compiler.parallel.flatten import flatten
+from compiler.pipeline import verify
 from compiler.runtime import imp_interp
 from compiler.semantics import heap, interp
 from compiler.storage.allocate import allocate

@@ -9,9 +9,9 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.names import NameSource
 from compiler.ir.nodes import Prog, SegOp, Threshold
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
 from compiler.parallel.flatten import flatten
+from compiler.pipeline import verify
 from compiler.semantics import interp
 from tests.cases import compare, run
 

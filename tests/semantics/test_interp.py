@@ -12,7 +12,7 @@ from compiler.base.errors import CompilerBug, RuntimeError_, UsageError
 from compiler.base.spans import Span
 from compiler.ir import nodes, values
 from compiler.ir.parser import parse
-from compiler.ir.verify import verify
+from compiler.pipeline import verify
 from compiler.semantics import interp, value
 from compiler.semantics import levels as interp_levels
 from compiler.semantics.limits import Limits

@@ -10,7 +10,7 @@ from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Param, Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
+from compiler.pipeline import verify
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from tests.storage import programs

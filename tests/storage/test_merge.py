@@ -21,9 +21,8 @@ from compiler.ir import printer
 from compiler.ir.nodes import Alloc, Mem, Param, Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value, show
-from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
+from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
 from compiler.semantics.limits import Limits

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from compiler.base.errors import Limitation
 from compiler.explain import validity
-from compiler.ir.verify import verify
+from compiler.pipeline import verify
 from compiler.semantics.limits import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand

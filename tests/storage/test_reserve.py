@@ -12,8 +12,7 @@ from compiler.base.context import Ctx, Options
 from compiler.base.fuel import Fuel
 from compiler.ir.nodes import Alloc, If, Loop, Prog, Stm
 from compiler.ir.values import Value, show
-from compiler.ir.verify import verify
-from compiler.pipeline import Compilation
+from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
 from tests.storage.test_merge import before, fresh, merged

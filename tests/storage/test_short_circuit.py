@@ -19,8 +19,7 @@ from compiler.base.context import Options
 from compiler.base.names import base_of
 from compiler.ir.spelling import Spelling
 from compiler.ir.values import Value
-from compiler.ir.verify import verify
-from compiler.pipeline import Compilation
+from compiler.pipeline import Compilation, verify
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit import attempts

@@ -19,18 +19,21 @@ from dataclasses import replace
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Missed
+from compiler.base.rules import Pass
 from compiler.ir import walk
 from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Map, Prog, Soac, Stm
 from compiler.optimise.consumption import Classes, classes
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
 from compiler.optimise.fuse.horizontal import side_by_side
+from compiler.optimise.fuse.pull import RULES as PULLS
 from compiler.optimise.fuse.pull import pull_views
+from compiler.optimise.fuse.vertical import RULES as INTO_READER
 from compiler.optimise.fuse.vertical import (
     fuse_into_reader,
     reads_repeatedly,
     repeated,
-    rule_id,
+    rule_for,
 )
 
 _SOACS = frozenset(Soac.__args__)
@@ -42,8 +45,6 @@ def fuse(prog: Prog, ctx: Ctx) -> Prog:
     Needs: unique names; `simplify` has run (a dead producer would look like one more result).
     Keeps: all results, every statement's places. Never computes an element twice.
     """
-    if ctx.options.is_off("fuse"):
-        return prog
     found = classes(prog)
     funs = tuple(_function(fun, found, ctx) for fun in prog.funs)
     return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
@@ -130,7 +131,7 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
         if only_single and isinstance(outcome, Missed):
             continue
         prov = second.stm.prov
-        merged = ctx.settle(rule_id(first.stm, second.stm), prov, outcome)
+        merged = ctx.settle(rule_for(first.stm, second.stm), prov, outcome)
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
@@ -145,7 +146,7 @@ def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
             for user in graph.users(param.name, node):
                 reader = reads_repeatedly(user, param.name)
                 if reader is not None:
-                    ctx.settle(rule_id(node.stm, reader), reader.prov, repeated(user, param.name))
+                    ctx.settle(rule_for(node.stm, reader), reader.prov, repeated(user, param.name))
 
 
 def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
@@ -182,3 +183,12 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
             by_array[name] = [n for n in known if graph.nodes[n.at] is n and n is not current]
             by_array[name].append(current)
     return changed
+
+
+FUSE = Pass(
+    "fuse",
+    "Joins parallel operators that pass arrays to each other or read the same array.",
+    fuse,
+    (*PULLS, *INTO_READER, SIDE_BY_SIDE),
+    optional=True,
+)

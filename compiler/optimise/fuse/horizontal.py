@@ -5,13 +5,14 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Rule
 from compiler.ir.nodes import Hist, Iota, Soac, Stm
 from compiler.ir.types import with_dims
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
 
-RULE = "fuse/side-by-side"
+RULE = Rule("fuse/side-by-side", "Operators over the same array share one pass over it.")
 _SOACS = frozenset(Soac.__args__)
 
 

@@ -11,11 +11,10 @@ the map and its view.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import NodeRule
 from compiler.base.spans import merge_prov
 from compiler.ir import effects, walk
 from compiler.ir.build import whole_dims
@@ -41,14 +40,12 @@ from compiler.optimise.fuse.nest import flatten_map, transpose_map
 _VIEWS = (Slice, Rearrange, Reshape)
 _SOACS = frozenset(Soac.__args__)
 
-Pull = Callable[[Stm, Stm, Ctx], "Outcome[list[Stm]]"]
-
 
 def pull_views(
     stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
 ) -> tuple[Stm, ...]:
     """Apply the rules to every view of a map's result in a body, in order."""
-    if not any(type(stm.exp) in _RULES for stm in stms):
+    if not any(type(stm.exp) in _RULE_FOR for stm in stms):
         return stms
     maps = {stm.pat[0].name: at for at, stm in enumerate(stms) if _is_single_map(stm)}
     if not maps:
@@ -64,8 +61,8 @@ def pull_views(
             continue
         if not isinstance(stm.exp, Slice) and not _goes_on(stm, stms[at + 1 :]):
             continue
-        rule, pull = _RULES[type(stm.exp)]
-        outcome = pull(new[made][-1], stm, ctx)
+        rule = _RULE_FOR[type(stm.exp)]
+        outcome = rule.apply(new[made][-1], stm, ctx)
         if isinstance(outcome, Applied):
             outcome = _refused(new[made][-1], stm, counts, stms[made + 1 : at], found) or outcome
         replaced = ctx.settle(rule, stm.prov, outcome)
@@ -139,8 +136,19 @@ def _rest_is_whole(view: Slice, kind: Array) -> bool:
     )
 
 
-_RULES: dict[type, tuple[str, Pull]] = {
-    Slice: ("fuse/cut-map", cut_map),
-    Rearrange: ("fuse/transpose-map", transpose_map),
-    Reshape: ("fuse/flatten-map", flatten_map),
-}
+RULES = (
+    NodeRule("fuse/cut-map", "Only the part of a map that is read is computed.", (Slice,), cut_map),
+    NodeRule(
+        "fuse/transpose-map",
+        "A transposed map of maps is one over transposed inputs.",
+        (Rearrange,),
+        transpose_map,
+    ),
+    NodeRule(
+        "fuse/flatten-map",
+        "A flattened map of maps is one map over flat inputs.",
+        (Reshape,),
+        flatten_map,
+    ),
+)
+_RULE_FOR: dict[type, NodeRule] = {kind: rule for rule in RULES for kind in rule.on}

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Rule
 from compiler.ir import walk
 from compiler.ir.nodes import Hist, If, Loop, Map, Reduce, Scan, Scatter, Stm
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
 
+INTO_PRODUCER = Rule(
+    "fuse/into-producer", "A reader goes into a producer that is no map, such as a scan."
+)
 RULE_OF = {
-    Map: "fuse/map-map",
-    Reduce: "fuse/map-reduce",
-    Scan: "fuse/map-scan",
-    Scatter: "fuse/map-scatter",
-    Hist: "fuse/map-hist",
+    Map: Rule("fuse/map-map", "A map goes into the map that reads it."),
+    Reduce: Rule("fuse/map-reduce", "A map goes into the reduction that reads it."),
+    Scan: Rule("fuse/map-scan", "A map goes into the scan that reads it."),
+    Scatter: Rule("fuse/map-scatter", "A map goes into the scatter that reads it."),
+    Hist: Rule("fuse/map-hist", "A map goes into the histogram that reads it."),
 }
+RULES = (INTO_PRODUCER, *RULE_OF.values())
 
 
-def rule_id(first: Stm, second: Stm) -> str:
+def rule_for(first: Stm, second: Stm) -> Rule:
     """The rule for a producer and a reader; a producer that is no map keeps its own work."""
     kept = type(first.exp) in RULE_OF and type(first.exp) is not Map
-    return "fuse/into-producer" if kept else RULE_OF[type(second.exp)]
+    return INTO_PRODUCER if kept else RULE_OF[type(second.exp)]
 
 
 def fuse_into_reader(

@@ -1,4 +1,4 @@
-"""Simplification: inlining, folding, sharing, hoisting, and removal of what nothing needs.
+"""Simplification: folding, sharing, hoisting, and removal of what nothing needs.
 
 Each round is a forward pass (`engine.py`: everything that needs definitions before uses) and a
 backward pass (`dead.py`: everything that needs uses before definitions). The first round shares
@@ -15,24 +15,25 @@ from __future__ import annotations
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
+from compiler.base.rules import NodeRule, Pass
 from compiler.ir.nodes import Function, Prog
 from compiler.optimise.consumption import rigid_arrays
 from compiler.optimise.dead import remove_dead
-from compiler.optimise.inline import inline
-from compiler.optimise.simplify.engine import HANDLERS, simplify_function
+from compiler.optimise.simplify.engine import HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import State
 
 _MAX_ROUNDS = 4
+_BY_CLASS = {
+    kind: tuple(rule for rule in RULES if isinstance(rule, NodeRule) and kind in rule.on)
+    for kind in {kind for rule in RULES if isinstance(rule, NodeRule) for kind in rule.on}
+}
 
 
 def simplify(prog: Prog, ctx: Ctx) -> Prog:
-    """The same program, inlined and simplified; nested or flat, before memory is introduced.
+    """The same program, simplified; nested or flat, before memory is introduced.
 
-    Needs: unique names. Keeps: results, the order of effects, every statement's places.
+    Needs: unique names, no calls. Keeps: results, the order of effects, every statement's places.
     """
-    prog = inline(prog, ctx)
-    if ctx.options.is_off("simplify"):
-        return prog
     rigid = rigid_arrays(prog)
     funs = tuple(_function(fun, ctx, rigid) for fun in prog.funs)
     return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
@@ -41,10 +42,19 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, rigid: set[Name]) -> Function:
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, rigid, uses, HANDLERS, nest=number > 0)
+        state = State(ctx, rigid, uses, HANDLERS, _BY_CLASS, nest=number > 0)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new
         if number and (unchanged or not state.rewrites):
             break
     return fun
+
+
+SIMPLIFY = Pass(
+    "simplify",
+    "Folds constants, removes what nothing needs, puts single uses in their place.",
+    simplify,
+    RULES,
+    optional=True,
+)

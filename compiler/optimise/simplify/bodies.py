@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import Array, Body, Lambda, Param, Stm, Type, Var
-from compiler.optimise.simplify.scalars import body_results
+from compiler.ir.nodes import Array, Body, Lambda, Operand, Param, Stm, Type, Var
+from compiler.optimise.simplify.scalars import body_results, operand
 from compiler.optimise.simplify.state import ScopeKind, State
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What runs in place of an operation: its results are those of `body`, where `given` holds."""
+
+    body: Body
+    given: tuple[tuple[Param, Operand], ...] = ()
+
+
+def splice(s: State, stm: Stm, instead: Instead) -> None:
+    """Run that here, and name its results as the statement did."""
+    for param, value in instead.given:
+        s.mask = s.depends(value)
+        s.let(param, value, stm.prov)
+    stms(s, instead.body.stms)
+    for param, value in zip(stm.pat, instead.body.results, strict=True):
+        s.mask = 0
+        s.let(param, operand(s, value), stm.prov)
 
 
 def stms(s: State, todo: tuple[Stm, ...]) -> None:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from compiler.base.names import base_of
+from compiler.base.remarks import Applied, Outcome
+from compiler.base.rules import NodeRule, Rule
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
 from compiler.ir.total import is_total
 from compiler.ir.types import as_operand
 from compiler.optimise.dead import has_effects as has_effects
 from compiler.optimise.simplify import arith
+from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.state import State
 
+SAME = Rule("simplify/branch-same", "A result that is the same in both branches is not chosen.")
 _MAX_SELECTED = 12
 """Operations that are computed on both sides rather than branched over."""
 
 
-def said(cond: Lit) -> str:
-    """Why only one side is left."""
-    return f"The condition is always {'true' if cond.value else 'false'}: one side is left."
+def known_side(s: State, stm: Stm, exp: If) -> Outcome[Instead]:
+    """`if true then x else y ==> x`; `if false then x else y ==> y`."""
+    known = s.known(exp.cond) or exp.cond
+    if type(known) is not Lit:
+        return None
+    said = f"The condition is always {'true' if known.value else 'false'}: one side is left."
+    return Applied(Instead(exp.then if known.value else exp.orelse), said)
 
 
 def as_selects(exp: If) -> tuple[SE, ...] | None:
@@ -52,7 +60,9 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
         if same is None and pair in first:
             same = as_operand(first[pair])
             said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
-        if same is not None and s.apply("simplify/branch-same", stm.prov, said):
+        if same is not None:
+            same = s.settle(SAME, stm.prov, Applied(same, said))
+        if same is not None:
             s.mask = s.depends(same)
             s.let(param, same, stm.prov)
         else:
@@ -71,3 +81,11 @@ def pick(exp: If, kept: list[int]) -> If:
         results: tuple[Operand, ...] = tuple(side.results[k] for k in kept)
         sides.append(type(side)(side.stms, results))
     return If(exp.cond, *sides)
+
+
+RULES = (
+    NodeRule(
+        "simplify/branch-known", "Takes the branch whose condition is known.", (If,), known_side
+    ),
+    SAME,
+)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from compiler.base.names import base_of
-from compiler.base.remarks import Fate, Outcome
+from compiler.base.remarks import Applied, Fate, Outcome
+from compiler.base.rules import NodeRule, Rule
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -27,7 +27,6 @@ from compiler.ir.nodes import (
     If,
     Index,
     Iota,
-    Lit,
     Loop,
     Map,
     Rearrange,
@@ -48,18 +47,20 @@ from compiler.ir.total import is_total
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import branch, hoist, index, loop, soac
 from compiler.optimise.simplify.bodies import (
+    Instead,
     all_same,
     nested_body,
     pattern,
     rebuilt,
+    splice,
     stms,
     unless_it_can_fail,
     variable,
 )
-from compiler.optimise.simplify.index import New, Same
+from compiler.optimise.simplify.index import Same
 from compiler.optimise.simplify.parallel import seg_operator, soac_operator
-from compiler.optimise.simplify.scalars import body_results, operand, operands, scalar
-from compiler.optimise.simplify.state import State
+from compiler.optimise.simplify.scalars import body_results, operands, scalar
+from compiler.optimise.simplify.state import CSE, HOIST, State
 
 _MAX_STEPS = 8
 _SCALARS = frozenset(SE_NODES)
@@ -94,7 +95,7 @@ def _array_op(s: State, stm: Stm) -> None:
     exp = rewrite(stm.exp, parts)
     result = stm.pat[0]
     for _ in range(_MAX_STEPS):
-        new = _apply_array_rules(s, stm, exp)
+        new = s.rewritten(stm, exp)
         if new is None:
             break
         s.mask = 0
@@ -102,13 +103,13 @@ def _array_op(s: State, stm: Stm) -> None:
             s.alias(result, new.array)
             return
         if type(new) in _SCALARS:
-            s.let(result, scalar(s, new), stm.prov)  # type: ignore[arg-type]
+            s.let(result, scalar(s, new), stm.prov)
             return
         exp = rewrite(new, parts)
     param = s.param(result)
     pat = stm.pat if param is result else (param,)
     shared = param.name not in s.rigid and type(exp) not in _OWNERS
-    if shared and "simplify/cse" not in s.off:
+    if shared and not s.is_off(CSE):
         found = s.table.find(exp)
         if found is not None and found not in s.rigid and s.share():
             s.counts[found] = s.counts.get(found, 0) + 1
@@ -125,63 +126,6 @@ def _array_op(s: State, stm: Stm) -> None:
 
 _FRESH = frozenset((Update, Copy, Concat, Iota, Replicate, ArrayLit))
 _OWNERS = frozenset((Update, Scratch, Alloc))
-_RULES: dict[type, tuple[tuple[str, index.Rule], ...]] = {
-    Index: (
-        ("simplify/index-view", index.index_of_view),
-        ("simplify/index-known", index.index_of_made),
-    ),
-    Slice: (
-        ("simplify/view-view", index.view_of_view),
-        ("simplify/view-known", index.view_of_made),
-    ),
-    Rearrange: (
-        ("simplify/view-view", index.view_of_view),
-        ("simplify/view-known", index.view_of_made),
-    ),
-    Reshape: (
-        ("simplify/view-view", index.view_of_view),
-        ("simplify/view-known", index.view_of_made),
-    ),
-}
-
-
-def _apply_array_rules(s: State, stm: Stm, exp: Exp) -> New | None:
-    kind = type(exp)
-    if kind in (Slice, Rearrange, Reshape):
-        new = _settle(s, "simplify/view-whole", stm, index.whole_view(s, exp))
-        if new is not None:
-            return new
-    elif kind is Copy:
-        return _settle(s, "simplify/copy", stm, index.copy_of(s, exp, stm.pat[0].name))  # type: ignore[arg-type]
-    elif kind is Replicate:
-        return _settle(s, "simplify/replicate", stm, index.replicate_of(s, exp))  # type: ignore[arg-type]
-    elif kind is Concat:
-        return _settle(s, "simplify/concat", stm, index.join_concats(s, exp))  # type: ignore[arg-type]
-    rules = _RULES.get(kind)
-    if rules is None:
-        return None
-    if kind is Index and exp.array in s.formulas:  # type: ignore[union-attr]
-        formula = soac.element(s.formulas[exp.array], exp.at[0])  # type: ignore[union-attr,arg-type]
-        name = base_of(exp.array)  # type: ignore[union-attr]
-        said = f"`{name}` is a short formula: computed here, not read."
-        return formula if s.apply("simplify/index-known", stm.prov, said) else None
-    array = s.defs.get(exp.array)  # type: ignore[union-attr]
-    if array is None:
-        return None
-    for rule, apply in rules:
-        new = _settle(s, rule, stm, apply(s, exp, array))
-        if new is not None:
-            return new
-    return None
-
-
-def _settle(s: State, rule: str, stm: Stm, outcome: Outcome[New]) -> New | None:
-    if outcome is None:
-        return None
-    new = s.ctx.settle(rule, stm.prov, outcome)
-    if new is not None:
-        s.rewrites += 1
-    return new
 
 
 def _safety(s: State, exp: Exp) -> Callable[[int], bool] | None:
@@ -209,7 +153,7 @@ def _assert(s: State, stm: Stm) -> None:
     assert isinstance(exp, Assert)
     shown = len(s.facts.shown)
     cond = scalar(s, exp.cond)
-    if cond == TRUE and s.apply("simplify/assert", stm.prov, _holds(exp)):
+    if s.rewritten(stm, Assert(cond, exp.message)) is not None:
         why = tuple(s.facts.shown[shown:])
         s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
         s.pulled.clear()
@@ -222,9 +166,13 @@ def _assert(s: State, stm: Stm) -> None:
     s.facts.learn(cond, True, s.depth)
 
 
-def _holds(exp: Assert) -> str:
+def always_true(s: State, stm: Stm, exp: Assert) -> Outcome[Instead]:
+    """`assert true ==> nothing`."""
+    if exp.cond != TRUE:
+        return None
     said = "".join(part if isinstance(part, str) else ".." for part in exp.message)
-    return f"The check always holds and is not made ({said.strip()})."
+    said = f"The check always holds and is not made ({said.strip()})."
+    return Applied(Instead(Body((), ())), said)
 
 
 def _plain(s: State, stm: Stm) -> None:
@@ -240,10 +188,11 @@ def _if(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, If)
     cond = scalar(s, exp.cond)
-    known = s.known(cond) or cond
-    if type(known) is Lit and s.apply("simplify/branch-known", stm.prov, branch.said(known)):
+    exp = exp if cond is exp.cond else If(cond, exp.then, exp.orelse)
+    side = s.rewritten(stm, exp)
+    if side is not None:
         s.pulled.clear()
-        splice(s, stm, exp.then if known.value else exp.orelse)
+        splice(s, stm, side)
         return
     then, then_clean = nested_body(
         s, exp.then, "branch", lambda: s.facts.learn(cond, True, s.depth)
@@ -273,14 +222,6 @@ def _if(s: State, stm: Stm) -> None:
     )
 
 
-def splice(s: State, stm: Stm, body: Body) -> None:
-    """Run a body's statements here, and name its results as the statement did."""
-    stms(s, body.stms)
-    for param, value in zip(stm.pat, body.results, strict=True):
-        s.mask = 0
-        s.let(param, operand(s, value), stm.prov)
-
-
 def _loop(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, Loop)
@@ -291,7 +232,9 @@ def _loop(s: State, stm: Stm) -> None:
         bound = scalar(s, form.bound)
         if bound is not form.bound:
             form = ForLoop(form.index, form.prim, bound)
-    done = loop.few_trips(s, stm, bound, exp, init)
+    same = init is exp.init and form is exp.form
+    exp = exp if same else Loop(exp.params, init, form, exp.body)
+    done = s.rewritten(stm, exp)
     if done is not None:
         splice(s, stm, done)
         return
@@ -318,6 +261,16 @@ def _loop(s: State, stm: Stm) -> None:
     clean = clean and isinstance(form, ForLoop)
     s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, clean, stm), stm)
 
+
+RULES: tuple[Rule, ...] = (
+    NodeRule("simplify/assert", "Drops checks that always hold.", (Assert,), always_true),
+    *branch.RULES,
+    *index.RULES,
+    *loop.RULES,
+    *soac.RULES,
+    CSE,
+    HOIST,
+)
 
 HANDLERS: dict[type, Callable[[State, Stm], None]] = {
     **dict.fromkeys(SE_NODES, _scalar),

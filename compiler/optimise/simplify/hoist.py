@@ -14,7 +14,7 @@ from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, ZERO, Assert, Bin
 from compiler.ir.sizes import se_of
 from compiler.ir.total import is_total
-from compiler.optimise.simplify.state import State
+from compiler.optimise.simplify.state import HOIST, State
 
 
 def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
@@ -22,7 +22,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
 
     Answers whether it was moved.
     """
-    if "simplify/hoist" in s.off or not is_total(check.cond):
+    if s.is_off(HOIST) or not is_total(check.cond):
         return False
     cond, mask, depth = check.cond, s.depends(check.cond), s.depth
     while depth >= max(mask.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
@@ -36,9 +36,8 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     if depth == s.depth:
         return False
     said = "The check is the same every time: it is made once, before."
-    if not s.ctx.settle("simplify/hoist", prov, Applied(True, said)):
+    if s.settle(HOIST, prov, Applied(cond, said)) is None:
         return False
-    s.rewrites += 1
     s.ctx.fates.append(Fate(prov, "outside"))
     s.mask = mask
     s.scopes[depth].clean = False

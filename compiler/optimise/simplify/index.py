@@ -8,12 +8,12 @@ copy is not: the array may have been overwritten since, so it must be one that n
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
+from compiler.base.rules import NodeRule
 from compiler.ir.nodes import (
     ONE,
     SE,
@@ -35,6 +35,7 @@ from compiler.ir.nodes import (
     Replicate,
     Reshape,
     Slice,
+    Stm,
     Update,
 )
 from compiler.ir.sizes import se_of
@@ -52,7 +53,7 @@ class Same:
 
 
 New = Exp | Same
-Rule = Callable[[State, Exp, Exp], "Outcome[New]"]
+View = Slice | Rearrange | Reshape
 
 
 def i64(op: str, lhs: SE, rhs: SE) -> SE:
@@ -71,10 +72,9 @@ def _plus(lhs: SE, rhs: SE) -> SE:
 # --- one element -----------------------------------------------------------------------------
 
 
-def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+def index_of_view(s: State, stm: Stm, exp: Index) -> Outcome[New]:
     """`(view of xs)[i..] ==> xs[where element i.. of the view lies]`."""
-    assert isinstance(exp, Index)
-    match array:
+    match s.defs.get(exp.array):
         case Slice(source, dims):
             return _read(source, place_of(dims, exp.at, _times, _plus))
         case Rearrange(perm, source):
@@ -94,11 +94,14 @@ def index_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
     return None
 
 
-def index_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
     """`(iota n)[i] ==> i`; `(replicate n x)[i] ==> x`; `[a, b][1] ==> b`."""
-    assert isinstance(exp, Index)
     name = base_of(exp.array)
-    match array:
+    formula = s.formulas.get(exp.array)
+    if formula is not None:
+        said = f"`{name}` is a short formula: computed here, not read."
+        return Applied(formula.element(exp.at[0]), said)
+    match s.defs.get(exp.array):
         case Iota(_, start, step, prim):
             at = refold(Conv("i64", prim, exp.at[0]))
             value = refold(Bin("+", prim, refold(Bin("*", prim, at, step)), start))
@@ -193,9 +196,9 @@ def _flatten(
 # --- views -----------------------------------------------------------------------------------
 
 
-def view_of_view(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+def view_of_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
     """A slice of a slice, a rearrangement of one, a reshape of one ==> a single one."""
-    match exp, array:
+    match exp, s.defs.get(exp.array):
         case Slice(_, outer), Slice(source, inner):
             return _one_view(Slice(source, composed(inner, outer, _times, _plus)), source)
         case Rearrange(outer_perm, _), Rearrange(inner_perm, source):
@@ -216,11 +219,11 @@ def _one_view(exp: Exp, source: Name) -> Applied[New]:
     return Applied(exp, f"Two views of `{base_of(source)}` are one.")
 
 
-def view_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
+def view_of_made(s: State, stm: Stm, exp: View) -> Outcome[New]:
     """A slice, rearrangement or reshape of `replicate`, a slice of `iota` ==> a smaller one."""
-    if exp.array in s.rigid:  # type: ignore[union-attr]
+    if exp.array in s.rigid:
         return None
-    match exp, array:
+    match exp, s.defs.get(exp.array):
         case Slice(name, (DimSlice(start, count, stride),)), Iota(_, first, step, prim):
             by = refold(Conv("i64", prim, stride))
             begin = refold(Bin("*", prim, refold(Conv("i64", prim, start)), step))
@@ -238,7 +241,7 @@ def view_of_made(s: State, exp: Exp, array: Exp) -> Outcome[New]:
     return None
 
 
-def whole_view(s: State, exp: Exp) -> Outcome[New]:
+def whole_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
     """`xs[0:n] ==> xs`; `rearrange by (0, 1, ..) ==> xs`; `reshape to the same shape ==> xs`."""
     match exp:
         case Slice(array, dims):
@@ -267,13 +270,13 @@ def _same(array: Name) -> Applied[New]:
 # --- copies ----------------------------------------------------------------------------------
 
 
-def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
+def copy_of(s: State, stm: Stm, exp: Copy) -> Outcome[New]:
     """`copy xs ==> xs`, where neither is overwritten; `copy (replicate n x) ==> replicate n x`.
 
     Also where this is the only use of `xs`, which was made in the same body.
     """
     array = exp.array
-    if array not in s.rigid and result not in s.rigid:
+    if array not in s.rigid and stm.pat[0].name not in s.rigid:
         return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
     if s.fresh.get(array) == s.depth and s.counts.get(array) == 1:
         s.rigid.add(array)
@@ -284,7 +287,7 @@ def copy_of(s: State, exp: Copy, result: Name) -> Outcome[New]:
     return None
 
 
-def replicate_of(s: State, exp: Replicate) -> Outcome[New]:
+def replicate_of(s: State, stm: Stm, exp: Replicate) -> Outcome[New]:
     """`replicate n (replicate m x) ==> replicate n m x`."""
     made = s.defs.get(exp.value) if isinstance(exp.value, str) else None
     if not isinstance(made, Replicate):
@@ -293,7 +296,7 @@ def replicate_of(s: State, exp: Replicate) -> Outcome[New]:
     return Applied(all_equal, "All rows are the same, and so are their elements: no row is made.")
 
 
-def join_concats(s: State, exp: Concat) -> Outcome[New]:
+def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
     """`concat (concat a b) c ==> concat a b c`; without empty parts."""
     parts: list[Name] = []
     for array in exp.arrays:
@@ -332,3 +335,41 @@ def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
     if not is_total(dim.start) or not is_total(dim.stride):
         return False
     return s.facts.slice_within(dim.start, dim.count, dim.stride, size, limit)
+
+
+_VIEWS = (Slice, Rearrange, Reshape)
+RULES = (
+    NodeRule(
+        "simplify/index-view",
+        "Reads an element of a view from the array under the view.",
+        (Index,),
+        index_of_view,
+    ),
+    NodeRule(
+        "simplify/index-known", "An element that is known is not read.", (Index,), index_of_made
+    ),
+    NodeRule("simplify/view-whole", "A view of all of an array is the array.", _VIEWS, whole_view),
+    NodeRule("simplify/view-view", "A view of a view is one view.", _VIEWS, view_of_view),
+    NodeRule(
+        "simplify/view-known",
+        "A part of what is computed from its index is computed like the whole.",
+        _VIEWS,
+        view_of_made,
+    ),
+    NodeRule(
+        "simplify/copy",
+        "Drops copies of arrays that are never overwritten afterwards.",
+        (Copy,),
+        copy_of,
+    ),
+    NodeRule(
+        "simplify/replicate",
+        "Repeated rows of equal elements are made in one step.",
+        (Replicate,),
+        replicate_of,
+    ),
+    NodeRule(
+        "simplify/concat", "A concatenation of concatenations is one.", (Concat,), join_concats
+    ),
+)
+"""In the order in which they are tried at one expression."""

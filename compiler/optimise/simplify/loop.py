@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from compiler.base.names import base_of
 from compiler.base.prim import Prim
+from compiler.base.remarks import Applied, Outcome
+from compiler.base.rules import NodeRule, Rule
 from compiler.ir.nodes import (
-    SE,
     Body,
     ForLoop,
     Lit,
@@ -18,33 +19,29 @@ from compiler.ir.nodes import (
     WhileLoop,
 )
 from compiler.ir.sizes import poly_of
+from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import operand, operands
 from compiler.optimise.simplify.state import State
 
+INVARIANT = Rule("simplify/loop-invariant", "A loop no longer carries what it never changes.")
 
-def few_trips(
-    s: State, stm: Stm, bound: SE | None, exp: Loop, init: tuple[Operand, ...]
-) -> Body | None:
-    """`loop p = x for i < 0 do .. ==> x`; `loop p = x for i < 1 do e ==> e with p = x, i = 0`."""
-    if bound is None:
-        cond = _start_of(exp, init)
+
+def few_trips(s: State, stm: Stm, exp: Loop) -> Outcome[Instead]:
+    """`loop p = x for i < 0 do e ==> x`; `loop p = x for i < 1 do e ==> e with p = x, i = 0`."""
+    before = Instead(Body((), exp.init))
+    if not isinstance(exp.form, ForLoop):
+        cond = _start_of(exp, exp.init)
         if not isinstance(cond, Lit) or cond.value:
             return None
-        said = "The loop's condition is false at once."
-        return Body((), init) if s.apply("simplify/loop-trips", stm.prov, said) else None
+        return Applied(before, "The loop's condition is false at once.")
+    bound = exp.form.bound
     if not isinstance(bound, Lit) or bound.value > 1:
         return None
     if bound.value < 1:
-        said = "The loop runs zero times."
-        return Body((), init) if s.apply("simplify/loop-trips", stm.prov, said) else None
-    if not s.apply("simplify/loop-trips", stm.prov, "The loop runs once."):
-        return None
-    assert isinstance(exp.form, ForLoop)
-    for param, value in zip(exp.params, init, strict=True):
-        s.mask = s.depends(value)
-        s.let(param, value, stm.prov)
-    s.alias(Param(exp.form.index, Scalar(exp.form.prim)), Lit(0, exp.form.prim))
-    return exp.body
+        return Applied(before, "The loop runs zero times.")
+    index = Param(exp.form.index, Scalar(exp.form.prim))
+    given = (*zip(exp.params, exp.init, strict=True), (index, Lit(0, exp.form.prim)))
+    return Applied(Instead(exp.body, given), "The loop runs once.")
 
 
 def _start_of(exp: Loop, init: tuple[Operand, ...]) -> Operand | None:
@@ -68,7 +65,7 @@ def drop_invariant(
             kept.append(k)
             continue
         said = f"`{base_of(param.name)}` is the same in every iteration."
-        if not s.apply("simplify/loop-invariant", stm.prov, said):
+        if s.settle(INVARIANT, stm.prov, Applied(value, said)) is None:
             kept.append(k)
             continue
         s.mask = s.depends(value)
@@ -114,3 +111,11 @@ def index_facts(s: State, form: ForLoop) -> None:
     bound = poly_of(form.bound)
     if bound is not None:
         s.facts.runs(bound, s.depth)
+
+
+RULES = (
+    INVARIANT,
+    NodeRule(
+        "simplify/loop-trips", "Loops that run once or not at all are no loops.", (Loop,), few_trips
+    ),
+)

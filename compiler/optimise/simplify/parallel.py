@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from compiler.base.remarks import Applied
 from compiler.ir.nodes import (
     SE_NODES,
     Array,
-    Exp,
     Hist,
     HistOp,
     KernelBody,
@@ -30,13 +30,14 @@ from compiler.optimise.simplify.bodies import (
     all_same,
     nested_lambda,
     pattern,
+    splice,
     stms,
     types_of,
     unless_it_can_fail,
     variable,
 )
 from compiler.optimise.simplify.scalars import operand, operands, scalar
-from compiler.optimise.simplify.state import State
+from compiler.optimise.simplify.state import CSE, State
 
 _SCALARS = frozenset(SE_NODES)
 
@@ -46,12 +47,15 @@ def soac_operator(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
     width = s.poly(exp.width)
+    new = s.rewritten(stm, exp)
+    if new is not None:
+        splice(s, stm, new)
+        return
     exp, prepare = soac.inputs(s, stm, exp, width)
     arrays = tuple(map(s.name, exp.arrays))
     if all_same(arrays, exp.arrays):
         arrays = exp.arrays
     fn, clean = nested_lambda(s, exp.fn, prepare, width)
-    new: Exp
     if isinstance(exp, Map):
         same = width is exp.width and fn is exp.fn and arrays is exp.arrays
         new = exp if same else Map(width, fn, arrays)
@@ -77,13 +81,14 @@ def soac_operator(s: State, stm: Stm) -> None:
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
     typed = pattern(s, final)
     shared = not any(p.name in s.rigid for p in pat)
-    if shared and "simplify/cse" not in s.off:
+    if shared and not s.is_off(CSE):
         found = s.table.find_soac(new)
-        if (
-            found is not None
-            and s.rigid.isdisjoint(found)
-            and s.apply("simplify/cse", stm.prov, soac.computed_before(final, found))
-        ):
+        if found is not None and s.rigid.isdisjoint(found):
+            said = soac.computed_before(final, found)
+            found = s.settle(CSE, stm.prov, Applied(found, said))
+        else:
+            found = None
+        if found is not None:
             for param, name in zip(pat, found, strict=True):
                 s.counts[name] = s.counts.get(name, 0) + 1
                 s.alias(param, name if type(param.type) is Array else variable(name, param))

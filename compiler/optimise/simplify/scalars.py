@@ -10,7 +10,7 @@ from compiler.base.prim import COMPARE_OPS
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Select, Un, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.optimise.simplify import arith
-from compiler.optimise.simplify.state import MAX_NESTED, State
+from compiler.optimise.simplify.state import CSE, MAX_NESTED, State
 
 _DECIDABLE = frozenset((*COMPARE_OPS, "&&", "||"))
 
@@ -34,7 +34,7 @@ def operands(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
 def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """A body's results; one that a statement computed already is that statement's."""
     new = operands(s, values)
-    if "simplify/cse" in s.off:
+    if s.is_off(CSE):
         return new
     for k, value in enumerate(new):
         if type(value) is str or type(value) is Var or type(value) is Lit:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
+from compiler.base.remarks import Applied
+from compiler.base.rules import Rule
 from compiler.base.spans import merge_prov
 from compiler.ir.nodes import (
     I64,
@@ -32,12 +35,22 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.total import is_total
-from compiler.ir.walk import map_se
 from compiler.optimise.dead import has_effects
 from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Formula, State
 
+INPUT = Rule(
+    "simplify/soac-input", "A parallel operator does not read what is known, or read twice."
+)
+INDEX_INPUT = Rule(
+    "simplify/index-input", "Reads an array by element instead of by index, so that it can fuse."
+)
+OUTPUT = Rule(
+    "simplify/soac-output", "A map does not write constants, copies, or one result twice."
+)
+RULES = (INDEX_INPUT, INPUT, OUTPUT)
+T = TypeVar("T")
 _MAX_FORMULA = 6
 """Operations that are rather computed again than read."""
 
@@ -89,14 +102,16 @@ class _Inputs:
     def add(self, param: Param, array: Name) -> None:
         """One input, or what is known in its place."""
         value = self._known(param, array)
-        if value is not None and self._apply(_said(array, value)):
+        if value is not None:
+            value = self._settle(value, _said(array, value))
+        if value is not None:
             self.s.alias(param, value)
             self.changed = True
         elif not self._by_formula(param, array):
             self._keep(param, array)
 
-    def _apply(self, said: str) -> bool:
-        return self.s.apply("simplify/soac-input", self.stm.prov, said)
+    def _settle(self, new: T, said: str) -> T | None:
+        return self.s.settle(INPUT, self.stm.prov, Applied(new, said))
 
     def _keep(self, param: Param, array: Name) -> None:
         self.params.append(param)
@@ -134,13 +149,14 @@ class _Inputs:
         formula = s.formulas.get(array)
         if formula is None or (s.counts.get(array) == 1 and formula.depth == s.depth):
             return False
-        if not self._apply(f"`{base_of(array)}` is a short formula: computed here, not read."):
+        said = f"`{base_of(array)}` is a short formula: computed here, not read."
+        if self._settle(formula, said) is None:
             return False
         if self.index is None:
             self._keep(Param(s.ctx.fresh("i"), I64), formula.iota)
         assert self.index is not None
         at = Var(self.index.name, "i64")
-        self.stms.append(Stm((param,), element(formula, at), self.stm.prov))
+        self.stms.append(Stm((param,), formula.element(at), self.stm.prov))
         self.changed = True
         return True
 
@@ -148,11 +164,6 @@ class _Inputs:
 def counts_from_zero(made: Iota) -> bool:
     """Whether it is 0, 1, 2, .. at i64."""
     return made.start == ZERO and made.step == ONE
-
-
-def element(formula: Formula, at: SE) -> SE:
-    """The element at a place of an array that is a formula."""
-    return map_se(formula.value, lambda var: at if var.name == formula.index else var)
 
 
 def learn_formulas(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> None:
@@ -184,7 +195,8 @@ def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) ->
             stms.append(inner)
             continue
         said = f"`{base_of(array)}` is read element by element, as an input."
-        if not s.apply("simplify/index-input", merge_prov(inner.prov, stm.prov), said):
+        prov = merge_prov(inner.prov, stm.prov)
+        if s.settle(INDEX_INPUT, prov, Applied(array, said)) is None:
             stms.append(inner)
         elif array in arrays:
             first = params[arrays.index(array)]
@@ -242,7 +254,9 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
     extra: list[Stm] = []
     kept: list[int] = []
     for k, new in enumerate(plan):
-        if new is None or not s.apply("simplify/soac-output", stm.prov, _why(pat[k], new)):
+        if new is not None:
+            new = s.settle(OUTPUT, stm.prov, Applied(new, _why(pat[k], new)))
+        if new is None:
             kept.append(k)
         elif isinstance(new, str):
             s.alias(pat[k], s.name(new))

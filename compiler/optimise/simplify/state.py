@@ -10,16 +10,17 @@ stand is the highest bit of the union over its names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import COMPARE_OPS
-from compiler.base.remarks import Applied
+from compiler.base.remarks import Applied, Outcome
+from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir.nodes import (
     FALSE,
@@ -41,10 +42,17 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import poly_of
 from compiler.ir.total import is_total
+from compiler.ir.walk import map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
 from compiler.optimise.simplify import arith
 
+CSE = Rule("simplify/cse", "Computes equal expressions once.")
+HOIST = Rule(
+    "simplify/hoist",
+    "Moves what is the same every time out of loops and parallel operators.",
+)
+T = TypeVar("T")
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
 _COMPARE = frozenset(COMPARE_OPS)
 _MAX_TERMS = 8
@@ -72,6 +80,10 @@ Handlers = Mapping[type, Callable[["State", Stm], None]]
 """What to do with a statement, by the class of its expression."""
 
 
+RulesByClass = Mapping[type, Sequence[NodeRule]]
+"""The rules to try at an expression, by its class."""
+
+
 @dataclass(frozen=True, slots=True)
 class Formula:
     """Element i of an array is `value` where `index` is i; `iota` are the numbers i."""
@@ -80,6 +92,10 @@ class Formula:
     value: SE
     iota: Name
     depth: int
+
+    def element(self, at: SE) -> SE:
+        """The element at a place."""
+        return map_se(self.value, lambda var: at if var.name == self.index else var)
 
 
 class State:
@@ -101,6 +117,7 @@ class State:
         "pulled",
         "rewrites",
         "rigid",
+        "rules",
         "scopes",
         "single",
         "subst",
@@ -109,10 +126,18 @@ class State:
     )
 
     def __init__(
-        self, ctx: Ctx, rigid: set[Name], uses: Uses, handlers: Handlers, *, nest: bool
+        self,
+        ctx: Ctx,
+        rigid: set[Name],
+        uses: Uses,
+        handlers: Handlers,
+        rules: RulesByClass,
+        *,
+        nest: bool,
     ) -> None:
         """`rigid`: arrays that are consumed or must be fresh; `nest`: put single uses in place."""
         self.handlers = handlers
+        self.rules = rules
         self.ctx = ctx
         self.off = ctx.options.disabled
         self.rigid = rigid
@@ -147,12 +172,26 @@ class State:
         self.rewrites += 1
         return self.ctx.fuel.spend()
 
-    def apply(self, rule: str, prov: Prov, because: str) -> bool:
-        """Pay for a rewrite that the program's author should know of; False: leave it."""
-        if self.ctx.settle(rule, prov, Applied(True, because)):
+    def settle(self, rule: Rule, prov: Prov, outcome: Outcome[T]) -> T | None:
+        """What a rule has made, if it is paid for and not switched off; its author is told."""
+        if outcome is None:
+            return None
+        new = self.ctx.settle(rule, prov, outcome)
+        if new is not None:
             self.rewrites += 1
-            return True
-        return False
+        return new
+
+    def rewritten(self, stm: Stm, exp: Exp) -> Any:
+        """What the first rule that has something to say makes of `exp`, which `stm` computes."""
+        for rule in self.rules.get(type(exp), ()):
+            new = self.settle(rule, stm.prov, rule.apply(self, stm, exp))
+            if new is not None:
+                return new
+        return None
+
+    def is_off(self, rule: Rule) -> bool:
+        """Whether a rule is switched off."""
+        return rule.id in self.off
 
     # --- scopes ------------------------------------------------------------------------------
 
@@ -320,7 +359,7 @@ class State:
             self.moved[param.name] = self.prov(prov)
             return
         found = self.table.find(se)
-        if found is not None and "simplify/cse" not in self.off and self.share():
+        if found is not None and not self.is_off(CSE) and self.share():
             self.pulled.clear()
             self.alias(param, Var(found, param.type.prim))
             return
@@ -384,9 +423,10 @@ class State:
         depth = here
         while depth > level and self.scopes[depth].kind in ("lambda", "loop"):
             depth -= 1
-        if depth == here or "simplify/hoist" in self.off or not safe(depth):
+        if depth == here or self.is_off(HOIST) or not safe(depth):
             return here
         what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
         names = " and ".join(f"`{base_of(param.name)}`" for param in pat)
         said = f"{names}: the same every time, and so computed once, before the {what}."
-        return depth if self.apply("simplify/hoist", prov, said) else here
+        found = self.settle(HOIST, prov, Applied(depth, said))
+        return here if found is None else found

@@ -32,9 +32,10 @@ from typing import Any
 
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
+from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
-from compiler.storage.short_circuit.attempts import Attempt
-from compiler.storage.short_circuit.budget import Budget
+from compiler.storage.short_circuit.attempts import RULES, Attempt
+from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.trial import FREE, Trials
@@ -102,3 +103,11 @@ def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Shortcut]]:
     funs = tuple(shortcut.run() for shortcut in shortcuts)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return (prog if same else Prog(funs)), shortcuts
+
+
+SHORT_CIRCUIT = Pass(
+    "shortcircuit",
+    "Builds arrays where they end up, where that is proved to be safe.",
+    short_circuit,
+    (*RULES, BUDGET),
+)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.algebra.poly import Poly
 from compiler.algebra.show import unambiguous, verdict_json
 from compiler.base.names import Name, base_of
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
 from compiler.ir.values import show
@@ -17,7 +18,22 @@ from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.conditions import TITLES
 from compiler.storage.short_circuit.origins import Origins
 
-Rule = Literal["update", "concat", "kernel-result", "copy", "in-place-map", "guard"]
+CONCAT = Rule(
+    "shortcircuit/concat",
+    "The parts of a concatenation or array literal are built in their places.",
+)
+COPY = Rule("shortcircuit/copy", "What is copied is built in the copy's place.")
+GUARD = Rule(
+    "shortcircuit/guard", "A check of a slice by an LMAD that is proved to hold is not made."
+)
+IN_PLACE_MAP = Rule(
+    "shortcircuit/in-place-map", "A map writes over an array that it reads for the last time."
+)
+KERNEL_RESULT = Rule(
+    "shortcircuit/kernel-result", "A kernel's rows are built in their places in the result."
+)
+UPDATE = Rule("shortcircuit/update", "What is put into an array is built there.")
+RULES = (CONCAT, COPY, GUARD, IN_PLACE_MAP, KERNEL_RESULT, UPDATE)
 Json = dict[str, Any]
 _NEVER_SEEN = "They meet for some values of their names. No run was found that has these values."
 
@@ -65,7 +81,7 @@ class Attempt:
         allocated: what is saved, in bytes.
         """
         return {
-            "rule": f"shortcircuit/{self.rule}",
+            "rule": self.rule.id,
             "source": self.source,
             "destination": self.destination,
             "src": user_spans(self.prov),
@@ -92,7 +108,7 @@ class Attempt:
         """What was proved for it, as claims of a certificate."""
         at = ":".join(map(str, user_spans(self.prov)[0][:2])) if user_spans(self.prov) else "-"
         return [
-            one.verdict.theorem(f"{at} {self.rule}: {one.why}")
+            one.verdict.theorem(f"{at} {self.rule.id.partition('/')[2]}: {one.why}")
             for one in self.obligations
             if isinstance(one.verdict, Disjoint)
         ]

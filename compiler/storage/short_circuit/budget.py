@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.base.rules import Rule
+
+BUDGET = Rule(
+    "shortcircuit/budget",
+    "Tells that what proofs may cost has been spent.",
+    optional=False,
+)
+
 STEPS = 100_000
 """Inequalities looked at for one program: the examples take 2,200 at most, a body with 200 rows at
 indices of which nothing is known 50,000; a second has about 20,000 of them."""

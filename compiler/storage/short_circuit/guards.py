@@ -21,13 +21,11 @@ from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Upd
 from compiler.ir.slices import as_lmad
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions, shown
-from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
-
-RULE = "shortcircuit/guard"
 
 
 class Guards:
@@ -69,7 +67,7 @@ class Guards:
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
         name, array, place = self._guarded(dims, item)
-        attempt = Attempt("guard", name, array, item.stm.prov, place, check=item.stm)
+        attempt = Attempt(GUARD, name, array, item.stm.prov, place, check=item.stm)
         what = f"the slice of {called(self.tree, array)}" if array else "the slice"
         because = ""
         if self.assumptions.budget.is_spent:
@@ -90,13 +88,13 @@ class Guards:
         if because:
             attempt.condition = 7
             attempt.because = f"{claim}: this is checked when the program runs, as {because}."
-            self.ctx.settle(RULE, item.stm.prov, Missed(attempt.because))
+            self.ctx.settle(GUARD, item.stm.prov, Missed(attempt.because))
             return attempt
         applied = Applied(
             attempt, f"{claim}: this is proved, and not checked when the program runs."
         )
         attempt.because = applied.because
-        if self.ctx.settle(RULE, item.stm.prov, applied) is not None:
+        if self.ctx.settle(GUARD, item.stm.prov, applied) is not None:
             attempt.done = True
             del item.scope.items[item.at]
             item.scope.renumber(item.at)

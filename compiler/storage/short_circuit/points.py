@@ -14,7 +14,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.prim import Prim
-from compiler.base.remarks import Applied, Missed, Remark
+from compiler.base.remarks import Applied, Missed
+from compiler.base.rules import Rule
 from compiler.ir.nodes import (
     I64,
     SE,
@@ -45,9 +46,17 @@ from compiler.ir.spelling import sentence
 from compiler.ir.walk import se_uses
 from compiler.storage.short_circuit import costs, in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
-from compiler.storage.short_circuit.attempts import Attempt, Rule
+from compiler.storage.short_circuit.attempts import (
+    CONCAT,
+    COPY,
+    GUARD,
+    IN_PLACE_MAP,
+    KERNEL_RESULT,
+    UPDATE,
+    Attempt,
+)
 from compiler.storage.short_circuit.blocks import Blocks
-from compiler.storage.short_circuit.budget import SPENT, Budget
+from compiler.storage.short_circuit.budget import BUDGET, SPENT, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.guards import Guards
@@ -117,13 +126,13 @@ class Shortcut:
 
     def run(self) -> Function:
         """All attempts; the function with what came of them."""
-        overwriting = not self._off("in-place-map")
+        overwriting = not self._off(IN_PLACE_MAP)
         if overwriting:
             self._overwriting(self.tree.root, True)
         self._scope(self.tree.root)
         if overwriting:
             self._overwriting(self.tree.root, False)
-        if not self._off("guard"):
+        if not self._off(GUARD):
             guards = Guards(self.tree, self.terms, self.assumptions, self.ctx)
             self.attempts += guards.prove(self.tree.root)
         if not any(attempt.done for attempt in self.attempts):
@@ -168,7 +177,7 @@ class Shortcut:
                 continue
             if in_place.is_carried(self.tree, target.block) != carried:
                 continue
-            attempt = Attempt("in-place-map", name, array, item.stm.prov, target)
+            attempt = Attempt(IN_PLACE_MAP, name, array, item.stm.prov, target)
             kind = self.tree.array(name)
             attempt.allocated = self._bytes(kind.prim, Poly.product(kind.shape))
             safety = Safety(
@@ -232,7 +241,7 @@ class Shortcut:
         source, destination = both(self.tree, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         missed = Missed(because, failed.hint, (("allocated", attempt.allocated),))
-        self.ctx.settle("shortcircuit/in-place-map", attempt.prov, missed)
+        self.ctx.settle(IN_PLACE_MAP, attempt.prov, missed)
 
     def _reuse(self, attempt: Attempt) -> bool:
         """Give the result the block of what it overwrites; whether there was fuel for it."""
@@ -241,7 +250,7 @@ class Shortcut:
         because = sentence(f"{source} takes the place of {destination}, which is used no more.")
         numbers = (("allocated", attempt.allocated),)
         new = Applied(attempt, because, numbers)
-        if self.ctx.settle("shortcircuit/in-place-map", attempt.prov, new) is None:
+        if self.ctx.settle(IN_PLACE_MAP, attempt.prov, new) is None:
             return False
         self.attempts.append(attempt)
         attempt.done, attempt.because, attempt.creation = True, because, name
@@ -261,8 +270,8 @@ class Shortcut:
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
         return self.tree.spell.size(prim, plain)
 
-    def _off(self, rule: str) -> bool:
-        return self.ctx.options.is_off(f"shortcircuit/{rule}")
+    def _off(self, rule: Rule) -> bool:
+        return self.ctx.options.is_off(rule)
 
     # --- points ---
 
@@ -281,7 +290,7 @@ class Shortcut:
                 whole = self.tree.place[param.name]
                 target = whole.row(*point)
                 end = len(scope.items)
-                at = Point("kernel-result", scope, end, result, param.name, item, k)
+                at = Point(KERNEL_RESULT, scope, end, result, param.name, item, k)
                 self._try(at, target)
             elif isinstance(result, Write):
                 self._rows(scope, param.name, result, k, item)
@@ -298,7 +307,7 @@ class Shortcut:
                 )
                 target = whole.row(*row)
                 end = len(scope.items)
-                point = Point("kernel-result", scope, end, value, name, item, given, row)
+                point = Point(KERNEL_RESULT, scope, end, value, name, item, given, row)
                 self._try(point, target)
 
     def _item(self, item: Item) -> None:
@@ -308,7 +317,7 @@ class Shortcut:
             case Update(_, dims, str(value)):
                 name = item.stm.pat[0].name
                 whole = place[name]
-                point = Point("update", item.scope, item.at, value, name, item)
+                point = Point(UPDATE, item.scope, item.at, value, name, item)
                 if place[value].block == whole.block:
                     return
                 old = item.stm
@@ -319,11 +328,11 @@ class Shortcut:
                     item.stm = old
             case Copy(array):
                 name = item.stm.pat[0].name
-                self._try(Point("copy", item.scope, item.at, array, name, item), place[name])
+                self._try(Point(COPY, item.scope, item.at, array, name, item), place[name])
             case Concat() | ArrayLit():
                 name = item.stm.pat[0].name
                 for source, target, beside in reversed(list(self._parts(place[name], exp))):
-                    point = Point("concat", item.scope, item.at, source, name, item, beside=beside)
+                    point = Point(CONCAT, item.scope, item.at, source, name, item, beside=beside)
                     self._try(point, target)
 
     def _name(self, se: SE, item: Item) -> SE:
@@ -381,7 +390,7 @@ class Shortcut:
         safety: Safety | None = None
         try:
             self._afford(attempt)
-            if point.rule == "kernel-result" and self.ctx.options.target == "c":
+            if point.rule is KERNEL_RESULT and self.ctx.options.target == "c":
                 costs.pays(self.tree, point.source, point.scope)
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
             plan.make_room(point.scope, creation, point.destination, point.end)
@@ -403,14 +412,14 @@ class Shortcut:
                 self.summaries,
             )
             safety.segment(point.scope, creation.at, point.end)
-            rows = point.rule == "kernel-result" and not point.row
+            rows = point.rule is KERNEL_RESULT and not point.row
             safety.others(point.scope, target.lmad, point.source, rows)
             if plan.late is not None:
                 raise plan.late
         except Failed as failed:
             if plan.late is not None:
                 # What the author can do about it has been tried: all else has to hold as well.
-                tried = failed is plan.late and point.rule != "copy"
+                tried = failed is plan.late and point.rule is not COPY
                 failed = plan.late if tried else Failed(3, plan.late.because)
             if safety is not None:
                 attempt.obligations = safety.obligations
@@ -430,9 +439,7 @@ class Shortcut:
             return
         if not budget.told:
             budget.told = True
-            self.ctx.remark(
-                Remark("note", "shortcircuit/budget", attempt.prov, SPENT, stage=self.ctx.stage)
-            )
+            self.ctx.tell("note", BUDGET, attempt.prov, SPENT)
         raise spent()
 
     def _settle(self, attempt: Attempt, failed: Failed) -> None:
@@ -441,12 +448,12 @@ class Shortcut:
         attempt.hint = failed.hint
         because = f"{self._words(attempt, False)}. {failed.because}"
         missed = Missed(because, failed.hint, (("copied", attempt.copied),))
-        self.ctx.settle(f"shortcircuit/{attempt.rule}", attempt.prov, missed)
+        self.ctx.settle(attempt.rule, attempt.prov, missed)
 
     def _words(self, attempt: Attempt, done: bool) -> str:
         """What happens to the source, as a sentence without its end."""
         source, destination = both(self.tree, attempt.source, attempt.destination)
-        if attempt.rule == "kernel-result":
+        if attempt.rule is KERNEL_RESULT:
             how = f"builds {source} in" if done else f"copies {source} into"
             return f"Every point {how} its row of {destination}"
         how = "built in" if done else "copied into"
@@ -461,13 +468,12 @@ class Shortcut:
         attempt.allocated = " or ".join(dict.fromkeys(saved))
         because = f"{self._words(attempt, True)}, and nothing is copied."
         numbers = (("copied", attempt.copied), ("allocated", attempt.allocated))
-        rule = f"shortcircuit/{point.rule}"
-        if self.ctx.settle(rule, attempt.prov, Applied(plan, because, numbers)) is None:
+        if self.ctx.settle(point.rule, attempt.prov, Applied(plan, because, numbers)) is None:
             attempt.because = "There is no fuel left."
             return False
         attempt.done, attempt.because = True, because
-        if point.rule == "update" or (
-            point.rule != "kernel-result" and point.destination in self.inside
+        if point.rule is UPDATE or (
+            point.rule is not KERNEL_RESULT and point.destination in self.inside
         ):
             self.inside.update(plan.new)
         beside = self._beside(point)

@@ -43,7 +43,7 @@ from compiler.semantics import heap
 from compiler.semantics.limits import Limits
 from compiler.semantics.machine import Block, Machine, Place
 from compiler.semantics.trace import Race
-from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.attempts import IN_PLACE_MAP, Attempt
 from compiler.storage.short_circuit.clash import Clash, Stop, Touch
 from compiler.storage.short_circuit.conditions import CELLS, GUARD
 from compiler.storage.short_circuit.contexts import NOTHING, Context
@@ -266,7 +266,7 @@ class Trials:
         if found is None:
             return None
         prog, attempt = found
-        settled = attempt.source if attempt.rule == "in-place-map" else attempt.destination
+        settled = attempt.source if attempt.rule is IN_PLACE_MAP else attempt.destination
         for fun, inputs, args in self.inputs(self.shortcut.attempts[number]):
             if self._end(Watch(self.prog), fun, args) is not None:
                 continue

@@ -1,0 +1,69 @@
+"""Passes and rules as values: what `pipeline.py` lists, and everything else is read off.
+
+A rule's value stands in the file that applies it, and among the `rules` of its pass, so that
+`--disable`, its help, the page's list and the documents know it without being told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A decision of a pass. Its remarks have its id, `pass/rule`.
+
+    `does`: a sentence for the program's author. `optional`: it can be switched off; the others
+    only tell something, or programs could not be compiled without them.
+    """
+
+    id: str
+    does: str
+    _: KW_ONLY
+    optional: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRule(Rule):
+    """A rule that its pass tries at the expressions of the classes `on`.
+
+    `apply` answers an `Outcome`. The first line of its docstring is the equation.
+    """
+
+    on: tuple[type, ...]
+    apply: Callable[..., Any]
+
+    @property
+    def equation(self) -> str:
+        """What becomes what."""
+        return (self.apply.__doc__ or "").partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One step from program to program: `run(program, ctx)`, and all rules that it applies.
+
+    `optional`: programs compile without it, and the pipeline leaves it out if it is switched off.
+    Of other passes, what is switched off are their optional rules. `cleans`: it only tidies up
+    behind the passes of its stage, and does not run where these have changed nothing.
+    """
+
+    id: str
+    does: str
+    run: Callable[..., Any]
+    rules: tuple[Rule, ...] = ()
+    _: KW_ONLY
+    optional: bool = False
+    cleans: bool = False
+
+    @property
+    def switches(self) -> tuple[Rule, ...]:
+        """The rules that can be switched off, by name."""
+        return tuple(sorted((r for r in self.rules if r.optional), key=lambda rule: rule.id))
+
+    @property
+    def is_switchable(self) -> bool:
+        """Whether `--disable` takes its id."""
+        return self.optional or bool(self.switches)

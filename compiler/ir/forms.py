@@ -1,0 +1,35 @@
+"""Which constructs may occur in which form of the core language: what `verify` checks.
+
+The pipeline says which stage's programs have which form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from compiler.ir import nodes
+from compiler.ir.nodes import SE_NODES, Alloc, Assert, Call, If, Loop, Threshold
+
+_BASE = frozenset((*SE_NODES, *get_args(nodes.ArrayOp), If, Loop, Assert))
+_NESTED = _BASE | frozenset(get_args(nodes.Soac))
+_FLAT = _BASE | frozenset((*get_args(nodes.SegOp), Threshold))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The expressions that may occur, and what holds of memory.
+
+    `memory`: every array has a block and an LMAD. `expanded`: no kernel allocates device memory.
+    """
+
+    may_occur: frozenset[type]
+    memory: bool = False
+    expanded: bool = False
+
+
+CALLS = Form(_NESTED | {Call})
+NESTED = Form(_NESTED)
+FLAT = Form(_FLAT)
+MEMORY = Form(_FLAT | {Alloc}, memory=True)
+EXPANDED = Form(_FLAT | {Alloc}, memory=True, expanded=True)
