@@ -71,7 +71,7 @@ def requests() -> list[dict[str, Any]]:
         "entry main = y",
         "entry",
     ]
-    found: list[dict[str, Any]] = [{"op": "manifest"}, {"op": "backends"}]
+    found: list[dict[str, Any]] = [{"op": one.id, **example(one)} for one in OPERATIONS.values()]
     for source in programs:
         found += [
             {"op": name, "source": source}
