@@ -164,6 +164,12 @@ class Poly:
             result = result * self
         return result
 
+    def over(self, divisor: int) -> Poly | None:
+        """`p` with `p * divisor` being this, if its coefficients are integers."""
+        if any(coeff % divisor for coeff in self.terms.values()):
+            return None
+        return Poly({mono: coeff // divisor for mono, coeff in self.terms.items()})
+
     def __repr__(self) -> str:
         return f"Poly({self})"
 

@@ -102,7 +102,8 @@ def _fingerprint() -> str:
     """A hash of the front end's sources, of what they stand on, and of the Python version."""
     digest = hashlib.sha256(sys.version.encode())
     root = FOLDER.parent
-    for path in sorted([*root.rglob("*"), *(root.parent / "base").glob("*.py")]):
+    below = [path for name in ("base", "algebra") for path in (root.parent / name).glob("*.py")]
+    for path in sorted([*root.rglob("*"), *below]):
         if path.suffix in (".py", ".fut", ".lark"):
             digest.update(path.name.encode())
             digest.update(path.read_bytes())

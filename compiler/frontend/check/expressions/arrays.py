@@ -84,9 +84,9 @@ def _range_size(
         return first, second, end, None
     first, low = argument_size(st, first, lets)
     end, high = argument_size(st, end, lets)
-    size = combine("-", high, low, st.alias)
+    size = combine("-", high, low)
     if kind == "...":
-        size = combine("+", size, SizeConst(1), st.alias)
+        size = combine("+", size, SizeConst(1))
     return first, second, end, size
 
 
@@ -217,7 +217,7 @@ def slice_size(
     if step != 1:
         return None
     high = size if stop is None else stop
-    return high if start is None else combine("-", high, start, st.alias)
+    return high if start is None else combine("-", high, start)
 
 
 # --- updates -----------------------------------------------------------------------------------

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.algebra.poly import Monomial, Poly
 from compiler.base.names import Name
 from compiler.frontend.check.types.metas import MetaS, resolve_size
 from compiler.frontend.check.types.size_exps import metas_in_size, refresh, same_shape
 from compiler.frontend.typed import Exp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar
-
-Poly = dict[tuple[str, ...], int]
-"""Monomials (sorted atoms, repeated for powers) with their coefficients, none of them zero."""
 
 Atoms = dict[str, Size]
 
@@ -26,78 +24,58 @@ def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
     s = resolve_size(s)
     match s:
         case SizeConst(value):
-            return {(): value} if value else {}
+            return Poly.const(value)
         case SizeVar(name):
             if name in alias:
                 meaning = alias[name]
                 if type(meaning) is SizeExp:
                     atoms.setdefault(meaning.key, s)
-                    return {(meaning.key,): 1}
+                    return Poly.var(meaning.key)
                 return poly(meaning, atoms, alias)
             atoms[name] = s
-            return {(name,): 1}
+            return Poly.var(name)
         case MetaS():
             atoms[s.key] = s
-            return {(s.key,): 1}
-        case SizeOp("+", lhs, rhs):
-            return _add(poly(lhs, atoms, alias), poly(rhs, atoms, alias), 1)
-        case SizeOp("-", lhs, rhs):
-            return _add(poly(lhs, atoms, alias), poly(rhs, atoms, alias), -1)
-        case SizeOp("*", lhs, rhs):
-            return _mul(poly(lhs, atoms, alias), poly(rhs, atoms, alias))
+            return Poly.var(s.key)
         case SizeOp(op, lhs, rhs):
-            left, right = poly(lhs, atoms, alias), poly(rhs, atoms, alias)
-            folded = _fold(op, left, right)
-            if folded is not None:
-                return {(): folded} if folded else {}
-            key = f"({_text(left)} {op} {_text(right)})"
-            atoms[key] = s
-            return {(key,): 1}
+            return _arithmetic(s, op, poly(lhs, atoms, alias), poly(rhs, atoms, alias), atoms)
         case SizeExp(key) if "?" in key:
             filled = refresh(s)
             if not isinstance(filled, SizeExp):
                 return poly(filled, atoms, alias)
             atoms.setdefault(filled.key, filled)
-            return {(filled.key,): 1}
+            return Poly.var(filled.key)
         case SizeExp(key):
             atoms.setdefault(key, s)
-            return {(key,): 1}
+            return Poly.var(key)
     raise TypeError(s)
 
 
-def _fold(op: str, left: Poly, right: Poly) -> int | None:
-    if set(left) | set(right) <= {()} and right:
-        a, b = left.get((), 0), right[()]
-        return a // b if op == "/" else a % b
-    return None
+def _arithmetic(s: Size, op: str, left: Poly, right: Poly, atoms: Atoms) -> Poly:
+    """`left op right`, which `s` is; a quotient or remainder is an atom unless it is a number."""
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+    a, b = left.constant, right.constant
+    if a is not None and b:
+        return Poly.const(a // b if op == "/" else a % b)
+    key = f"({_text(left)} {op} {_text(right)})"
+    atoms[key] = s
+    return Poly.var(key)
 
 
-def _add(p: Poly, q: Poly, sign: int) -> Poly:
-    result = dict(p)
-    for mono, coeff in q.items():
-        total = result.get(mono, 0) + sign * coeff
-        if total:
-            result[mono] = total
-        else:
-            result.pop(mono, None)
-    return result
-
-
-def _mul(p: Poly, q: Poly) -> Poly:
-    result: Poly = {}
-    for m1, c1 in p.items():
-        for m2, c2 in q.items():
-            mono = tuple(sorted(m1 + m2))
-            total = result.get(mono, 0) + c1 * c2
-            if total:
-                result[mono] = total
-            else:
-                result.pop(mono, None)
-    return result
+def _factors(mono: Monomial) -> tuple[str, ...]:
+    """The atoms of a monomial, repeated for powers."""
+    return tuple([atom for atom, power in mono for _ in range(power)])
 
 
 def _text(p: Poly) -> str:
-    return " + ".join(f"{c}*{'*'.join(m)}" for m, c in sorted(p.items())) or "0"
+    terms = sorted((_factors(mono), coeff) for mono, coeff in p.terms.items())
+    return " + ".join(f"{coeff}*{'*'.join(factors)}" for factors, coeff in terms) or "0"
 
 
 def size_key(s: Size, alias: Mapping[Name, Size]) -> str:
@@ -108,9 +86,10 @@ def size_key(s: Size, alias: Mapping[Name, Size]) -> str:
 def from_poly(p: Poly, atoms: Atoms) -> Size:
     """A size with normal form `p`: positive terms first."""
     result: Size | None = None
-    for mono, coeff in sorted(p.items(), key=lambda item: (item[1] < 0, -len(item[0]), item[0])):
+    terms = [(_factors(mono), coeff) for mono, coeff in p.terms.items()]
+    for factors, coeff in sorted(terms, key=lambda term: (term[1] < 0, -len(term[0]), term[0])):
         term: Size | None = None
-        for atom in mono:
+        for atom in factors:
             term = atoms[atom] if term is None else SizeOp("*", term, atoms[atom])
         factor = abs(coeff)
         if term is None:
@@ -130,7 +109,7 @@ def simplified(s: Size) -> Size:
     return from_poly(poly(s, atoms, {}), atoms)
 
 
-def combine(op: str, lhs: Size, rhs: Size, alias: Mapping[Name, Size]) -> Size:
+def combine(op: str, lhs: Size, rhs: Size) -> Size:
     """`lhs op rhs`, simplified when that makes it shorter."""
     new = SizeOp(op, lhs, rhs)
     unknown: list[MetaS] = []
@@ -139,7 +118,7 @@ def combine(op: str, lhs: Size, rhs: Size, alias: Mapping[Name, Size]) -> Size:
         return new
     atoms: Atoms = {}
     normal = poly(new, atoms, {})
-    if len(normal) <= 1:
+    if len(normal.terms) <= 1:
         return from_poly(normal, atoms)
     plain = sum(1 for s in (lhs, rhs) if isinstance(resolve_size(s), (SizeVar, SizeConst)))
     return new if plain == 2 else from_poly(normal, atoms)
@@ -196,10 +175,10 @@ def _bind(meta: MetaS, s: Size) -> bool:
 
 def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
     atoms: Atoms = {}
-    difference = _add(poly(a, atoms, alias), poly(b, atoms, alias), -1)
-    if not difference:
+    difference = poly(a, atoms, alias) - poly(b, atoms, alias)
+    if not difference.terms:
         return True
-    unknown = {k for mono in difference for k in mono if type(atoms[k]) is MetaS}
+    unknown = [atom for atom in difference.names() if type(atoms[atom]) is MetaS]
     inside: list[MetaS] = []
     metas_in_size(a, inside)
     metas_in_size(b, inside)
@@ -212,16 +191,23 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
         return unify_size(left, right, alias)
     if len(unknown) == 1:
         (key,) = unknown
-        uses = [mono for mono in difference if key in mono]
-        if uses == [(key,)] and all(c % difference[(key,)] == 0 for c in difference.values()):
-            factor = -difference.pop((key,))
-            solution = {mono: coeff // factor for mono, coeff in difference.items()}
+        solution = _solution(difference, key)
+        if solution is not None:
             meta = atoms[key]
             assert isinstance(meta, MetaS)
             return _bind(meta, from_poly(solution, atoms))
     if type(a) is SizeOp and type(b) is SizeOp and a.op == b.op:
         return _solve_parts(a, b, alias)
     return None
+
+
+def _solution(zero: Poly, unknown: str) -> Poly | None:
+    """The value of `unknown` that makes `zero` 0, if it stands in a single term."""
+    factor = zero.coefficient(unknown).constant
+    if zero.degree(unknown) != 1 or factor is None:
+        return None
+    others = factor * Poly.var(unknown) - zero
+    return others.over(factor)
 
 
 def _solve_exps(a: SizeExp, b: SizeExp, alias: Mapping[Name, Size]) -> bool | None:
