@@ -43,6 +43,12 @@ export function replace(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
+/** As `replace`; children that stay are not touched, so that they keep the focus and what is selected in them. */
+export function arrange(element: Element, ...children: Element[]): void {
+  for (const child of [...element.childNodes]) if (!children.includes(child as Element)) child.remove();
+  for (const [k, child] of children.entries()) if (element.children[k] !== child) element.insertBefore(child, element.children[k] ?? null);
+}
+
 /** Text with its `quoted` parts as code. */
 export function quoted(text: string): (Node | string)[] {
   return text.split(/(`[^`]+`)/).filter(Boolean).map((part) =>

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.app.browsing import MARKS, pane, write
@@ -62,6 +63,45 @@ def test_on_a_phone_a_run_from_the_top_shows_its_result(browser: Browser, site: 
     expect(pane(page).locator(".cm-line.lit")).to_have_count(1)
     page.wait_for_timeout(200)
     assert page.evaluate("scrollY") == 0  # what is lit in another pane moves that pane alone
+    context.close()
+
+
+LATER = """
+const fetched = window.fetch;
+window.held = [];
+window.fetch = async (path, options) => {
+  const answer = await fetched(path, options);
+  if (String(options?.body).includes("lifetimes")) {
+    await new Promise((resume) => window.held.push(resume));
+  }
+  return answer;
+};
+"""
+"""What the first pane below the stages asks for waits in `held`."""
+
+
+@pytest.mark.parametrize("first", ["result", "panes"])
+def test_on_a_phone_panes_that_come_later_leave_the_result_in_view(
+    browser: Browser, site: str, first: str
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.add_init_script(LATER)
+    page.goto(site)
+    expect(pane(page)).to_contain_text("-- fused")
+    page.wait_for_function("() => held.length > 0")
+    result = page.locator(".run-result .value")
+    page.locator("header").get_by_role("button", name="Run").click()
+    if first == "result":
+        expect(result).to_be_in_viewport()
+    page.evaluate("held.forEach((resume) => resume())")
+    expect(page.locator("svg.lanes")).to_be_visible()
+    expect(result).to_be_in_viewport()
+    page.mouse.wheel(0, -2000)  # the user goes away
+    page.wait_for_function("() => scrollY === 0")
+    page.evaluate("document.querySelector('.lanes-view').style.paddingTop = '300px'")
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") == 0
     context.close()
 
 

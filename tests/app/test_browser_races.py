@@ -159,3 +159,21 @@ def test_inputs_typed_before_another_example_is_there_are_kept_apart(holding: Pa
     expect(page.locator(".run-fields")).to_have_text("xs: []i64")
     expect(page.locator("#run-value-0")).not_to_have_value("[6i64]")
     expect(source(page)).to_contain_text("-- First steps")
+
+
+def test_who_types_a_seed_goes_on_when_the_names_of_sizes_come(holding: Page) -> None:
+    """They come from the compiler where types do not tell them."""
+    page = holding
+    hold(page, "/api/batch")
+    page.get_by_label("random").check()
+    is_held(page)
+    seed = page.get_by_label("seed")
+    seed.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("4")
+    release(page)
+    page.wait_for_timeout(200)
+    page.keyboard.type("2")
+    expect(seed).to_have_value("42")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".run-result .value")).to_contain_text("seed=42")

@@ -1,6 +1,7 @@
 // Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
 import { evaluate, namesIn } from "../arithmetic";
-import { h, replace } from "../dom";
+import { arrange, h } from "../dom";
+import { Keyed, NumberField } from "../number_field";
 import { plainNames } from "../proof/names";
 import { signedTerms } from "./formula";
 import type { ArrayInfo, MemoryFunction } from "../types";
@@ -80,57 +81,42 @@ export interface Valued {
  */
 export class SymbolFields {
   readonly element = h("div", { class: "symbols" });
-  private readonly fields = new Map<string, Field>();
+  private readonly fields = new Keyed<Field>();
 
   constructor(private readonly least = 0) {}
 
   /** Show these; `change` is called with the name that a field stands for when it is typed into. */
   show(wanted: readonly Valued[], change: (name: string, value: number) => void): void {
-    const labels = wanted.map(({ label }) => label);
-    for (const label of [...this.fields.keys()]) if (!labels.includes(label)) this.fields.delete(label);
-    const elements = wanted.map(({ name, label, value }) => {
-      const field = this.fields.get(label) ?? new Field(label, value, this.least);
-      this.fields.set(label, field);
-      field.take(value, (typed) => change(name, typed));
-      return field.element;
-    });
-    const { children } = this.element;
-    if (children.length === elements.length && elements.every((element, k) => element === children[k])) return;
-    const focused = this.element.contains(document.activeElement) ? document.activeElement as HTMLElement : null;
-    replace(this.element, ...elements);
-    focused?.focus();
+    const fields = this.fields.of(wanted, ({ label }) => label, ({ label, value }) => new Field(label, value, this.least));
+    wanted.forEach(({ name, value }, k) => fields[k]!.take(value, (typed) => change(name, typed)));
+    arrange(this.element, ...fields.map(({ element }) => element));
   }
 }
 
 class Field {
   readonly element: HTMLElement;
-  private readonly number: HTMLInputElement;
+  private readonly number: NumberField;
   private readonly slider: HTMLInputElement;
   private change: (value: number) => void = () => undefined;
 
   constructor(label: string, value: number, least: number) {
-    this.number = h("input", { type: "number", min: least, max: 100_000, value, "aria-label": label });
+    this.number = new NumberField(value, { min: least, max: 100_000, "aria-label": label });
     this.slider = h("input", { type: "range", min: 0, max: Math.max(24, 2 * value), value, "aria-label": `${label}, slider`, tabindex: -1 });
-    this.listen(this.number, this.slider);
-    this.listen(this.slider, this.number);
-    this.element = h("span", { class: "symbol" }, h("code", {}, label), this.slider, this.number);
+    this.slider.addEventListener("input", () => {
+      this.number.input.value = this.slider.value;
+      this.change(this.slider.valueAsNumber);
+    });
+    this.element = h("span", { class: "symbol" }, h("code", {}, label), this.slider, this.number.input);
   }
 
-  /** Show a value, unless one is being typed that is none yet. */
   take(value: number, change: (value: number) => void): void {
     this.change = change;
-    const typing = document.activeElement === this.number && !Number.isSafeInteger(this.number.valueAsNumber);
-    if (typing || this.number.valueAsNumber === value) return;
-    this.number.value = String(value);
+    const other = this.number.take(value, (typed) => {
+      this.slider.value = String(typed);
+      change(typed);
+    });
+    if (!other) return;
     this.slider.max = String(Math.max(24, 2 * value));
     this.slider.value = String(value);
-  }
-
-  private listen(source: HTMLInputElement, other: HTMLInputElement): void {
-    source.addEventListener("input", () => {
-      if (!Number.isSafeInteger(source.valueAsNumber)) return;
-      other.value = source.value;
-      this.change(source.valueAsNumber);
-    });
   }
 }

@@ -1,5 +1,5 @@
 // Built in place, and why that is safe: every attempt of the program, and a pair of LMADs to try.
-import { h, quoted, replace } from "../dom";
+import { arrange, h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import { prettyLmad } from "../memory/formula";
@@ -32,6 +32,7 @@ export class ProofPane extends AskingPane {
   private readonly obligations = h("div", { class: "obligations", role: "group", "aria-label": "Pairs of accesses" });
   private readonly free = new FreePair();
   private readonly list: AttemptList;
+  private readonly columns: HTMLElement;
   private readonly pair: PairView;
   private savings: Savings | null = null;
   private attempts: Attempt[] = [];
@@ -45,6 +46,7 @@ export class ProofPane extends AskingPane {
   constructor(model: Model, private readonly link: Link, private readonly store: Attempts) {
     super(model, "Attempts to build in place are made");
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
+    this.columns = h("div", { class: "proof-columns" }, this.list.element, this.detail);
     this.fresh = new Fresh(model, this.place);
     this.pair = new PairView(link, (values) => this.savings?.follow(values));
     this.element = h("div", { class: "scroll proofs" }, this.head, this.fresh.element, this.free.element);
@@ -112,7 +114,7 @@ export class ProofPane extends AskingPane {
     const found = this.attempts = answer.attempts;
     this.of = of;
     if (!found.length) return this.nothing();
-    replace(this.place, h("div", { class: "proof-columns" }, this.list.element, this.detail));
+    arrange(this.place, this.columns);
     this.list.show(found);
     const kept = found.find((one) => before && one.source === before.source && one.rule === before.rule);
     const here = this.link.chosen?.spans[0];
@@ -151,7 +153,7 @@ export class ProofPane extends AskingPane {
     const kind = KINDS[kindOf(attempt)];
     this.savings = new Savings(attempt, obligations.length > 0);
     const place = attempt.src[0];
-    replace(this.detail,
+    arrange(this.detail,
       h("div", { class: `outcome ${kind.tone}` },
         h("h2", {}, h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign), " ", title(attempt),
           place ? h("span", { class: "quiet" }, placeName(place)) : null),

@@ -20,6 +20,7 @@ export interface RunSettings extends InputSettings {
 const BACKENDS: [string, string][] = [
   ["c", "C, all cores"], ["cuda", "CUDA, this machine's GPU"], ["ref", "Reference interpreter"],
 ];
+const ENOUGH = 120; // pixels of a result that are to be seen
 const FRESH: Omit<RunSettings, "inputs" | "sizes"> = { entry: "", typed: true, seed: 1, backend: "c" };
 
 export interface RunEvents {
@@ -47,6 +48,8 @@ export class RunPane {
   private given = NOTHING;
   private signature = "";
   private stopping: AbortController | null = null;
+  /** The result is not kept in view any more. */
+  private release = (): void => undefined;
   private readonly trouble = new Trouble(() => void this.again());
   private again: () => Promise<void> = () => this.run();
 
@@ -177,10 +180,28 @@ export class RunPane {
     return null;
   }
 
-  /** Bring the result into view: where panes lie below each other, it is not. */
+  /**
+   * Bring the result into view: where panes lie below each other, it is not. It stays there while those above
+   * it grow, which are answered later, until somebody goes elsewhere.
+   */
   private reveal(): void {
-    const { top, bottom } = this.result.getBoundingClientRect();
-    if (top > window.innerHeight - 40 || bottom < 0) this.result.scrollIntoView({ block: "center" });
+    this.release();
+    const show = (): void => {
+      const { top, bottom, height } = this.result.getBoundingClientRect();
+      const away = top + Math.min(height, ENOUGH) > window.innerHeight || bottom < 0;
+      if (away) this.result.scrollIntoView({ block: height > window.innerHeight ? "start" : "center" });
+    };
+    show();
+    const grown = new ResizeObserver(show);
+    grown.observe(this.element.parentElement ?? this.element);
+    const leaving = new AbortController();
+    this.release = () => {
+      grown.disconnect();
+      leaving.abort();
+    };
+    for (const event of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+      window.addEventListener(event, () => this.release(), { signal: leaving.signal, passive: true, capture: true });
+    }
   }
 
   private buttons(): void {

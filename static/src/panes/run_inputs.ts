@@ -1,10 +1,11 @@
 // The fields for a run's inputs: one for each parameter, or one for each size of random ones.
 import { namesIn } from "../arithmetic";
 import * as client from "../client";
-import { h, replace } from "../dom";
+import { arrange, h, replace } from "../dom";
 import { parameterOf, propose, type Parameter, type Sizes } from "../input_types";
 import { dataSet, isCount, sizesFrom, splitValues } from "../inputs";
 import type { Model } from "../model";
+import { Keyed, NumberField } from "../number_field";
 import type { Entry, Run } from "../kept";
 
 /** What the user chose; everything else follows the program. */
@@ -31,6 +32,9 @@ export class RunInputs {
   private texts: string[] = [];
   private sizes: Sizes = {};
   private drawn = 0;
+  private readonly valueFields = new Keyed<{ name: HTMLLabelElement; field: HTMLTextAreaElement; element: HTMLElement }>();
+  private readonly sizeFields = new Keyed<{ number: NumberField; element: HTMLElement }>();
+  private readonly sizeRow = h("div", { class: "run-sizes" });
 
   constructor(private readonly model: Model, private readonly changed: () => void) {}
 
@@ -61,15 +65,21 @@ export class RunInputs {
   }
 
   private values(settings: InputSettings): void {
-    replace(this.element, ...this.parameters.map((one, k) => {
-      const field = h("textarea", { rows: 1, spellcheck: "false", id: `run-value-${k}` });
-      field.value = this.texts[k]!;
-      field.addEventListener("input", () => {
-        this.texts[k] = settings.inputs[keyOf(one)] = field.value;
+    const fields = this.valueFields.of(this.parameters, keyOf, (one) => {
+      const name = h("label", {}, label(one));
+      const field = h("textarea", { rows: 1, spellcheck: "false" });
+      return { name, field, element: h("div", { class: "run-field" }, name, field) };
+    });
+    for (const [k, { name, field }] of fields.entries()) {
+      field.id = name.htmlFor = `run-value-${k}`;
+      const text = this.texts[k]!;
+      if (field.value !== text) field.value = text;
+      field.oninput = () => {
+        this.texts[k] = settings.inputs[keyOf(this.parameters[k]!)] = field.value;
         this.changed();
-      });
-      return h("div", { class: "run-field" }, h("label", { for: field.id }, label(one)), field);
-    }));
+      };
+    }
+    arrange(this.element, ...fields.map(({ element }) => element));
   }
 
   /** Sizes by name; those that only the compiler can name come later. */
@@ -81,7 +91,7 @@ export class RunInputs {
     const show = (known: readonly string[]): void => {
       const names = [...new Set([...dims.flatMap(namesIn), ...counts, ...known])];
       this.sizes = Object.fromEntries(names.map((name) => [name, settings.sizes[name] ?? proposed[name] ?? (counts.has(name) ? 10 : 1000)]));
-      this.sizeFields(settings);
+      this.drawSizes(settings);
     };
     show([]);
     if (dims.every(Boolean) && this.parameters.every(({ leaves }) => leaves)) return;
@@ -91,21 +101,28 @@ export class RunInputs {
     if (made.ok && mine === this.drawn) show(Object.keys(made.sizes ?? {}));
   }
 
-  private sizeFields(settings: InputSettings): void {
-    const field = (name: string, value: number, change: (value: number) => void) => {
-      const input = h("input", { type: "number", min: 0, step: 1, value, id: `run-size-${name}` });
-      input.addEventListener("input", () => {
-        if (Number.isSafeInteger(input.valueAsNumber)) change(input.valueAsNumber);
-        this.changed();
-      });
-      return h("div", { class: "run-size" }, h("label", { for: input.id }, name), input);
-    };
-    replace(this.element,
-      h("p", { class: "quiet types" }, ...this.parameters.map(label)),
-      h("div", { class: "run-sizes" },
-        ...Object.entries(this.sizes).map(([name, size]) => field(name, size, (value) => (this.sizes[name] = settings.sizes[name] = value))),
-        field("seed", settings.seed, (value) => (settings.seed = value))));
+  private drawSizes(settings: InputSettings): void {
+    const sizes = Object.entries(this.sizes).map(([name, value]): Numbered => (
+      { id: `run-size-${name}`, name, value, change: (typed) => (this.sizes[name] = settings.sizes[name] = typed) }));
+    const wanted = [...sizes, { id: "run-seed", name: "seed", value: settings.seed, change: (typed: number) => (settings.seed = typed) }];
+    const fields = this.sizeFields.of(wanted, ({ id }) => id, ({ id, name, value }) => {
+      const number = new NumberField(value, { step: 1, id });
+      return { number, element: h("div", { class: "run-size" }, h("label", { for: id }, name), number.input) };
+    });
+    wanted.forEach(({ value, change }, k) => fields[k]!.number.take(value, (typed) => {
+      change(typed);
+      this.changed();
+    }));
+    arrange(this.element, h("p", { class: "quiet types" }, ...this.parameters.map(label)), this.sizeRow);
+    arrange(this.sizeRow, ...fields.map(({ element }) => element));
   }
+}
+
+interface Numbered {
+  id: string;
+  name: string;
+  value: number;
+  change: (value: number) => void;
 }
 
 const keyOf = ({ name, type }: Parameter): string => `${name}: ${type}`;

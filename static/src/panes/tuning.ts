@@ -1,10 +1,11 @@
 // The tuning trees: code versions under named thresholds, and which of them runs for given sizes.
 import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
-import { h, replace } from "../dom";
+import { arrange, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import type { Model, Text } from "../model";
+import { Keyed, NumberField } from "../number_field";
 import { placeName } from "../spans";
 import { AskingPane } from "./asking";
 import type { Forest, Span, TreeNode } from "../types";
@@ -19,8 +20,7 @@ export class TuningPane extends AskingPane {
   private readonly trees = h("div", {});
   private forest: Forest[] = [];
   private readonly sizes: Record<string, number> = {};
-  /** The names that have a field. */
-  private named = "";
+  private readonly named = new Keyed<HTMLElement>();
 
   constructor(model: Model, private readonly link: Link) {
     super(model, "Versions are listed");
@@ -43,16 +43,13 @@ export class TuningPane extends AskingPane {
 
   private inputs(): void {
     const names = [...new Set(this.forest.flatMap((fun) => fun.trees.flatMap(amounts)).flatMap(namesIn))];
-    if (names.join() === this.named) return; // who types in one goes on
-    this.named = names.join();
-    replace(this.fields, ...names.map((name) => {
-      const input = h("input", { type: "number", min: 0, value: this.sizes[name] ?? FIRST, id: `tuning-${name}` });
-      this.sizes[name] ??= FIRST;
-      input.addEventListener("input", () => {
-        if (Number.isSafeInteger(input.valueAsNumber)) this.sizes[name] = input.valueAsNumber;
+    arrange(this.fields, ...this.named.of(names, (name) => name, (name) => {
+      const field = new NumberField(this.sizes[name] ??= FIRST, { id: `tuning-${name}` });
+      field.take(this.sizes[name], (value) => {
+        this.sizes[name] = value;
         this.draw();
       });
-      return h("span", { class: "symbol" }, h("label", { for: input.id }, h("code", {}, name)), input);
+      return h("span", { class: "symbol" }, h("label", { for: field.input.id }, h("code", {}, name)), field.input);
     }));
   }
 

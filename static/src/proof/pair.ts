@@ -1,6 +1,6 @@
 // One question: do two LMADs ever share a cell? The answer, both sets on one grid, and the proof.
 import * as client from "../client";
-import { debounce, h, onWidth, replace } from "../dom";
+import { arrange, debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
 import { messageElement } from "../problems";
@@ -28,6 +28,7 @@ export class PairView {
   readonly element = h("div", { class: "pair" });
   private readonly fields = new SymbolFields(-1000);
   private readonly picture = h("div", { class: "picture" });
+  private readonly drawn = h("div", { class: "pair-drawn" }, this.fields.element, this.picture);
   private readonly proof = h("div", { class: "proof" });
   private question: Question | null = null;
   private facts: FactBook | null = null;
@@ -63,8 +64,7 @@ export class PairView {
     this.columns = 0;
     this.from = { rows: 0, across: 0 };
     this.found = null;
-    replace(this.element, verdict(question.proved, question.names),
-      h("div", { class: "pair-drawn" }, this.fields.element, this.picture), this.proof);
+    arrange(this.element, verdict(question.proved, question.names), this.drawn, this.proof);
     // The picture and the proof of the last question stay until these are there: nothing jumps.
     await this.load();
   }

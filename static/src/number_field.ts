@@ -1,0 +1,39 @@
+// Fields for numbers that stay where they are while answers come, and leave what is being typed alone.
+import { h } from "./dom";
+
+export class NumberField {
+  readonly input: HTMLInputElement;
+  private change: (value: number) => void = () => undefined;
+
+  constructor(value: number, more: Record<string, unknown>) {
+    this.input = h("input", { type: "number", min: 0, value, ...more });
+    this.input.addEventListener("input", () => {
+      if (Number.isSafeInteger(this.input.valueAsNumber)) this.change(this.input.valueAsNumber);
+    });
+  }
+
+  /** Show a value, unless one is being typed that is none yet; whether it is another than before. */
+  take(value: number, change: (value: number) => void): boolean {
+    this.change = change;
+    const typing = document.activeElement === this.input && !Number.isSafeInteger(this.input.valueAsNumber);
+    if (typing || this.input.valueAsNumber === value) return false;
+    this.input.value = String(value);
+    return true;
+  }
+}
+
+/** What there is for some keys: made for each when it is first wanted, and kept as long as it is. */
+export class Keyed<T> {
+  private readonly kept = new Map<string, T>();
+
+  /** Those of these keys, in their order, and no others from here on. */
+  of<K>(wanted: readonly K[], keyOf: (one: K) => string, make: (one: K) => T): T[] {
+    const keys = wanted.map(keyOf);
+    for (const key of [...this.kept.keys()]) if (!keys.includes(key)) this.kept.delete(key);
+    return wanted.map((one, k) => {
+      const found = this.kept.get(keys[k]!) ?? make(one);
+      this.kept.set(keys[k]!, found);
+      return found;
+    });
+  }
+}
