@@ -146,13 +146,23 @@ class Naming:
         if isinstance(s, SizeVar):
             return self._size_name(s, fr)
         if isinstance(s, SizeOp):
-            return fold_size(s.op, self.size(s.lhs, fr), self.size(s.rhs, fr))
+            return self._size_op(s, fr)
         if isinstance(s, SizeExp) and isinstance(s.exp, Exp) and not self.inside_arrow:
             exp = self.ev(s.exp, fr)
             if isinstance(exp, Const):
                 return SizeConst(int(exp.value))
             return SizeVar(exp.name) if isinstance(exp, Var) else SizeExp(key_of(exp), exp)
         return s
+
+    def _size_op(self, s: SizeOp, fr: Frame) -> Size:
+        """Found out once for each frame: the parts of a long sum are the sums before it."""
+        known = fr.sizes.get(id(s))
+        if known is None:
+            lhs, rhs = self.size(s.lhs, fr), self.size(s.rhs, fr)
+            known = (s, fold_size(s.op, lhs, rhs))
+            if _has_value(s.lhs, lhs, fr) and _has_value(s.rhs, rhs, fr):
+                fr.sizes[id(s)] = known
+        return known[1]
 
     def _size_name(self, s: SizeVar, fr: Frame) -> Size:
         value = fr.lookup(s.name)
@@ -258,6 +268,13 @@ class Naming:
             self.place(span),
             "Functions can be passed, bound and put into tuples, but not chosen or stored.",
         )
+
+
+def _has_value(size: Size, value: Size, fr: Frame) -> bool:
+    """Whether a size stands for this value from now on: none of its names is yet to be bound."""
+    if isinstance(size, SizeVar):
+        return value is not size
+    return isinstance(size, SizeConst) or id(size) in fr.sizes
 
 
 _KEEPS_NAME = (

@@ -72,6 +72,8 @@ class Frame:
     barrier: Barrier | None = None
     """What stands between this frame and its parent."""
     names: dict[Name, Value] = field(default_factory=dict)
+    sizes: dict[int, tuple[Size, Size]] = field(default_factory=dict)
+    """By identity: sums and products whose names all have values, and what they are."""
 
     def lookup(self, name: Name) -> Value | None:
         """The value of `name` as seen from here; None for a global name."""

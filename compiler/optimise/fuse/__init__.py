@@ -171,9 +171,7 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
             for first in by_array.get(name, ()):
                 if graph.nodes[first.at] is not first or first is current:
                     continue
-                outcome = side_by_side(graph, first, current)
-                if isinstance(outcome, Missed) and not last:
-                    continue
+                outcome = side_by_side(graph, first, current, explain=last)
                 merged = ctx.settle(SIDE_BY_SIDE, current.stm.prov, outcome)
                 if merged is not None:
                     current = graph.merge(first, current, merged)

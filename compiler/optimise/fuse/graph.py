@@ -9,6 +9,7 @@ meet across statements that have nothing to do with them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from compiler.base.names import Name
 from compiler.ir import effects, walk
@@ -90,13 +91,15 @@ class Node:
 class Graph:
     """All statements of a body; `results` are the names that the body's results use."""
 
-    __slots__ = ("_last", "classes", "definer", "nodes", "overwrites", "results")
+    __slots__ = ("_last", "called", "classes", "definer", "nodes", "overwrites", "results")
 
     def __init__(self, stms: tuple[Stm, ...], results: Iterable[Operand], classes: Classes) -> None:
         self.classes = classes
         self.nodes: list[Node] = [Node(stm, at, walk.free(stm)) for at, stm in enumerate(stms)]
         self.definer: dict[Name, Node] = {}
         self.overwrites: dict[Node, set[Name]] = {}
+        self.called: dict[Node, str] = {}
+        """What remarks call statements."""
         self.results: set[Name] = walk.free(tuple(results))
         self._last: tuple[Node, dict[Node, Node]] | None = None
         """The latest answer of `_above`."""
@@ -205,14 +208,21 @@ class Graph:
 
 
 def _push_down(moved: Node) -> None:
-    """Give what depends on a moved node a higher rank than it has."""
-    todo = [moved]
+    """Give what depends on a moved node a higher rank than it has.
+
+    In the order of the ranks so far, so that each node is looked at once: what it depends on has
+    its new rank by then.
+    """
+    todo = [(moved.rank, moved.at, moved)]
+    raised = {moved}
     while todo:
-        node = todo.pop()
+        _, _, node = heappop(todo)
         for user in node.after:
             if user.rank <= node.rank:
+                if user not in raised:
+                    raised.add(user)
+                    heappush(todo, (user.rank, user.at, user))
                 user.rank = node.rank + _STEP
-                todo.append(user)
 
 
 def _rank(node: Node) -> float:

@@ -16,11 +16,12 @@ RULE = Rule("fuse/side-by-side", "Operators over the same array share one pass o
 _SOACS = frozenset(Soac.__args__)
 
 
-def side_by_side(graph: Graph, first: Node, second: Node) -> Outcome[Stm]:
+def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outcome[Stm]:
     """`(reduce f xs, reduce g xs) ==> reduce (f, g) xs`; `(map f xs, reduce g xs) ==> one pass`; ..
 
     Both go over the same elements, neither needs the other, and both or neither have parallel
-    operators inside, so that they become parallel in the same way.
+    operators inside, so that they become parallel in the same way. Without `explain` a refusal
+    is just None: of many operators over one array each pair is looked at.
     """
     shared = _shared(graph, first.stm, second.stm)
     if not shared or merged_kind(first.stm, second.stm) is None:
@@ -29,21 +30,37 @@ def side_by_side(graph: Graph, first: Node, second: Node) -> Outcome[Stm]:
         return None
     if first.stm.exp.width != second.stm.exp.width:  # type: ignore[union-attr]
         return None
-    one, other = conditions.names_of(first.stm), conditions.names_of(second.stm)
+    obstacle = _obstacle(graph, first, second)
+    if obstacle and not explain:
+        return None
+    one, other = _called(graph, first), _called(graph, second)
     what = ", ".join(f"`{base_of(name)}`" for name in shared)
-    if first in second.before or graph.path(first, second) is not None:
-        return Missed(f"{other} needs {one}, so {what} must be read twice.")
-    if first in second.after or graph.path(second, first) is not None:
-        return Missed(f"{one} needs {other}, so {what} must be read twice.")
-    if _overwrites(graph, first, second) or _overwrites(graph, second, first):
-        return Missed(f"One of {one} and {other} overwrites what both read.")
-    if first.is_nested() != second.is_nested():
-        return Missed(
-            f"Only one of {one} and {other} has parallelism inside: they become separate kernels."
-        )
+    if obstacle:
+        return Missed(obstacle.format(one=one, other=other, what=what))
     needed = {param.name for param in first.stm.pat}
     said = f"{one} and {other} are computed in one pass over {what}."
     return Applied(merge(first.stm, second.stm, needed), said, _numbers(shared, second.stm))
+
+
+def _obstacle(graph: Graph, first: Node, second: Node) -> str:
+    """Why two operators that read the same cannot be one, or an empty text."""
+    if first in second.before or graph.path(first, second) is not None:
+        return "{other} needs {one}, so {what} must be read twice."
+    if first in second.after or graph.path(second, first) is not None:
+        return "{one} needs {other}, so {what} must be read twice."
+    if _overwrites(graph, first, second) or _overwrites(graph, second, first):
+        return "One of {one} and {other} overwrites what both read."
+    if first.is_nested() != second.is_nested():
+        return "Only one of {one} and {other} has parallelism inside: they become separate kernels."
+    return ""
+
+
+def _called(graph: Graph, node: Node) -> str:
+    """What a statement binds, in the user's names, put into words once."""
+    found = graph.called.get(node)
+    if found is None:
+        found = graph.called[node] = conditions.names_of(node.stm)
+    return found
 
 
 def _overwrites(graph: Graph, one: Node, other: Node) -> bool:

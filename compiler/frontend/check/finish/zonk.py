@@ -37,13 +37,14 @@ from compiler.frontend.types import (
 
 
 class Zonk:
-    """Rebuilds one definition; types met before are looked up by identity."""
+    """Rebuilds one definition; types and sizes met before are looked up by identity."""
 
-    __slots__ = ("_types", "ctx")
+    __slots__ = ("_sizes", "_types", "ctx")
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
         self._types: dict[int, tuple[Type, Type]] = {}
+        self._sizes: dict[int, tuple[Size, Size]] = {}
 
     # --- types and sizes -----------------------------------------------------------------------
 
@@ -87,10 +88,13 @@ class Zonk:
         if kind is SizeVar or kind is SizeConst:
             return size
         if isinstance(size, SizeOp):
-            lhs, rhs = self.size(size.lhs), self.size(size.rhs)
-            if lhs is size.lhs and rhs is size.rhs:
-                return size
-            return SizeOp(size.op, lhs, rhs)
+            known = self._sizes.get(id(size))
+            if known is None:
+                lhs, rhs = self.size(size.lhs), self.size(size.rhs)
+                same = lhs is size.lhs and rhs is size.rhs
+                known = (size, size if same else SizeOp(size.op, lhs, rhs))
+                self._sizes[id(size)] = known
+            return known[1]
         if isinstance(size, SizeExp):
             filled = refresh(size)
             if not isinstance(filled, SizeExp):
