@@ -8,7 +8,7 @@ gives the answer that `compiler/protocol` declares. The functions raise `Compile
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args
 
@@ -196,6 +196,26 @@ def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.Show
             tell(part)
     remarks = [remark_json(remark) for remark in work.remarks()]
     return {"ok": True, "stages": shown, "remarks": remarks}
+
+
+@answers(programs.RULES)
+def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
+    """Each rule that a remark names: what it does, and how often it was applied or missed."""
+    work = compilation(asked.source, asked.options)
+    work.result("merged")
+    count = Counter((remark.rule, remark.kind) for remark in work.remarks())
+    found: list[programs.RuleUse] = [
+        {
+            "id": rule,
+            "does": switches.RULES.get(rule) or switches.NECESSARY[rule],
+            "optional": rule in switches.RULES,
+            "applied": count[rule, "applied"],
+            "missed": count[rule, "missed"],
+            "notes": count[rule, "note"],
+        }
+        for rule in dict.fromkeys(rule for rule, _ in count)
+    ]
+    return {"ok": True, "rules": found}
 
 
 def _values(asked: runs.OnInputs, fun: Function) -> list[values.Value]:

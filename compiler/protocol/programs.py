@@ -208,6 +208,33 @@ class ShowRequest(OfProgram):
 SHOW = Operation("show", ShowRequest, ShowAnswer, {"stages": ["c"]}, partial=ShowPart, limit="show")
 
 
+class RuleUse(Rule):
+    """What a rule has done in a program."""
+
+    optional: bool
+    """whether the option `disable` takes it"""
+    applied: int
+    """how many remarks say that it was done"""
+    missed: int
+    """how many say that it was not done, and why"""
+    notes: int
+
+
+class RulesAnswer(Answer):
+    """The rules that a program's remarks name."""
+
+    rules: list[RuleUse]
+    """in the order of the stages"""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesRequest(OfProgram):
+    """What the rules do that the remarks name, and how often each was applied or missed."""
+
+
+RULES = Operation("rules", RulesRequest, RulesAnswer, {})
+
+
 class BatchPart(Answer):
     """An answer to one of the requests."""
 

@@ -181,6 +181,34 @@ export interface ShowPart {
   stages: Record<string, Stage>;
 }
 
+/** What the rules do that the remarks name, and how often each was applied or missed. */
+export interface RulesRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+}
+
+/** The rules that a program's remarks name. */
+export interface RulesAnswer {
+  ok: true;
+  /** in the order of the stages */
+  rules: RuleUse[];
+}
+
+/** What a rule has done in a program. */
+export interface RuleUse {
+  id: string;
+  does: string;
+  /** whether the option `disable` takes it */
+  optional: boolean;
+  /** how many remarks say that it was done */
+  applied: number;
+  /** how many say that it was not done, and why */
+  missed: number;
+  notes: number;
+}
+
 /** Several requests about one program, which run nothing: each with its `op` and fields. */
 export interface BatchRequest {
   /** the program's text */
@@ -910,6 +938,8 @@ export interface Operations {
   check: { request: CheckRequest; answer: CheckAnswer };
   /** Compile: stages as text lines, counts, remarks. */
   show: { request: ShowRequest; answer: ShowAnswer; partial: ShowPart };
+  /** What the rules do that the remarks name, and how often each was applied or missed. */
+  rules: { request: RulesRequest; answer: RulesAnswer };
   /** Several requests about one program, which run nothing: each with its `op` and fields. */
   batch: { request: BatchRequest; answer: BatchAnswer; partial: BatchPart };
   /** Run an entry point on one back end. */

@@ -231,6 +231,19 @@ def test_the_picture_of_threads_has_all_readers_of_a_cell(page: Page) -> None:
     assert [one.get_attribute("data-cell") for one in marked.all()] == ["1", "5", "9"]
 
 
+def test_the_remarks_say_what_their_rules_do(page: Page) -> None:
+    write(page, "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+ 1) xs)\n")
+    compiled(page)
+    page.get_by_role("tab", name="Remarks").click()
+    page.get_by_text("What the rules do").click()
+    row = page.locator("details tr", has_text="fuse/")
+    expect(row).to_have_count(1)
+    expect(row.get_by_role("cell").nth(1)).to_have_text("1")
+    write(page, "entry main [n] (xs: [n]i32) = map (+ 1) xs\n")
+    compiled(page)
+    expect(row).to_have_count(0)
+
+
 def test_sizes_that_were_chosen_last_through_an_edit(page: Page) -> None:
     """Names of stages have other numbers afterwards; the program's author knows nothing of that."""
     program = "entry two [n] (xs: [n]i64) = scan (+) 0 (rotate 1 (scan (*) 1 (rotate 2 xs)))"

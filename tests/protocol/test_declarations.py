@@ -75,7 +75,15 @@ def requests() -> list[dict[str, Any]]:
     for source in programs:
         found += [
             {"op": name, "source": source}
-            for name in ("check", "interference", "tuning", "attempts", "bounds", "certificate")
+            for name in (
+                "check",
+                "interference",
+                "tuning",
+                "attempts",
+                "bounds",
+                "certificate",
+                "rules",
+            )
         ]
         found += [
             {"op": "show", "source": source, "stages": ["typed", "merged"], "stream": True},

@@ -1,10 +1,12 @@
-// The remarks: every decision of the compiler, as sentences, with their places.
+// The remarks: every decision of the compiler, as sentences, with their places; and the rules that they name.
+import * as client from "../client";
 import { h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
-import type { Model } from "../model";
+import type { Model, Text } from "../model";
 import { contains, placeName } from "../spans";
 import type { Remark } from "../types";
+import { AskingPane } from "./asking";
 
 const SIGNS: Record<string, string> = { applied: "✓", missed: "✗", note: "i" };
 const WORDS: Record<string, string> = { applied: "done", missed: "not done", note: "note" };
@@ -38,11 +40,44 @@ export function remarkItem(remark: Remark, model: Model, link: Link, proof: Show
       ...remark.numbers.map(([name, value]) => h("span", { class: "number" }, `${name}: ${value}`)))));
 }
 
+/** A table of the rules, which asks for it while it is open. */
+class Rules extends AskingPane {
+  protected readonly place = h("div", { class: "table-scroll" });
+  private readonly fresh = new Fresh(this.model, this.place);
+  readonly element = h("details", {}, h("summary", {}, "What the rules do"), this.fresh.element);
+  private seenWith = false;
+
+  constructor(model: Model) {
+    super(model, "Rules are listed");
+    this.element.addEventListener("toggle", () => this.show(this.seenWith));
+  }
+
+  /** Whether the remarks are seen. */
+  override show(visible: boolean): void {
+    this.seenWith = visible;
+    super.show(visible && this.element.open);
+  }
+
+  protected async ask(of: Text): Promise<void> {
+    const answer = await this.fresh.answer(of, client.ask("rules", {}, of.source, of.options));
+    if (!answer) return;
+    const head = ["Rule", "What it does", "Done", "Not done", "Notes"].map((title) => h("th", { scope: "col" }, title));
+    const rows = answer.rules.map((rule) => h("tr", {},
+      h("th", { scope: "row" }, h("code", {}, rule.id)),
+      h("td", {}, rule.does, rule.optional ? null : h("span", { class: "quiet" }, " Always on.")),
+      ...[rule.applied, rule.missed, rule.notes].map((count) => h("td", {}, String(count)))));
+    replace(this.place, rows.length
+      ? h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))
+      : h("p", { class: "quiet" }, "No rule has anything to say of this program."));
+  }
+}
+
 export class RemarksPane {
   readonly element: HTMLElement;
   private readonly list = h("ul", { class: "remarks" });
   private readonly count = h("p", { class: "quiet" });
   private readonly fresh: Fresh;
+  private readonly rules: Rules;
   private readonly kinds = new Set(["applied", "missed", "note"]);
   private here = false;
   private visible = false;
@@ -55,8 +90,10 @@ export class RemarksPane {
     }, true));
     const only = this.toggle("only the selection", (on) => (this.here = on), false);
     this.fresh = new Fresh(model, h("div", {}, this.count, this.list));
+    this.rules = new Rules(model);
     this.element = h("div", { class: "scroll" },
-      h("div", { class: "filters", role: "group", "aria-label": "Which remarks" }, ...toggles, only), this.fresh.element);
+      h("div", { class: "filters", role: "group", "aria-label": "Which remarks" }, ...toggles, only),
+      this.rules.element, this.fresh.element);
     model.on("stages", () => this.refresh());
     link.on((_, chosen) => chosen && this.here && this.visible && this.draw());
   }
@@ -64,6 +101,7 @@ export class RemarksPane {
   /** A long list is not drawn while nobody sees it, nor again where it is the same. */
   show(visible: boolean): void {
     this.visible = visible;
+    this.rules.show(visible);
     this.refresh();
   }
 
