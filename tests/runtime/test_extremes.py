@@ -290,6 +290,26 @@ def test_a_size_that_wraps_is_right(source: str, inputs: list[int], expected: li
     assert in_c.values[0].tolist() == expected
 
 
+EMPTY = """
+entry host [n] (at: i64) (m: i64) (xs: [n]i64) =
+  flatten (intrinsics.flat_index_2d xs at 0 1 m 0)
+entry row [n] (at: i64) (m: i64) (xs: [n]i64) =
+  map (\\i -> let ys = copy (flatten (intrinsics.flat_index_2d xs (at + i) 0 1 m 0))
+             in length (scan (+) i (ys ++ [i, i]))) (iota 2)
+"""
+
+
+@pytest.mark.parametrize("entry", ["host", "row"])
+@pytest.mark.parametrize("at", [2**60, -(2**63), 6148914691236517206])
+def test_a_part_without_elements_may_begin_anywhere(entry: str, at: int) -> None:
+    """Nothing is copied, and no address outside of the block is computed."""
+    work = Compilation(EMPTY)
+    args = [np.int64(at), np.int64(5), np.arange(3)]
+    (expected,) = imp_interp.run(work.result("imp").prog, entry, args)
+    found = runner.run_c(work.result("c").text, entry, args, memory_bytes=MEMORY, sanitized=True)
+    np.testing.assert_array_equal(found.values[0], expected)
+
+
 def test_a_thread_may_need_much_more_than_the_others() -> None:
     """No more memory is needed than all threads use together."""
     work = Compilation(

@@ -188,7 +188,7 @@ static inline int64_t ss_bits(double x) {
 """
 
 COPY = """\
-static void ss_copy(void *to, const void *from, int64_t bytes) {
+static void ss_copy_some(void *to, const void *from, int64_t bytes) {
     ss_copied(bytes);
     if (bytes < 1 << 20) { memmove(to, from, bytes); return; }
     #pragma omp parallel for
@@ -196,10 +196,14 @@ static void ss_copy(void *to, const void *from, int64_t bytes) {
         memcpy((char *)to + at, (const char *)from + at,
                bytes - at < 1 << 19 ? bytes - at : 1 << 19);
 }
+// A part without elements may begin anywhere: its address is not computed.
+#define ss_copy(to, from, bytes) \\
+    do { if ((bytes) > 0) ss_copy_some(to, from, bytes); } while (0)
 """
 
 MOVE = """\
-#define ss_move(to, from, bytes) (ss_copied(bytes), __builtin_memmove(to, from, bytes))
+#define ss_move(to, from, bytes) \\
+    do { if ((bytes) > 0) { ss_copied(bytes); __builtin_memmove(to, from, bytes); } } while (0)
 """
 
 PARTS = """\
