@@ -32,11 +32,11 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.slices import selected
-from compiler.lower.build import Arr, Message, Value, operand, show_shape
-from compiler.lower.exps import literal
+from compiler.lower.build import Lower, Lowering
+from compiler.lower.exps import literal, se
 from compiler.lower.leaves import leaves
-from compiler.lower.loops import Loops
 from compiler.lower.measure import key_of
+from compiler.lower.values import Arr, Message, Value, operand, show_shape
 
 BOUNDS = Rule(
     "soa/bounds", "Drops bounds checks, or parts of them, that ranges and conditions answer."
@@ -111,385 +111,418 @@ def _fold(op: str, lhs: SE, rhs: SE) -> SE:
     return Bin(op, "i64", lhs, rhs)
 
 
-class Arrays(Loops):
-    """Lowering of the array expressions that are syntax."""
-
-    def array_lit(self, e: ty.ArrayLit, hint: Name) -> Value:
-        """One literal per leaf of the element type."""
-        if not isinstance(e.type, Array):
-            raise CompilerBug("an array literal of no array type", e.span)
-        elem = row_of(e.type)
-        rows = [self.lower(x) for x in e.elems]
-        self.prov = (e.span,)
-        declared = leaves(elem) or (("bool", (), ""),)
-        names = self.names(hint or "a", (end for _, _, end in declared))
-        result: list[Arr] = []
-        for k, (prim, dims, _) in enumerate(declared):
-            column = [row[k] if row else FALSE for row in rows]
-            first = column[0] if column else None
-            if isinstance(first, Arr):
-                shape = first.shape
-            else:
-                shape = tuple(self.known_size(d) or Poly.const(0) for d in dims)
-            elems = tuple(operand(self.expect(x, shape)) for x in column)
-            full = (Poly.const(len(elems)), *shape)
-            exp = ir.ArrayLit(elems) if elems else ir.Scratch(prim, full)
-            result.append(self.array(exp, prim, full, names[k]))
-        return tuple(result)
-
-    def string(self, e: ty.StringConst, hint: Name) -> Value:
-        """The bytes of a string."""
-        shape = (Poly.const(len(e.value)),)
-        elems = tuple(Lit(b, "u8") for b in e.value)
-        exp = ir.ArrayLit(elems) if elems else ir.Scratch("u8", shape)
-        return (self.array(exp, "u8", shape, hint or "s"),)
-
-    # --- ranges ------------------------------------------------------------------------------
-
-    def range_exp(self, e: ty.Range, hint: Name) -> Value:
-        """`first..second..end`: checked, counted, then an `Iota`."""
-        first = self.se(e.first)
-        second = None if e.second is None else self.se(e.second)
-        end = self.se(e.end)
-        self.prov = (e.span,)
-        prim = prim_of(first)
-        if not (poly_of(first) and poly_of(end)):
-            first, end = self.atom(first, "first"), self.atom(end, "end")
-        text: list[str | SE] = ["Range ", first]
-        if second is not None:
-            second = self.atom(second, "second")
-            text += ["..", second]
-        text += [e.kind, end, " is invalid."]
-        start, stop = self.wide(first), self.wide(end)
-        if second is None:
-            step: SE = MINUS_ONE if e.kind == "..>" else ONE
+def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
+    """One literal per leaf of the element type."""
+    if not isinstance(e.type, Array):
+        raise CompilerBug("an array literal of no array type", e.span)
+    elem = row_of(e.type)
+    rows = [s.lower(x) for x in e.elems]
+    s.prov = (e.span,)
+    declared = leaves(elem) or (("bool", (), ""),)
+    names = s.names(hint or "a", (end for _, _, end in declared))
+    result: list[Arr] = []
+    for k, (prim, dims, _) in enumerate(declared):
+        column = [row[k] if row else FALSE for row in rows]
+        first = column[0] if column else None
+        if isinstance(first, Arr):
+            shape = first.shape
         else:
-            step = self.atom(sub(self.wide(second), start), "step")
-        wide = prim in ("i64", "u64")
-        count = self.range_count(e.kind, start, stop, step, tuple(text), wide)
-        exp = ir.Iota(count, first, Conv("i64", prim, step) if prim != "i64" else step, prim)
-        if isinstance(step, Lit):
-            exp = ir.Iota(count, first, literal(step.value, prim), prim)
-        array = self.array(exp, prim, (count,), hint or "range")
-        if first == literal(0, prim) and step == ONE:
-            self.iotas[array.name] = count
-        self.bind_sizes(e.ext, e.type, (array,))
-        return (array,)
+            shape = tuple(s.known_size(d) or Poly.const(0) for d in dims)
+        elems = tuple(operand(s.expect(x, shape)) for x in column)
+        full = (Poly.const(len(elems)), *shape)
+        exp = ir.ArrayLit(elems) if elems else ir.Scratch(prim, full)
+        result.append(s.array(exp, prim, full, names[k]))
+    return tuple(result)
 
-    def wide(self, se: SE) -> SE:
-        """An integer as i64."""
-        prim = prim_of(se)
-        if prim == "i64":
-            return se
-        return literal(se.value, "i64") if isinstance(se, Lit) else Conv(prim, "i64", se)
 
-    def range_count(
-        self, kind: str, start: SE, stop: SE, step: SE, text: Message, wide: bool
-    ) -> Poly:
-        """How many elements a range has; asserts that it is valid.
+def _string(s: Lowering, e: ty.StringConst, hint: Name) -> Value:
+    """The bytes of a string."""
+    shape = (Poly.const(len(e.value)),)
+    elems = tuple(Lit(b, "u8") for b in e.value)
+    exp = ir.ArrayLit(elems) if elems else ir.Scratch("u8", shape)
+    return (s.array(exp, "u8", shape, hint or "s"),)
 
-        `wide`: its ends have 64 bits, which may be too few for the number of its elements.
-        """
-        distance = sub(stop, start)
-        inclusive = kind == "..."
-        if step == ONE:
-            total = self.poly(distance)
-            if self.facts.decide("<=", start, stop) is not True:
-                self.check(Bin("<=", "i64", start, stop), text)
-            if inclusive:
-                # One more than there are 64-bit numbers is no number: the distance is looked at.
-                self.check_size(total, text)
-            return self.sized(total + 1 if inclusive else total, text)
-        if step == MINUS_ONE and not inclusive:
-            self.check(Bin("<=", "i64", stop, start), text)
-            return self.sized(self.poly(sub(start, stop)), text)
-        more = abs(int(step.value)) - (not inclusive) if isinstance(step, Lit) else 0
-        more = min(more, 1) if inclusive else more
-        up: SE = Bin("<=", "i64", start, stop)
-        down: SE = Bin("<=", "i64", stop, start)
-        if wide:
-            up = both(up, _rise_fits(start, stop, more))
-            down = both(down, _fall_fits(start, stop, more))
-        rises, falls = Bin("<", "i64", ZERO, step), Bin("<", "i64", step, ZERO)
+
+# --- ranges ------------------------------------------------------------------------------------
+
+
+def _range_exp(s: Lowering, e: ty.Range, hint: Name) -> Value:
+    """`first..second..end`: checked, counted, then an `Iota`."""
+    first = se(s, e.first)
+    second = None if e.second is None else se(s, e.second)
+    end = se(s, e.end)
+    s.prov = (e.span,)
+    prim = prim_of(first)
+    if not (poly_of(first) and poly_of(end)):
+        first, end = s.atom(first, "first"), s.atom(end, "end")
+    text: list[str | SE] = ["Range ", first]
+    if second is not None:
+        second = s.atom(second, "second")
+        text += ["..", second]
+    text += [e.kind, end, " is invalid."]
+    start, stop = _wide(s, first), _wide(s, end)
+    if second is None:
+        step: SE = MINUS_ONE if e.kind == "..>" else ONE
+    else:
+        step = s.atom(sub(_wide(s, second), start), "step")
+    wide = prim in ("i64", "u64")
+    count = _range_count(s, e.kind, start, stop, step, tuple(text), wide)
+    exp = ir.Iota(count, first, Conv("i64", prim, step) if prim != "i64" else step, prim)
+    if isinstance(step, Lit):
+        exp = ir.Iota(count, first, literal(step.value, prim), prim)
+    array = s.array(exp, prim, (count,), hint or "range")
+    if first == literal(0, prim) and step == ONE:
+        s.iotas[array.name] = count
+    s.bind_sizes(e.ext, e.type, (array,))
+    return (array,)
+
+
+def _wide(s: Lowering, se: SE) -> SE:
+    """An integer as i64."""
+    prim = prim_of(se)
+    if prim == "i64":
+        return se
+    return literal(se.value, "i64") if isinstance(se, Lit) else Conv(prim, "i64", se)
+
+
+def _range_count(
+    s: Lowering, kind: str, start: SE, stop: SE, step: SE, text: Message, wide: bool
+) -> Poly:
+    """How many elements a range has; asserts that it is valid.
+
+    `wide`: its ends have 64 bits, which may be too few for the number of its elements.
+    """
+    distance = sub(stop, start)
+    inclusive = kind == "..."
+    if step == ONE:
+        total = s.poly(distance)
+        if s.facts.decide("<=", start, stop) is not True:
+            s.check(Bin("<=", "i64", start, stop), text)
         if inclusive:
-            self.check(either(both(rises, up), both(falls, down)), text)
-            return self.sized(self.poly(Bin("//", "i64", distance, step), "n") + 1, text)
-        self.check(both(rises, up) if kind == "..<" else both(falls, down), text)
-        if isinstance(step, Lit):
-            round_up = literal(more if kind == "..<" else -more, "i64")
-            return self.sized(self.poly(Bin("//", "i64", add(distance, round_up), step), "n"), text)
-        whole = self.poly(Bin("//", "i64", distance, step), "n")
-        rest = Bin("!=", "i64", Bin("%%", "i64", distance, step), ZERO)
-        return self.sized(whole + self.poly(Conv("bool", "i64", rest), "rest"), text)
+            # One more than there are 64-bit numbers is no number: the distance is looked at.
+            s.check_size(total, text)
+        return _sized(s, total + 1 if inclusive else total, text)
+    if step == MINUS_ONE and not inclusive:
+        s.check(Bin("<=", "i64", stop, start), text)
+        return _sized(s, s.poly(sub(start, stop)), text)
+    more = abs(int(step.value)) - (not inclusive) if isinstance(step, Lit) else 0
+    more = min(more, 1) if inclusive else more
+    up: SE = Bin("<=", "i64", start, stop)
+    down: SE = Bin("<=", "i64", stop, start)
+    if wide:
+        up = both(up, _rise_fits(start, stop, more))
+        down = both(down, _fall_fits(start, stop, more))
+    rises, falls = Bin("<", "i64", ZERO, step), Bin("<", "i64", step, ZERO)
+    if inclusive:
+        s.check(either(both(rises, up), both(falls, down)), text)
+        return _sized(s, s.poly(Bin("//", "i64", distance, step), "n") + 1, text)
+    s.check(both(rises, up) if kind == "..<" else both(falls, down), text)
+    if isinstance(step, Lit):
+        round_up = literal(more if kind == "..<" else -more, "i64")
+        return _sized(s, s.poly(Bin("//", "i64", add(distance, round_up), step), "n"), text)
+    whole = s.poly(Bin("//", "i64", distance, step), "n")
+    rest = Bin("!=", "i64", Bin("%%", "i64", distance, step), ZERO)
+    return _sized(s, whole + s.poly(Conv("bool", "i64", rest), "rest"), text)
 
-    def sized(self, size: Poly, text: Message) -> Poly:
-        """`size`, if an array can have it."""
-        self.check_size(size, text)
-        return size
 
-    # --- positions ---------------------------------------------------------------------------
+def _sized(s: Lowering, size: Poly, text: Message) -> Poly:
+    """`size`, if an array can have it."""
+    s.check_size(size, text)
+    return size
 
-    def positions(self, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
-        """The parts of an index, evaluated."""
-        return [
-            self.position(self.se(dim.at))
-            if isinstance(dim, ty.IndexFix)
-            else tuple(
-                None if part is None else self.simple(self.se(part), name)
-                for name, part in (("start", dim.start), ("stop", dim.stop), ("step", dim.step))
-            )
-            for dim in dims
-        ]
 
-    def place(self, dims: list[Position], shape: tuple[Poly, ...]) -> Place:
-        """Positions in an array of that shape, with what must hold for them."""
-        found: list[ir.DimIndex] = []
-        full: SE = TRUE
-        needed: SE = TRUE
-        text: list[str | SE] = [OUT_OF_BOUNDS]
-        shown = len(self.facts.shown)
-        for k, dim in enumerate(dims):
-            if k:
-                text.append(", ")
-            if not isinstance(dim, tuple):
-                found.append(DimFix(dim))
-                whole, part = self.in_bounds(dim, shape[k])
-                text.append(dim)
-            else:
-                piece, whole, part, words = self.slice_dim(dim, shape[k])
-                found.append(piece)
-                text.extend(words)
-            full, needed = both(full, whole), both(needed, part)
-        text += ["] out of bounds for array of shape ", *show_shape(shape), "."]
-        why = tuple(self.facts.shown[shown:])
-        return Place(tuple(found), full, needed, tuple(text), why)
+# --- positions ---------------------------------------------------------------------------------
 
-    def position(self, at: SE) -> SE:
-        """An index as i64, simple enough to be mentioned several times."""
-        at = self.wide(at)
-        if isinstance(at, Conv) and isinstance(at.arg, Lit | Var):
-            return at
-        if isinstance(at, Bin) and at.op == "%" and isinstance(at.rhs, Lit | Var):
-            return at
-        poly = poly_of(at)
-        if poly is None or len(poly.terms) > 3 or any(len(mono) > 1 for mono in poly.terms):
-            return self.atom(at, "i")
+
+def _positions(s: Lowering, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
+    """The parts of an index, evaluated."""
+    return [
+        _position(s, se(s, dim.at))
+        if isinstance(dim, ty.IndexFix)
+        else tuple(
+            None if part is None else simple(s, se(s, part), name)
+            for name, part in (("start", dim.start), ("stop", dim.stop), ("step", dim.step))
+        )
+        for dim in dims
+    ]
+
+
+def _place(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Place:
+    """Positions in an array of that shape, with what must hold for them."""
+    found: list[ir.DimIndex] = []
+    full: SE = TRUE
+    needed: SE = TRUE
+    text: list[str | SE] = [OUT_OF_BOUNDS]
+    shown = len(s.facts.shown)
+    for k, dim in enumerate(dims):
+        if k:
+            text.append(", ")
+        if not isinstance(dim, tuple):
+            found.append(DimFix(dim))
+            whole, part = _in_bounds(s, dim, shape[k])
+            text.append(dim)
+        else:
+            piece, whole, part, words = _slice_dim(s, dim, shape[k])
+            found.append(piece)
+            text.extend(words)
+        full, needed = both(full, whole), both(needed, part)
+    text += ["] out of bounds for array of shape ", *show_shape(shape), "."]
+    why = tuple(s.facts.shown[shown:])
+    return Place(tuple(found), full, needed, tuple(text), why)
+
+
+def _position(s: Lowering, at: SE) -> SE:
+    """An index as i64, simple enough to be mentioned several times."""
+    at = _wide(s, at)
+    if isinstance(at, Conv) and isinstance(at.arg, Lit | Var):
         return at
+    if isinstance(at, Bin) and at.op == "%" and isinstance(at.rhs, Lit | Var):
+        return at
+    poly = poly_of(at)
+    if poly is None or len(poly.terms) > 3 or any(len(mono) > 1 for mono in poly.terms):
+        return s.atom(at, "i")
+    return at
 
-    def in_bounds(self, at: SE, size: Poly) -> tuple[SE, SE]:
-        """`0 <= at < size`, and as much of it as is not plain already."""
-        low, high = Bin("<=", "i64", ZERO, at), Bin("<", "i64", at, se_of(size))
-        full = both(low, high)
-        if self.facts.within(at, size):
-            return full, TRUE
-        return full, both(self.open_part(low), self.open_part(high))
 
-    def open_part(self, cond: Bin) -> SE:
-        """A comparison, or `true` if it is known to hold."""
-        return TRUE if self.facts.decide(cond.op, cond.lhs, cond.rhs) is True else cond
+def _in_bounds(s: Lowering, at: SE, size: Poly) -> tuple[SE, SE]:
+    """`0 <= at < size`, and as much of it as is not plain already."""
+    low, high = Bin("<=", "i64", ZERO, at), Bin("<", "i64", at, se_of(size))
+    full = both(low, high)
+    if s.facts.within(at, size):
+        return full, TRUE
+    return full, both(_open_part(s, low), _open_part(s, high))
 
-    def slice_dim(self, dim: tuple[SE | None, ...], size: Poly) -> tuple[DimSlice, SE, SE, Message]:
-        """One `start:stop:step`: the slice, when it is valid, what of that is open, its text."""
-        start, stop, given = dim
-        step: SE = ONE if given is None else self.atom(given, "step")
-        length = se_of(size)
+
+def _open_part(s: Lowering, cond: Bin) -> SE:
+    """A comparison, or `true` if it is known to hold."""
+    return TRUE if s.facts.decide(cond.op, cond.lhs, cond.rhs) is True else cond
+
+
+def _slice_dim(
+    s: Lowering, dim: tuple[SE | None, ...], size: Poly
+) -> tuple[DimSlice, SE, SE, Message]:
+    """One `start:stop:step`: the slice, when it is valid, what of that is open, its text."""
+    start, stop, given = dim
+    step: SE = ONE if given is None else s.atom(given, "step")
+    length = se_of(size)
+    if not isinstance(step, Lit):
+        back: SE = Bin("<", "i64", step, ZERO)
+        start = start or s.atom(Select(back, sub(length, ONE), ZERO), "start")
+        stop = stop or s.atom(Select(back, MINUS_ONE, length), "stop")
+    elif step.value < 0:
+        start, stop = start or simple(s, sub(length, ONE), "start"), stop or MINUS_ONE
+    else:
+        start, stop = start or ZERO, stop or length
+    words: Message = (start, ":", stop)
+    if given is not None:
+        words = (*words, ":", step)
+    if step == MINUS_ONE and dim[:2] == (None, None):
+        return DimSlice(start, size, step), TRUE, TRUE, words
+    if step == ONE:
+        return (*_unit_slice(s, start, stop, size), words)
+    piece, ok = _strided_slice(s, start, stop, step, size)
+    return piece, ok, ok, words
+
+
+def simple(s: Lowering, se: SE, hint: str) -> SE:
+    """`se` itself if it is a polynomial, else a name for it."""
+    return se if poly_of(se) is not None else s.atom(se, hint)
+
+
+def _unit_slice(s: Lowering, start: SE, stop: SE, size: Poly) -> tuple[DimSlice, SE, SE]:
+    """`start:stop`; valid if empty, or ordered and inside."""
+    first, last = s.poly(start), s.poly(stop)
+    conditions = (
+        Bin("<=", "i64", ZERO, start),
+        Bin("<=", "i64", start, stop),
+        Bin("<=", "i64", stop, se_of(size)),
+    )
+    full: SE = TRUE
+    needed: SE = TRUE
+    for cond in conditions:
+        full = both(full, cond)
+        needed = both(needed, _open_part(s, cond))
+    if s.facts.rising(first, last, size):
+        needed = TRUE
+    empty = Bin("==", "i64", start, stop)
+    needed = needed if needed == TRUE else either(empty, needed)
+    return DimSlice(start, last - first, ONE), either(empty, full), needed
+
+
+def _strided_slice(s: Lowering, start: SE, stop: SE, step: SE, size: Poly) -> tuple[DimSlice, SE]:
+    """`start:stop:step`; valid if empty, or the first and last element are inside."""
+    length = se_of(size)
+    distance = sub(stop, start)
+    if isinstance(step, Lit) and step.value == 0:
+        return DimSlice(start, Poly.const(0), step), FALSE
+    if step == MINUS_ONE:
+        count = s.poly(sub(start, stop))
+    else:
+        safe = step
         if not isinstance(step, Lit):
-            back: SE = Bin("<", "i64", step, ZERO)
-            start = start or self.atom(Select(back, sub(length, ONE), ZERO), "start")
-            stop = stop or self.atom(Select(back, MINUS_ONE, length), "stop")
-        elif step.value < 0:
-            start, stop = start or self.simple(sub(length, ONE), "start"), stop or MINUS_ONE
-        else:
-            start, stop = start or ZERO, stop or length
-        words: Message = (start, ":", stop)
-        if given is not None:
-            words = (*words, ":", step)
-        if step == MINUS_ONE and dim[:2] == (None, None):
-            return DimSlice(start, size, step), TRUE, TRUE, words
-        if step == ONE:
-            return (*self.unit_slice(start, stop, size), words)
-        piece, ok = self.strided_slice(start, stop, step, size)
-        return piece, ok, ok, words
+            is_zero = Bin("==", "i64", step, ZERO)
+            safe = s.atom(Select(is_zero, ONE, step), "step")
+        towards = Un("sgn", "i64", safe)
+        rounded = add(distance, sub(safe, towards))
+        if isinstance(safe, Lit):
+            rounded = add(distance, Lit(int(safe.value) - (1 if safe.value > 0 else -1), "i64"))
+        count = s.poly(Bin("//", "i64", rounded, safe), "n")
+    last = add(start, Bin("*", "i64", sub(se_of(count), ONE), step))
+    up = both(Bin("<=", "i64", ZERO, start), Bin("<=", "i64", start, stop))
+    up = both(up, Bin("<", "i64", last, length))
+    down = both(Bin("<=", "i64", MINUS_ONE, stop), Bin("<=", "i64", stop, start))
+    down = both(down, both(Bin("<", "i64", start, length), Bin("<=", "i64", ZERO, last)))
+    if isinstance(step, Lit):
+        fits = up if step.value > 0 else down
+    else:
+        fits = Select(Bin("<", "i64", step, ZERO), down, up)
+    fits = both(Bin("<=", "i64", ZERO, se_of(count)), fits)
+    ok = either(Bin("==", "i64", se_of(count), ZERO), fits)
+    if not isinstance(step, Lit):
+        ok = both(Bin("!=", "i64", step, ZERO), ok)
+    return DimSlice(start, count, step), ok
 
-    def simple(self, se: SE, hint: str) -> SE:
-        """`se` itself if it is a polynomial, else a name for it."""
-        return se if poly_of(se) is not None else self.atom(se, hint)
 
-    def unit_slice(self, start: SE, stop: SE, size: Poly) -> tuple[DimSlice, SE, SE]:
-        """`start:stop`; valid if empty, or ordered and inside."""
-        first, last = self.poly(start), self.poly(stop)
-        conditions = (
-            Bin("<=", "i64", ZERO, start),
-            Bin("<=", "i64", start, stop),
-            Bin("<=", "i64", stop, se_of(size)),
-        )
-        full: SE = TRUE
-        needed: SE = TRUE
-        for cond in conditions:
-            full = both(full, cond)
-            needed = both(needed, self.open_part(cond))
-        if self.facts.rising(first, last, size):
-            needed = TRUE
-        empty = Bin("==", "i64", start, stop)
-        needed = needed if needed == TRUE else either(empty, needed)
-        return DimSlice(start, last - first, ONE), either(empty, full), needed
+def _check_place(s: Lowering, place: Place, shape: tuple[Poly, ...]) -> None:
+    """Assert that the positions are inside; plain variables are indices from here on."""
+    cond = place.full
+    if place.needed != cond:
+        said = "the index lies within the array: it needs no check"
+        if place.needed != TRUE:
+            said = "only a part of the check is needed"
+        outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
+        cond = s.ctx.settle(BOUNDS, s.prov, outcome) or cond
+    how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
+    if cond == TRUE:
+        how = "dropped"
+    elif s.unsafe:
+        how = "unsafe"
+    elif s.facts.is_true(cond):
+        how = "repeated"
+    why = place.why if cond != place.full else ()
+    s.ctx.fates.append(Fate(s.prov, how, why))
+    s.check(cond, place.text)
+    s.facts.learn(place.full, True)
 
-    def strided_slice(self, start: SE, stop: SE, step: SE, size: Poly) -> tuple[DimSlice, SE]:
-        """`start:stop:step`; valid if empty, or the first and last element are inside."""
-        length = se_of(size)
-        distance = sub(stop, start)
-        if isinstance(step, Lit) and step.value == 0:
-            return DimSlice(start, Poly.const(0), step), FALSE
-        if step == MINUS_ONE:
-            count = self.poly(sub(start, stop))
-        else:
-            safe = step
-            if not isinstance(step, Lit):
-                is_zero = Bin("==", "i64", step, ZERO)
-                safe = self.atom(Select(is_zero, ONE, step), "step")
-            towards = Un("sgn", "i64", safe)
-            rounded = add(distance, sub(safe, towards))
-            if isinstance(safe, Lit):
-                rounded = add(distance, Lit(int(safe.value) - (1 if safe.value > 0 else -1), "i64"))
-            count = self.poly(Bin("//", "i64", rounded, safe), "n")
-        last = add(start, Bin("*", "i64", sub(se_of(count), ONE), step))
-        up = both(Bin("<=", "i64", ZERO, start), Bin("<=", "i64", start, stop))
-        up = both(up, Bin("<", "i64", last, length))
-        down = both(Bin("<=", "i64", MINUS_ONE, stop), Bin("<=", "i64", stop, start))
-        down = both(down, both(Bin("<", "i64", start, length), Bin("<=", "i64", ZERO, last)))
-        if isinstance(step, Lit):
-            fits = up if step.value > 0 else down
-        else:
-            fits = Select(Bin("<", "i64", step, ZERO), down, up)
-        fits = both(Bin("<=", "i64", ZERO, se_of(count)), fits)
-        ok = either(Bin("==", "i64", se_of(count), ZERO), fits)
-        if not isinstance(step, Lit):
-            ok = both(Bin("!=", "i64", step, ZERO), ok)
-        return DimSlice(start, count, step), ok
 
-    def check_place(self, place: Place, shape: tuple[Poly, ...]) -> None:
-        """Assert that the positions are inside; plain variables are indices from here on."""
-        cond = place.full
-        if place.needed != cond:
-            said = "the index lies within the array: it needs no check"
-            if place.needed != TRUE:
-                said = "only a part of the check is needed"
-            outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
-            cond = self.ctx.settle(BOUNDS, self.prov, outcome) or cond
-        how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
-        if cond == TRUE:
-            how = "dropped"
-        elif self.unsafe:
-            how = "unsafe"
-        elif self.facts.is_true(cond):
-            how = "repeated"
-        why = place.why if cond != place.full else ()
-        self.ctx.fates.append(Fate(self.prov, how, why))
-        self.check(cond, place.text)
-        self.facts.learn(place.full, True)
+# --- reading and writing -----------------------------------------------------------------------
 
-    # --- reading and writing -----------------------------------------------------------------
 
-    def index(self, e: ty.Index, hint: Name) -> Value:
-        """An element or a view per leaf."""
-        value = self.lower(e.array)
-        first = value[0]
-        if not isinstance(first, Arr):
-            raise CompilerBug("an index into no array", e.span)
-        self.prov = (e.span,)
-        dims = self.positions(e.dims)
-        self.prov = (e.span,)
-        place = self.place(dims, first.shape)
-        self.prov = (e.span,)
-        self.check_place(place, first.shape)
-        if not leaves(e.type):
-            return ()
-        names = self.names(hint or self.part_name(e, first), (end for _, _, end in leaves(e.type)))
-        result = tuple(
-            self.read(x, place.dims, name)
-            for x, name in zip(value, names, strict=True)
-            if isinstance(x, Arr)
-        )
-        self.bind_sizes(e.ext, e.type, result)
-        return result
+def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
+    """An element or a view per leaf."""
+    value = s.lower(e.array)
+    first = value[0]
+    if not isinstance(first, Arr):
+        raise CompilerBug("an index into no array", e.span)
+    s.prov = (e.span,)
+    dims = _positions(s, e.dims)
+    s.prov = (e.span,)
+    place = _place(s, dims, first.shape)
+    s.prov = (e.span,)
+    _check_place(s, place, first.shape)
+    if not leaves(e.type):
+        return ()
+    names = s.names(hint or _part_name(s, e, first), (end for _, _, end in leaves(e.type)))
+    result = tuple(
+        _read(s, x, place.dims, name)
+        for x, name in zip(value, names, strict=True)
+        if isinstance(x, Arr)
+    )
+    s.bind_sizes(e.ext, e.type, result)
+    return result
 
-    def part_name(self, e: ty.Index, array: Arr) -> Name:
-        """What a part of an array is called."""
-        base = base_of(e.array.name if isinstance(e.array, ty.Var) else array.name)
-        return f"{base}_el" if isinstance(e.type, PrimT) else f"{base}_part"
 
-    def read(self, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) -> SE | Arr:
-        """`array[dims]`, not checked."""
-        if len(dims) == len(array.shape) and all(isinstance(d, DimFix) for d in dims):
-            at = tuple(d.at for d in dims if isinstance(d, DimFix))
-            element = self.scalar(ir.Index(array.name, at), array.prim, name)
-            self.parts[element.name] = (array.name, dims)
-            return element
-        full, shape = self.whole(array, dims)
-        part = self.view(ir.Slice(array.name, full), array, shape, name)
-        self.parts[part.name] = (array.name, full)
-        return part
+def _part_name(s: Lowering, e: ty.Index, array: Arr) -> Name:
+    """What a part of an array is called."""
+    base = base_of(e.array.name if isinstance(e.array, ty.Var) else array.name)
+    return f"{base}_el" if isinstance(e.type, PrimT) else f"{base}_part"
 
-    def whole(
-        self, array: Arr, dims: tuple[ir.DimIndex, ...]
-    ) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
-        """`dims` with the array's other dimensions in full, and the shape that they select."""
-        full = (*dims, *whole_dims(array.shape[len(dims) :]))
-        return full, selected(full)
 
-    def update(self, e: ty.Update, hint: Name) -> Value:
-        """The array with some positions replaced, per leaf; the new value is evaluated first."""
-        dims, inner = self.nested(e)
-        at = self.positions(dims)
-        new = self.lower(inner)
-        value = self.lower(e.array)
-        first = value[0]
-        if not isinstance(first, Arr):
-            raise CompilerBug("an update of no array", e.span)
-        self.prov = (e.span,)
-        place = self.place(at, first.shape)
-        self.prov = (e.span,)
-        self.check_place(place, first.shape)
-        if not new:
-            return value
-        hint = hint or (e.array.name if isinstance(e.array, ty.Var) else "")
-        names = self.names(base_of(hint), (end for _, _, end in leaves(e.type)))
-        result: list[Arr] = []
-        taken: set[Name] = set()
-        is_view = isinstance(e.array, ty.Index)
-        for array, leaf, name in zip(value, new, names, strict=True):
-            assert isinstance(array, Arr)
-            full, shape = self.whole(array, place.dims)
-            if isinstance(leaf, Arr | Var) and self.parts.get(leaf.name) == (array.name, full):
-                result.append(array)
-                continue
-            item = self.apart(self.expect(leaf, shape), array)
-            if array.name in taken or array.borrowed or is_view:
-                array = self.copied(array, name)
-            taken.add(array.name)
-            exp = ir.Update(array.name, full, operand(item))
-            result.append(self.array(exp, array.prim, array.shape, name))
-        return tuple(result)
+def _read(s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) -> SE | Arr:
+    """`array[dims]`, not checked."""
+    if len(dims) == len(array.shape) and all(isinstance(d, DimFix) for d in dims):
+        at = tuple(d.at for d in dims if isinstance(d, DimFix))
+        element = s.scalar(ir.Index(array.name, at), array.prim, name)
+        s.parts[element.name] = (array.name, dims)
+        return element
+    full, shape = whole(s, array, dims)
+    part = s.view(ir.Slice(array.name, full), array, shape, name)
+    s.parts[part.name] = (array.name, full)
+    return part
 
-    def nested(self, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]:
-        """All positions of `a with [i] = (a[i] with [j] = v)`, which is `a with [i, j] = v`."""
-        dims, value = e.dims, e.value
-        while isinstance(value, ty.Update) and isinstance(value.array, ty.Index):
-            source = value.array
-            same = key_of(replace(source, dims=dims)) == key_of(source)
-            fixed = all(isinstance(d, ty.IndexFix) for d in dims)
-            if not (fixed and same and key_of(source.array) == key_of(e.array)):
-                break
-            self.ctx.fates.append(Fate((value.span,), "joined"))
-            self.ctx.fates.append(Fate((source.span,), "joined"))
-            dims, value = (*dims, *value.dims), value.value
-        return dims, value
 
-    def apart(self, leaf: SE | Arr, array: Arr) -> SE | Arr:
-        """`leaf`, copied if it is a view of the array that is to be overwritten."""
-        if not isinstance(leaf, Arr):
-            return leaf
-        base = self.base.get(array.name, array.name)
-        if self.base.get(leaf.name, leaf.name) != base:
-            return leaf
-        return self.copied(leaf)
+def whole(
+    s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...]
+) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
+    """`dims` with the array's other dimensions in full, and the shape that they select."""
+    full = (*dims, *whole_dims(array.shape[len(dims) :]))
+    return full, selected(full)
+
+
+def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
+    """The array with some positions replaced, per leaf; the new value is evaluated first."""
+    dims, inner = _nested(s, e)
+    at = _positions(s, dims)
+    new = s.lower(inner)
+    value = s.lower(e.array)
+    first = value[0]
+    if not isinstance(first, Arr):
+        raise CompilerBug("an update of no array", e.span)
+    s.prov = (e.span,)
+    place = _place(s, at, first.shape)
+    s.prov = (e.span,)
+    _check_place(s, place, first.shape)
+    if not new:
+        return value
+    hint = hint or (e.array.name if isinstance(e.array, ty.Var) else "")
+    names = s.names(base_of(hint), (end for _, _, end in leaves(e.type)))
+    result: list[Arr] = []
+    taken: set[Name] = set()
+    is_view = isinstance(e.array, ty.Index)
+    for array, leaf, name in zip(value, new, names, strict=True):
+        assert isinstance(array, Arr)
+        full, shape = whole(s, array, place.dims)
+        if isinstance(leaf, Arr | Var) and s.parts.get(leaf.name) == (array.name, full):
+            result.append(array)
+            continue
+        item = apart(s, s.expect(leaf, shape), array)
+        if array.name in taken or array.borrowed or is_view:
+            array = s.copied(array, name)
+        taken.add(array.name)
+        exp = ir.Update(array.name, full, operand(item))
+        result.append(s.array(exp, array.prim, array.shape, name))
+    return tuple(result)
+
+
+def _nested(s: Lowering, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]:
+    """All positions of `a with [i] = (a[i] with [j] = v)`, which is `a with [i, j] = v`."""
+    dims, value = e.dims, e.value
+    while isinstance(value, ty.Update) and isinstance(value.array, ty.Index):
+        source = value.array
+        same = key_of(replace(source, dims=dims)) == key_of(source)
+        fixed = all(isinstance(d, ty.IndexFix) for d in dims)
+        if not (fixed and same and key_of(source.array) == key_of(e.array)):
+            break
+        s.ctx.fates.append(Fate((value.span,), "joined"))
+        s.ctx.fates.append(Fate((source.span,), "joined"))
+        dims, value = (*dims, *value.dims), value.value
+    return dims, value
+
+
+def apart(s: Lowering, leaf: SE | Arr, array: Arr) -> SE | Arr:
+    """`leaf`, copied if it is a view of the array that is to be overwritten."""
+    if not isinstance(leaf, Arr):
+        return leaf
+    base = s.base.get(array.name, array.name)
+    if s.base.get(leaf.name, leaf.name) != base:
+        return leaf
+    return s.copied(leaf)
+
+
+RULES: dict[type, Lower] = {
+    ty.StringConst: _string,
+    ty.ArrayLit: _array_lit,
+    ty.Range: _range_exp,
+    ty.Index: _index,
+    ty.Update: _update,
+}

@@ -7,8 +7,9 @@ shown equal, a check and a reshape stand between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
@@ -23,72 +24,41 @@ from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
 from compiler.ir import nodes as ir
 from compiler.ir.build import both
-from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Operand, Param, Stm, Var
+from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Param, Stm, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.lower.constants import Constants, Definitions
 from compiler.lower.leaves import leaves
+from compiler.lower.values import (
+    Arr,
+    Leaf,
+    Message,
+    Shape,
+    Value,
+    merge_words,
+    show_shape,
+)
 
 COPY = Rule("soa/copy", "Tells of copies that keep values as they are.", optional=False)
 
-Shape = tuple[Poly, ...]
 LARGEST = Lit(LARGEST_SIZE, "i64")
 
 
-@dataclass(frozen=True, slots=True)
-class Arr:
-    """An array variable and its shape.
-
-    `borrowed`: what the source takes for a fresh array is this variable itself (a zip, a map that
-    only moves fields around). See Note [Borrowed arrays] in `soa.py`.
-    """
-
-    name: Name
-    prim: Prim
-    shape: Shape
-    borrowed: bool = False
-
-
-Leaf = SE | Arr
-Value = tuple[Leaf, ...]
-Message = tuple[str | SE, ...]
-
-
-def operand(leaf: Leaf) -> Operand:
-    """A leaf as an operand."""
-    return leaf.name if isinstance(leaf, Arr) else leaf
-
-
-def leaf_type(leaf: Leaf) -> ir.Type:
-    """The IR type of a leaf."""
-    if isinstance(leaf, Arr):
-        return ir.Array(leaf.prim, leaf.shape)
-    return ir.Scalar(prim_of(leaf))
-
-
-def show_shape(shape: Iterable[Poly]) -> Message:
-    """`[n][m]` in a message."""
-    parts: list[str | SE] = []
-    for dim in shape:
-        parts += ["[", se_of(dim), "]"]
-    return tuple(parts)
-
-
-def merge_words(message: Message) -> Message:
-    """A message without two texts side by side."""
-    parts: list[str | SE] = []
-    for part in message:
-        if isinstance(part, str) and parts and isinstance(parts[-1], str):
-            parts[-1] += part
-        else:
-            parts.append(part)
-    return tuple(parts)
+Lower = Callable[["Lowering", Any, Name], Value]
+"""Lowers an expression whose value would like a certain name."""
 
 
 class Lowering:
-    """The state of lowering one function."""
+    """The state of lowering one definition."""
 
-    def __init__(self, ctx: Ctx) -> None:
+    def __init__(
+        self, ctx: Ctx, definitions: Definitions, rules: Mapping[type, Lower], is_entry: bool
+    ) -> None:
         self.ctx = ctx
-        self.used: set[Name] = set()
+        self.rules = rules
+        """How to lower an expression, by its class."""
+        self.constants = Constants(ctx, definitions, is_entry)
+        self.funs = definitions.funs
+        self.used = definitions.used
         self.stms: list[Stm] = []
         self.env: dict[Name, Value] = {}
         self.sizes: dict[Name, Poly] = {}
@@ -113,18 +83,23 @@ class Lowering:
         """Views that may have a cell twice; "" for those that were copied."""
         self.separate: set[int] = set()
         """Which of them to copy, by their number."""
-        self.heads: dict[Name, tuple[Name, int]] = {}
-        """Sizes that come with constants: which constant's, and which of its results."""
-        self.funs: dict[str, ir.Function] = {}
-        """What calls refer to."""
+        self.extra: list[tuple[int, int]] = []
+        """Sizes that arguments bring: of which leaf, along which dimension."""
+        self.unique_params: frozenset[Name] = frozenset()
+        self.param_names: set[Name] = set()
+        """Parameters, which types of results may mention."""
 
     def lower(self, e: TypedExp, hint: Name = "") -> Value:
-        """The value of `e`; `hint` is the name that its result would like."""
-        raise NotImplementedError
+        """The value of `e`, whose statements are appended; `hint`: the name that it would like."""
+        return self.rules[type(e)](self, e, hint)
 
     def constant(self, name: Name) -> Value | None:
-        """The value of a top-level constant."""
-        raise NotImplementedError
+        """The value of a top-level constant, or of a size that comes with one."""
+        return self.constants.value(name, self.prov)
+
+    def constant_params(self, name: Name) -> tuple[Param, ...]:
+        """The variables that hold a constant's results here."""
+        return self.constants.params(name, self.prov)
 
     # --- names and statements ----------------------------------------------------------------
 
@@ -377,8 +352,3 @@ class Lowering:
             Arr(name, prim, shape) if shape else Var(name, prim)
             for name, (prim, _, _), shape in zip(names, leaves(t), shapes, strict=True)
         )
-
-
-def as_params(value: Value) -> tuple[Param, ...]:
-    """The parameters that bind variables."""
-    return tuple(Param(leaf.name, leaf_type(leaf)) for leaf in value if isinstance(leaf, Arr | Var))

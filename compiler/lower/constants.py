@@ -6,16 +6,16 @@ its prologue; other functions take what they need of them as leading parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
+from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import I64, Function, Param, Stm, Var
+from compiler.ir.nodes import Function, Param, Stm
 from compiler.ir.types import as_operand, as_scalar
-from compiler.lower.build import Arr, Lowering, Value
-from compiler.lower.soacs import Soacs
+from compiler.lower.values import Value, instance_params
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,36 +33,47 @@ class Lowered:
     """Which results may have a cell twice, if any."""
 
 
-class Constants(Soacs):
-    """Where constants and sizes that come with them are looked up."""
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What has been lowered so far, for all definitions of a program."""
 
-    def __init__(self, ctx: Ctx, known: dict[Name, Lowered], done: Lowering | None) -> None:
-        super().__init__(ctx)
-        self.known = known
-        if done is not None:
-            self.used, self.funs, self.heads = done.used, done.funs, done.heads
-        self.is_entry = False
+    known: dict[Name, Lowered] = field(default_factory=dict)
+    heads: dict[Name, tuple[Name, int]] = field(default_factory=dict)
+    """Sizes that come with constants: which constant's, and which of its results."""
+    funs: dict[str, Function] = field(default_factory=dict)
+    """What calls refer to."""
+    used: set[Name] = field(default_factory=set)
+    """Names that are taken."""
+
+
+class Constants:
+    """The constants that one definition uses, and the sizes that come with them."""
+
+    def __init__(self, ctx: Ctx, definitions: Definitions, is_entry: bool) -> None:
+        self.ctx = ctx
+        self.known = definitions.known
+        self.heads = definitions.heads
+        self.is_entry = is_entry
         self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
         self.prologue: list[Stm] = []
-        self.extra: list[tuple[int, int]] = []
-        self.unique_params: frozenset[Name] = frozenset()
-        self.param_names: set[Name] = set()
-        """Parameters, which types of results may mention."""
 
-    def constant(self, name: Name) -> Value | None:
-        """The value of a top-level constant, or of a size that comes with one."""
+    def value(self, name: Name, prov: Prov) -> Value | None:
+        """The value of a top-level constant, or of a size that comes with one.
+
+        An entry point evaluates it at `prov` if it is the first to use it.
+        """
         if name in self.heads:
             owner, at = self.heads[name]
-            return (as_scalar(self.constant_params(owner)[at]),)
+            return (as_scalar(self.params(owner, prov)[at]),)
         found = self.needs.get(name)
         if found is None:
             target = self.known.get(name)
             if target is None or target.fun.params[len(self._heads(target)) :]:
                 return None
-            found = self.needs[name] = self._take(name, target)
-        return found[1][self.sizes_of(name) :]
+            found = self.needs[name] = self._take(name, target, prov)
+        return found[1][self._sizes_of(name) :]
 
-    def sizes_of(self, name: Name) -> int:
+    def _sizes_of(self, name: Name) -> int:
         """How many of a constant's results are sizes of the others."""
         fun = self.known[name].fun
         named = {
@@ -77,38 +88,20 @@ class Constants(Soacs):
     def _heads(self, target: Lowered) -> list[Param]:
         return [p for c in target.needs for p in self.known[c].fun.results]
 
-    def _take(self, name: Name, target: Lowered) -> tuple[tuple[Param, ...], Value]:
+    def _take(self, name: Name, target: Lowered, prov: Prov) -> tuple[tuple[Param, ...], Value]:
         """Variables for a constant's results, bound in the prologue of an entry point."""
-        operands = [as_operand(p) for c in target.needs for p in self.constant_params(c)]
+        operands = [as_operand(p) for c in target.needs for p in self.params(c, prov)]
         mapping: dict[Name, Poly] = {}
-        heads = [p for c in target.needs for p in self.constant_params(c)]
+        heads = [p for c in target.needs for p in self.params(c, prov)]
         for param, actual in zip(target.fun.params, heads, strict=True):
             mapping[param.name] = Poly.var(actual.name)
         names = [self.ctx.fresh(name) for _ in target.fun.results]
-        pat, value = self.instance_params(target.fun.results, names, mapping)
+        pat, value = instance_params(target.fun.results, names, mapping)
         if self.is_entry:
-            self.prologue.append(Stm(pat, ir.Call(target.fun.name, tuple(operands)), self.prov))
+            self.prologue.append(Stm(pat, ir.Call(target.fun.name, tuple(operands)), prov))
         return pat, value
 
-    def constant_params(self, name: Name) -> tuple[Param, ...]:
+    def params(self, name: Name, prov: Prov) -> tuple[Param, ...]:
         """The variables that hold a constant's results here."""
-        self.constant(name)
+        self.value(name, prov)
         return self.needs[name][0]
-
-    def instance_params(
-        self, params: tuple[Param, ...], names: list[Name], mapping: dict[Name, Poly]
-    ) -> tuple[tuple[Param, ...], Value]:
-        """New variables for a function's results; sizes to the left are in scope to the right."""
-        pat: list[Param] = []
-        value: list[Arr | Var] = []
-        for param, name in zip(params, names, strict=True):
-            t = param.type
-            if isinstance(t, ir.Array):
-                t = ir.Array(t.prim, tuple(p.subst(mapping) for p in t.shape))
-                value.append(Arr(name, t.prim, t.shape))
-            elif isinstance(t, ir.Scalar):
-                value.append(Var(name, t.prim))
-                if t == I64:
-                    mapping[param.name] = Poly.var(name)
-            pat.append(Param(name, t))
-        return tuple(pat), tuple(value)

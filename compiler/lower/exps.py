@@ -15,8 +15,9 @@ from compiler.ir.build import both, either
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
 from compiler.ir.total import is_division, may_fail
-from compiler.lower.build import Arr, Lowering, Value
+from compiler.lower.build import Lower, Lowering
 from compiler.lower.leaves import field_at, leaves, sum_slots
+from compiler.lower.values import Arr, Value
 
 
 def literal(value: int | float | bool, prim: Prim) -> Lit:
@@ -32,219 +33,257 @@ def literal(value: int | float | bool, prim: Prim) -> Lit:
     return Lit((int(value) - low) % (high - low + 1) + low, prim)
 
 
-class Exps(Lowering):
-    """Lowering of everything that is not about arrays."""
+# --- scalars -----------------------------------------------------------------------------------
 
-    # --- scalars -----------------------------------------------------------------------------
 
-    def const(self, e: ty.Const, hint: Name) -> Value:
-        """A literal."""
-        if not isinstance(e.type, PrimT):
-            raise CompilerBug("a literal of no primitive type", e.span)
-        return (literal(e.value, e.type.prim),)
+def _const(s: Lowering, e: ty.Const, hint: Name) -> Value:
+    """A literal."""
+    if not isinstance(e.type, PrimT):
+        raise CompilerBug("a literal of no primitive type", e.span)
+    return (literal(e.value, e.type.prim),)
 
-    def var(self, e: ty.Var, hint: Name) -> Value:
-        """A variable, a size, or a constant of the program."""
-        value = self.env.get(e.name)
-        if value is not None:
-            return value
-        poly = self.sizes.get(e.name)
-        if poly is not None:
-            return (se_of(poly),)
-        value = self.constant(e.name)
-        if value is None:
-            raise CompilerBug(f"{e.name} is not in scope", e.span)
+
+def _var(s: Lowering, e: ty.Var, hint: Name) -> Value:
+    """A variable, a size, or a constant of the program."""
+    value = s.env.get(e.name)
+    if value is not None:
         return value
+    poly = s.sizes.get(e.name)
+    if poly is not None:
+        return (se_of(poly),)
+    value = s.constant(e.name)
+    if value is None:
+        raise CompilerBug(f"{e.name} is not in scope", e.span)
+    return value
 
-    def se(self, e: ty.Exp, hint: Name = "") -> SE:
-        """The value of an expression of primitive type."""
-        leaf = self.lower(e, hint)[0]
-        if isinstance(leaf, Arr):
-            raise CompilerBug("an array where a scalar should be", e.span)
-        return leaf
 
-    def prim_op(self, e: ty.PrimOp, hint: Name) -> Value:
-        """An operator; division and powers of integers are guarded."""
-        args = [self.se(a) for a in e.args]
-        self.prov = (e.span,)
-        if len(args) == 1:
-            return (Un(e.op, e.at, args[0]),)
-        lhs, rhs = args
-        if is_division(e.op, e.at):
-            if may_fail(e.op, e.at, rhs):
-                rhs = self.atom(rhs)
-                self.check(Bin("!=", e.at, rhs, Lit(0, e.at)), ("division by zero",))
-        elif e.op == "**" and e.at in SIGNED and not (isinstance(rhs, Lit) and rhs.value >= 0):
-            rhs = self.atom(rhs)
-            self.check(Bin("<=", e.at, Lit(0, e.at), rhs), ("Negative exponent.",))
-        elif e.op == "&&":
-            return (both(lhs, rhs),)
-        elif e.op == "||":
-            return (either(lhs, rhs),)
-        return (Bin(e.op, e.at, lhs, rhs),)
+def se(s: Lowering, e: ty.Exp, hint: Name = "") -> SE:
+    """The value of an expression of primitive type."""
+    leaf = s.lower(e, hint)[0]
+    if isinstance(leaf, Arr):
+        raise CompilerBug("an array where a scalar should be", e.span)
+    return leaf
 
-    def prim_fun(self, e: ty.PrimFun, hint: Name) -> Value:
-        """A built-in function."""
-        return (Fun(e.fun, e.at, tuple(self.se(a) for a in e.args)),)
 
-    def convert(self, e: ty.Convert, hint: Name) -> Value:
-        """A conversion; to a wider unsigned type the bits are kept, without a sign."""
-        arg = self.se(e.exp, hint)
-        src = prim_of(arg)
-        if src == e.to:
-            return (arg,)
-        if isinstance(arg, Lit) and src in INTS and e.to in INTS and arg.value >= 0:
-            return (literal(arg.value, e.to),)
-        if src in SIGNED and e.to in UNSIGNED and BYTES[src] < BYTES[e.to]:
-            same_width: Prim = UNSIGNED[SIGNED.index(src)]
-            return (Conv(same_width, e.to, Conv(src, same_width, arg)),)
-        return (Conv(src, e.to, arg),)
+def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
+    """An operator; division and powers of integers are guarded."""
+    args = [se(s, a) for a in e.args]
+    s.prov = (e.span,)
+    if len(args) == 1:
+        return (Un(e.op, e.at, args[0]),)
+    lhs, rhs = args
+    if is_division(e.op, e.at):
+        if may_fail(e.op, e.at, rhs):
+            rhs = s.atom(rhs)
+            s.check(Bin("!=", e.at, rhs, Lit(0, e.at)), ("division by zero",))
+    elif e.op == "**" and e.at in SIGNED and not (isinstance(rhs, Lit) and rhs.value >= 0):
+        rhs = s.atom(rhs)
+        s.check(Bin("<=", e.at, Lit(0, e.at), rhs), ("Negative exponent.",))
+    elif e.op == "&&":
+        return (both(lhs, rhs),)
+    elif e.op == "||":
+        return (either(lhs, rhs),)
+    return (Bin(e.op, e.at, lhs, rhs),)
 
-    # --- records and sums --------------------------------------------------------------------
 
-    def record(self, e: ty.RecordExp, hint: Name) -> Value:
-        """The fields' leaves, in the type's order; fields are evaluated as written."""
-        found = {
-            name: self.lower(x, self.field_hint(hint, name) if len(e.fields) > 1 else hint)
-            for name, x in e.fields
-        }
-        if not isinstance(e.type, Record):
-            raise CompilerBug("a record of no record type", e.span)
-        return tuple(leaf for name, _ in e.type.fields for leaf in found[name])
+def _prim_fun(s: Lowering, e: ty.PrimFun, hint: Name) -> Value:
+    """A built-in function."""
+    return (Fun(e.fun, e.at, tuple(se(s, a) for a in e.args)),)
 
-    def field_hint(self, hint: Name, field: str) -> Name:
-        """What a field's value would like to be called."""
-        if not hint:
-            return "" if field.isdigit() else field
-        return f"{base_of(hint)}{'' if field.isdigit() else '_'}{field}"
 
-    def project(self, e: ty.Project, hint: Name) -> Value:
-        """A field's leaves."""
-        value = self.lower(e.exp, hint)
-        if not isinstance(e.exp.type, Record):
+def _convert(s: Lowering, e: ty.Convert, hint: Name) -> Value:
+    """A conversion; to a wider unsigned type the bits are kept, without a sign."""
+    arg = se(s, e.exp, hint)
+    src = prim_of(arg)
+    if src == e.to:
+        return (arg,)
+    if isinstance(arg, Lit) and src in INTS and e.to in INTS and arg.value >= 0:
+        return (literal(arg.value, e.to),)
+    if src in SIGNED and e.to in UNSIGNED and BYTES[src] < BYTES[e.to]:
+        same_width: Prim = UNSIGNED[SIGNED.index(src)]
+        return (Conv(same_width, e.to, Conv(src, same_width, arg)),)
+    return (Conv(src, e.to, arg),)
+
+
+# --- records and sums --------------------------------------------------------------------------
+
+
+def _record(s: Lowering, e: ty.RecordExp, hint: Name) -> Value:
+    """The fields' leaves, in the type's order; fields are evaluated as written."""
+    found = {
+        name: s.lower(x, _field_hint(s, hint, name) if len(e.fields) > 1 else hint)
+        for name, x in e.fields
+    }
+    if not isinstance(e.type, Record):
+        raise CompilerBug("a record of no record type", e.span)
+    return tuple(leaf for name, _ in e.type.fields for leaf in found[name])
+
+
+def _field_hint(s: Lowering, hint: Name, field: str) -> Name:
+    """What a field's value would like to be called."""
+    if not hint:
+        return "" if field.isdigit() else field
+    return f"{base_of(hint)}{'' if field.isdigit() else '_'}{field}"
+
+
+def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
+    """A field's leaves."""
+    value = s.lower(e.exp, hint)
+    if not isinstance(e.exp.type, Record):
+        raise CompilerBug("a field of no record", e.span)
+    start, end = field_at(e.exp.type, e.field)
+    return value[start:end]
+
+
+def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
+    """The leaves with those of one field exchanged."""
+    value, new = s.lower(e.exp), s.lower(e.value, hint)
+    start, end, t = 0, len(value), e.exp.type
+    for field in e.path:
+        if not isinstance(t, Record):
             raise CompilerBug("a field of no record", e.span)
-        start, end = field_at(e.exp.type, e.field)
-        return value[start:end]
+        first, last = field_at(t, field)
+        start, end, t = start + first, start + last, dict(t.fields)[field]
+    return value[:start] + new + value[end:]
 
-    def record_update(self, e: ty.RecordUpdate, hint: Name) -> Value:
-        """The leaves with those of one field exchanged."""
-        value, new = self.lower(e.exp), self.lower(e.value, hint)
-        start, end, t = 0, len(value), e.exp.type
-        for field in e.path:
-            if not isinstance(t, Record):
-                raise CompilerBug("a field of no record", e.span)
-            first, last = field_at(t, field)
-            start, end, t = start + first, start + last, dict(t.fields)[field]
-        return value[:start] + new + value[end:]
 
-    def constr(self, e: ty.Constr, hint: Name) -> Value:
-        """The tag, then the payload in its slots; other slots hold zeros."""
-        if not isinstance(e.type, Sum):
-            raise CompilerBug("a variant of no sum type", e.span)
-        given = [leaf for x in e.args for leaf in self.lower(x)]
-        slots, uses = sum_slots(e.type)
-        tag = [name for name, _ in e.type.variants].index(e.name)
-        filled = dict(zip(uses[tag], given, strict=True))
-        result: list[SE | Arr] = [Lit(tag, "i8")]
-        for k, (prim, dims, _) in enumerate(slots):
-            have = filled.get(k)
-            real = have.shape if isinstance(have, Arr) else (Poly.const(0),) * len(dims)
-            known = [self.known_size(d) for d in dims]
-            shape = tuple(r if p is None else p for p, r in zip(known, real, strict=True))
-            if have is not None:
-                result.append(self.expect(have, shape))
-            elif shape:
-                blank = ir.Replicate(shape, literal(0, prim))
-                result.append(self.array(blank, prim, shape))
-            else:
-                result.append(literal(0, prim))
-        return tuple(result)
+def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
+    """The tag, then the payload in its slots; other slots hold zeros."""
+    if not isinstance(e.type, Sum):
+        raise CompilerBug("a variant of no sum type", e.span)
+    given = [leaf for x in e.args for leaf in s.lower(x)]
+    slots, uses = sum_slots(e.type)
+    tag = [name for name, _ in e.type.variants].index(e.name)
+    filled = dict(zip(uses[tag], given, strict=True))
+    result: list[SE | Arr] = [Lit(tag, "i8")]
+    for k, (prim, dims, _) in enumerate(slots):
+        have = filled.get(k)
+        real = have.shape if isinstance(have, Arr) else (Poly.const(0),) * len(dims)
+        known = [s.known_size(d) for d in dims]
+        shape = tuple(r if p is None else p for p, r in zip(known, real, strict=True))
+        if have is not None:
+            result.append(s.expect(have, shape))
+        elif shape:
+            blank = ir.Replicate(shape, literal(0, prim))
+            result.append(s.array(blank, prim, shape))
+        else:
+            result.append(literal(0, prim))
+    return tuple(result)
 
-    # --- bindings ----------------------------------------------------------------------------
 
-    def let(self, e: ty.Let, hint: Name) -> Value:
-        """A chain of bindings, then the body."""
-        rest: ty.Exp = e
-        while isinstance(rest, ty.Let):
-            self.bind_let(rest.sizes, rest.pat, rest.rhs)
-            rest = rest.body
-        return self.lower(rest, hint)
+# --- bindings ----------------------------------------------------------------------------------
 
-    def bind_let(self, sizes: tuple[Name, ...], pat: ty.Pat, rhs: ty.Exp) -> None:
-        """Bind one pattern."""
-        value = self.lower(rhs, self.pat_hint(pat))
-        self.prov = (rhs.span,)
-        self.bind_sizes(sizes, pat.type, value)
-        self.bind_pat(pat, value)
 
-    def pat_hint(self, pat: ty.Pat) -> Name:
-        """The name of a pattern that is one."""
-        return pat.name if isinstance(pat, ty.PVar) else ""
+def _let(s: Lowering, e: ty.Let, hint: Name) -> Value:
+    """A chain of bindings, then the body."""
+    rest: ty.Exp = e
+    while isinstance(rest, ty.Let):
+        _bind_let(s, rest.sizes, rest.pat, rest.rhs)
+        rest = rest.body
+    return s.lower(rest, hint)
 
-    def bind_pat(self, pat: ty.Pat, value: Value) -> None:
-        """Bind a pattern's names to leaves; compound scalars get a name."""
-        if isinstance(pat, ty.PVar):
-            names = [pat.name] if len(value) == 1 else [base_of(pat.name)] * len(value)
-            ends = leaves(pat.type)
-            self.env[pat.name] = tuple(
-                self.own(leaf)
-                if isinstance(leaf, Arr)
-                else self.bound(leaf, name if len(value) == 1 else f"{name}{end}")
-                for leaf, name, (_, _, end) in zip(value, names, ends, strict=True)
-            )
-        elif isinstance(pat, ty.PRecord):
-            start = 0
-            for _, inner in pat.fields:
-                end = start + len(leaves(inner.type))
-                self.bind_pat(inner, value[start:end])
-                start = end
-        elif isinstance(pat, ty.PConstr):
-            self.bind_constr(pat, value)
 
-    def bind_constr(self, pat: ty.PConstr, value: Value) -> None:
-        """Bind a variant's payload."""
-        assert isinstance(pat.type, Sum)
-        _, uses = sum_slots(pat.type)
-        tag = [name for name, _ in pat.type.variants].index(pat.name)
-        payload = tuple(value[1 + k] for k in uses[tag])
+def _bind_let(s: Lowering, sizes: tuple[Name, ...], pat: ty.Pat, rhs: ty.Exp) -> None:
+    """Bind one pattern."""
+    value = s.lower(rhs, pat_hint(s, pat))
+    s.prov = (rhs.span,)
+    s.bind_sizes(sizes, pat.type, value)
+    bind_pat(s, pat, value)
+
+
+def pat_hint(s: Lowering, pat: ty.Pat) -> Name:
+    """The name of a pattern that is one."""
+    return pat.name if isinstance(pat, ty.PVar) else ""
+
+
+def bind_pat(s: Lowering, pat: ty.Pat, value: Value) -> None:
+    """Bind a pattern's names to leaves; compound scalars get a name."""
+    if isinstance(pat, ty.PVar):
+        names = [pat.name] if len(value) == 1 else [base_of(pat.name)] * len(value)
+        ends = leaves(pat.type)
+        s.env[pat.name] = tuple(
+            s.own(leaf)
+            if isinstance(leaf, Arr)
+            else s.bound(leaf, name if len(value) == 1 else f"{name}{end}")
+            for leaf, name, (_, _, end) in zip(value, names, ends, strict=True)
+        )
+    elif isinstance(pat, ty.PRecord):
         start = 0
-        for inner in pat.args:
+        for _, inner in pat.fields:
             end = start + len(leaves(inner.type))
-            self.bind_pat(inner, payload[start:end])
+            bind_pat(s, inner, value[start:end])
             start = end
+    elif isinstance(pat, ty.PConstr):
+        _bind_constr(s, pat, value)
 
-    def leaf_names(self, pat: ty.Pat) -> list[tuple[Name, bool]]:
-        """For each leaf that a parameter matches: a new name, and whether it may be consumed."""
-        if isinstance(pat, ty.PRecord):
-            return [pair for _, inner in pat.fields for pair in self.leaf_names(inner)]
-        hint = pat.name if isinstance(pat, ty.PVar) else "unused"
-        unique = isinstance(pat, ty.PVar) and pat.consumes
-        return [(n, unique) for n in self.names(hint, (end for _, _, end in leaves(pat.type)))]
 
-    # --- the rest ----------------------------------------------------------------------------
+def _bind_constr(s: Lowering, pat: ty.PConstr, value: Value) -> None:
+    """Bind a variant's payload."""
+    assert isinstance(pat.type, Sum)
+    _, uses = sum_slots(pat.type)
+    tag = [name for name, _ in pat.type.variants].index(pat.name)
+    payload = tuple(value[1 + k] for k in uses[tag])
+    start = 0
+    for inner in pat.args:
+        end = start + len(leaves(inner.type))
+        bind_pat(s, inner, payload[start:end])
+        start = end
 
-    def assert_exp(self, e: ty.Assert, hint: Name) -> Value:
-        """The program's own assertion."""
-        cond = self.se(e.cond)
-        self.prov = (e.span,)
-        self.check(cond, (f"Assertion is false: {e.text}",))
-        return self.lower(e.exp, hint)
 
-    def attr(self, e: ty.Attr, hint: Name) -> Value:
-        """`unsafe` drops checks if the options allow it; other attributes do not matter here."""
-        if e.attr == "unsafe" and self.ctx.options.unsafe and not self.unsafe:
-            self.unsafe = True
-            value = self.lower(e.exp, hint)
-            self.unsafe = False
-            return value
-        return self.lower(e.exp, hint)
+def leaf_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
+    """For each leaf that a parameter matches: a new name, and whether it may be consumed."""
+    if isinstance(pat, ty.PRecord):
+        return [pair for _, inner in pat.fields for pair in leaf_names(s, inner)]
+    hint = pat.name if isinstance(pat, ty.PVar) else "unused"
+    unique = isinstance(pat, ty.PVar) and pat.consumes
+    return [(n, unique) for n in s.names(hint, (end for _, _, end in leaves(pat.type)))]
 
-    def coerce(self, e: ty.Coerce, hint: Name) -> Value:
-        """A check at run time that sizes are as stated."""
-        value = self.lower(e.exp, hint)
-        self.prov = (e.span,)
-        return self.retype(value, e.type)
 
-    def retype(self, value: Value, t: Type) -> Value:
-        """`value` with the sizes that `t` declares."""
-        return self.expect_all(value, self.shapes(t))
+# --- the rest ----------------------------------------------------------------------------------
+
+
+def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
+    """The program's own assertion."""
+    cond = se(s, e.cond)
+    s.prov = (e.span,)
+    s.check(cond, (f"Assertion is false: {e.text}",))
+    return s.lower(e.exp, hint)
+
+
+def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
+    """`unsafe` drops checks if the options allow it; other attributes do not matter here."""
+    if e.attr == "unsafe" and s.ctx.options.unsafe and not s.unsafe:
+        s.unsafe = True
+        value = s.lower(e.exp, hint)
+        s.unsafe = False
+        return value
+    return s.lower(e.exp, hint)
+
+
+def _coerce(s: Lowering, e: ty.Coerce, hint: Name) -> Value:
+    """A check at run time that sizes are as stated."""
+    value = s.lower(e.exp, hint)
+    s.prov = (e.span,)
+    return _retype(s, value, e.type)
+
+
+def _retype(s: Lowering, value: Value, t: Type) -> Value:
+    """`value` with the sizes that `t` declares."""
+    return s.expect_all(value, s.shapes(t))
+
+
+RULES: dict[type, Lower] = {
+    ty.Const: _const,
+    ty.Var: _var,
+    ty.PrimOp: _prim_op,
+    ty.Convert: _convert,
+    ty.PrimFun: _prim_fun,
+    ty.Let: _let,
+    ty.RecordExp: _record,
+    ty.Project: _project,
+    ty.RecordUpdate: _record_update,
+    ty.Coerce: _coerce,
+    ty.Assert: _assert_exp,
+    ty.Constr: _constr,
+    ty.Attr: _attr,
+}

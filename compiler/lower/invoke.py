@@ -12,106 +12,106 @@ from compiler.ir import nodes as ir
 from compiler.ir.nodes import I64, SE, Operand, Param
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.types import as_operand
-from compiler.lower.build import (
-    Arr,
-    Leaf,
-    Value,
-    operand,
-)
-from compiler.lower.constants import Constants, Lowered
+from compiler.lower.build import Lower, Lowering
+from compiler.lower.constants import Lowered
 from compiler.lower.leaves import leaves
+from compiler.lower.soacs import intrinsic
+from compiler.lower.values import Arr, Leaf, Value, instance_params, operand
 
 
-class Invoke(Constants):
-    """Lowering of applications."""
+def _apply(s: Lowering, e: ty.Apply, hint: Name) -> Value:
+    """A call of an intrinsic or of a definition."""
+    fn = e.fn
+    if not isinstance(fn, ty.Var):
+        raise CompilerBug("a call of something without a name", e.span)
+    if fn.name.startswith("intrinsics."):
+        value = intrinsic(s, e, fn, hint)
+    else:
+        value = _call(s, e, fn, hint)
+    s.bind_sizes(e.ext, e.type, value)
+    return value
 
-    def apply(self, e: ty.Apply, hint: Name) -> Value:
-        """A call of an intrinsic or of a definition."""
-        fn = e.fn
-        if not isinstance(fn, ty.Var):
-            raise CompilerBug("a call of something without a name", e.span)
-        if fn.name.startswith("intrinsics."):
-            value = self.intrinsic(e, fn, hint)
-        else:
-            value = self.call(e, fn, hint)
-        self.bind_sizes(e.ext, e.type, value)
-        return value
 
-    def call(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-        """A call; sizes go first, and results of unknown size come with their sizes.
+def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """A call; sizes go first, and results of unknown size come with their sizes.
 
-        Variables are looked up last: they may be sizes that other arguments bring.
-        """
-        target = self.known[fn.name]
-        lowered = {k: self.lower(a) for k, a in enumerate(e.args) if not isinstance(a, ty.Var)}
-        args = [
-            leaf
-            for k, a in enumerate(e.args)
-            for leaf in (lowered[k] if k in lowered else self.lower(a))
-        ]
-        sizes = [se_of(self.size(s)) for s in fn.size_args]
-        self.prov = (e.span,)
-        given: list[Leaf] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
-        constants = [p for c in target.needs for p in self.constant_params(c)]
-        params = target.fun.params
-        mapping = {
-            param.name: Poly.var(actual.name)
-            for param, actual in zip(params[: len(constants)], constants, strict=True)
-        }
-        operands: list[Operand] = [as_operand(p) for p in constants]
-        for param, leaf in zip(params[len(constants) :], given, strict=True):
-            operands.append(operand(self.argument(param, leaf, mapping)))
-        return self.results(target, tuple(operands), mapping, e, hint)
+    Variables are looked up last: they may be sizes that other arguments bring.
+    """
+    target = s.constants.known[fn.name]
+    lowered = {k: s.lower(a) for k, a in enumerate(e.args) if not isinstance(a, ty.Var)}
+    args = [
+        leaf for k, a in enumerate(e.args) for leaf in (lowered[k] if k in lowered else s.lower(a))
+    ]
+    sizes = [se_of(s.size(size)) for size in fn.size_args]
+    s.prov = (e.span,)
+    given: list[Leaf] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
+    constants = [p for c in target.needs for p in s.constant_params(c)]
+    params = target.fun.params
+    mapping = {
+        param.name: Poly.var(actual.name)
+        for param, actual in zip(params[: len(constants)], constants, strict=True)
+    }
+    operands: list[Operand] = [as_operand(p) for p in constants]
+    for param, leaf in zip(params[len(constants) :], given, strict=True):
+        operands.append(operand(_argument(s, param, leaf, mapping)))
+    return _results(s, target, tuple(operands), mapping, e, hint)
 
-    def argument(self, param: Param, leaf: Leaf, mapping: dict[Name, Poly]) -> Leaf:
-        """An argument as the parameter wants it; `mapping` has the sizes to its left."""
-        if isinstance(leaf, Arr):
-            assert isinstance(param.type, ir.Array)
-            fitting = self.expect(leaf, tuple(p.subst(mapping) for p in param.type.shape))
-            if param.unique and isinstance(fitting, Arr) and fitting.borrowed:
-                return self.copied(fitting)
-            return fitting
-        if param.type != I64:
-            return leaf
-        poly = poly_of(leaf)
-        if poly is None:
-            leaf = self.atom(leaf, base_of(param.name))
-            poly = poly_of(leaf)
-        if poly is not None:
-            mapping[param.name] = poly.subst(self.defined)
+
+def _argument(s: Lowering, param: Param, leaf: Leaf, mapping: dict[Name, Poly]) -> Leaf:
+    """An argument as the parameter wants it; `mapping` has the sizes to its left."""
+    if isinstance(leaf, Arr):
+        assert isinstance(param.type, ir.Array)
+        fitting = s.expect(leaf, tuple(p.subst(mapping) for p in param.type.shape))
+        if param.unique and isinstance(fitting, Arr) and fitting.borrowed:
+            return s.copied(fitting)
+        return fitting
+    if param.type != I64:
         return leaf
+    poly = poly_of(leaf)
+    if poly is None:
+        leaf = s.atom(leaf, base_of(param.name))
+        poly = poly_of(leaf)
+    if poly is not None:
+        mapping[param.name] = poly.subst(s.defined)
+    return leaf
 
-    def results(
-        self,
-        target: Lowered,
-        operands: tuple[Operand, ...],
-        mapping: dict[Name, Poly],
-        e: ty.Apply,
-        hint: Name,
-    ) -> Value:
-        """The statement of a call, with the results' shapes in the caller's names."""
-        fun, twice = target.fun, target.twice
-        ends = [end for _, _, end in leaves(e.type)]
-        extra = len(fun.results) - len(ends)
-        names = [self.name(base_of(p.name)) for p in fun.results[:extra]]
-        names += self.names(hint or "r", ends)
-        pat, value = self.instance_params(fun.results, names, mapping)
-        self.emit(pat, ir.Call(fun.name, operands))
-        for leaf in value:
-            if isinstance(leaf, Arr):
-                self.facts.array(leaf.shape)
-        if twice:
-            marked = zip(value, twice, strict=True)
-            value = tuple(self.once(x) if yes and isinstance(x, Arr) else x for x, yes in marked)
-        shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
-        if len(shared) < 2:
-            return value[extra:]
-        return tuple(
-            replace(x, borrowed=True) if isinstance(x, Arr) and p.name in shared else x
-            for x, p in zip(value[extra:], fun.results[extra:], strict=True)
-        )
+
+def _results(
+    s: Lowering,
+    target: Lowered,
+    operands: tuple[Operand, ...],
+    mapping: dict[Name, Poly],
+    e: ty.Apply,
+    hint: Name,
+) -> Value:
+    """The statement of a call, with the results' shapes in the caller's names."""
+    fun, twice = target.fun, target.twice
+    ends = [end for _, _, end in leaves(e.type)]
+    extra = len(fun.results) - len(ends)
+    names = [s.name(base_of(p.name)) for p in fun.results[:extra]]
+    names += s.names(hint or "r", ends)
+    pat, value = instance_params(fun.results, names, mapping)
+    s.emit(pat, ir.Call(fun.name, operands))
+    for leaf in value:
+        if isinstance(leaf, Arr):
+            s.facts.array(leaf.shape)
+    if twice:
+        marked = zip(value, twice, strict=True)
+        value = tuple(s.once(x) if yes and isinstance(x, Arr) else x for x, yes in marked)
+    shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
+    if len(shared) < 2:
+        return value[extra:]
+    return tuple(
+        replace(x, borrowed=True) if isinstance(x, Arr) and p.name in shared else x
+        for x, p in zip(value[extra:], fun.results[extra:], strict=True)
+    )
 
 
 def _size_of(leaf: Leaf, at: int) -> SE:
     assert isinstance(leaf, Arr)
     return se_of(leaf.shape[at])
+
+
+RULES: dict[type, Lower] = {
+    ty.Apply: _apply,
+}

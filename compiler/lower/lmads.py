@@ -16,92 +16,98 @@ from compiler.ir import guards
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, TRUE, DimLmad, Fun, Lit
 from compiler.ir.sizes import se_of
-from compiler.lower.arrays import Arrays
-from compiler.lower.build import Arr, Message, Value, operand
+from compiler.lower.arrays import apart, simple, whole
+from compiler.lower.build import Lowering
+from compiler.lower.exps import se
 from compiler.lower.leaves import leaves
+from compiler.lower.values import Arr, Message, Value, operand
 
 
-class Lmads(Arrays):
-    """Lowering of slices by LMADs."""
+def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """The cells of an LMAD: a view of the first dimension by several others."""
+    source = e.args[0]
+    value = s.lower(source)
+    start = _number(s, e.args[1], "offset")
+    counts = [s.poly(se(s, x, "n"), "n") for x in e.args[2::2]]
+    strides = [_number(s, x, "stride") for x in e.args[3::2]]
+    s.prov = (e.span,)
+    dim = DimLmad(start, tuple(counts), tuple(strides))
+    words = show_lmad(dim)
+    for count in counts:
+        _check_count(s, count, words)
+    _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
+    named = base_of(source.name) if isinstance(source, ty.Var) else "xs"
+    names = s.names(hint or f"{named}_part", (end for _, _, end in leaves(e.type)))
+    result: list[Arr] = []
+    for array, name in zip(value, names, strict=True):
+        assert isinstance(array, Arr)
+        full, shape = whole(s, array, (dim,))
+        part = s.view(ir.Slice(array.name, full), array, shape, name)
+        result.append(part if is_injective(dim) else s.once(part, name))
+    return tuple(result)
 
-    def flat_index(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-        """The cells of an LMAD: a view of the first dimension by several others."""
-        source = e.args[0]
-        value = self.lower(source)
-        start = self.number(e.args[1], "offset")
-        counts = [self.poly(self.se(x, "n"), "n") for x in e.args[2::2]]
-        strides = [self.number(x, "stride") for x in e.args[3::2]]
-        self.prov = (e.span,)
-        dim = DimLmad(start, tuple(counts), tuple(strides))
-        words = show_lmad(dim)
-        for count in counts:
-            self.check_count(count, words)
-        self.check_inside(dim, self.first_of(value, e).shape[0], words)
-        named = base_of(source.name) if isinstance(source, ty.Var) else "xs"
-        names = self.names(hint or f"{named}_part", (end for _, _, end in leaves(e.type)))
-        result: list[Arr] = []
-        for array, name in zip(value, names, strict=True):
-            assert isinstance(array, Arr)
-            full, shape = self.whole(array, (dim,))
-            part = self.view(ir.Slice(array.name, full), array, shape, name)
-            result.append(part if is_injective(dim) else self.once(part, name))
-        return tuple(result)
 
-    def flat_update(self, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-        """The array with the cells of an LMAD replaced, leaf by leaf."""
-        target = e.args[0]
-        value = self.lower(target)
-        start = self.number(e.args[1], "offset")
-        strides = [self.number(x, "stride") for x in e.args[2:-1]]
-        new = self.lower(e.args[-1])
-        self.prov = (e.span,)
-        dim = DimLmad(start, self.first_of(new, e).shape[: len(strides)], tuple(strides))
-        words = show_lmad(dim)
-        self.check_inside(dim, self.first_of(value, e).shape[0], words)
-        self.check_distinct(dim, words)
-        hint = hint or (target.name if isinstance(target, ty.Var) else "")
-        names = self.names(base_of(hint), (end for _, _, end in leaves(e.type)))
-        result: list[Arr] = []
-        taken: set[Name] = set()
-        for array, leaf, name in zip(value, new, names, strict=True):
-            assert isinstance(array, Arr)
-            full, shape = self.whole(array, (dim,))
-            item = self.apart(self.expect(leaf, shape), array)
-            if array.name in taken or array.borrowed:
-                array = self.copied(array, name)
-            taken.add(array.name)
-            exp = ir.Update(array.name, full, operand(item))
-            result.append(self.array(exp, array.prim, array.shape, name))
-        return tuple(result)
+def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """The array with the cells of an LMAD replaced, leaf by leaf."""
+    target = e.args[0]
+    value = s.lower(target)
+    start = _number(s, e.args[1], "offset")
+    strides = [_number(s, x, "stride") for x in e.args[2:-1]]
+    new = s.lower(e.args[-1])
+    s.prov = (e.span,)
+    dim = DimLmad(start, _first_of(s, new, e).shape[: len(strides)], tuple(strides))
+    words = show_lmad(dim)
+    _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
+    _check_distinct(s, dim, words)
+    hint = hint or (target.name if isinstance(target, ty.Var) else "")
+    names = s.names(base_of(hint), (end for _, _, end in leaves(e.type)))
+    result: list[Arr] = []
+    taken: set[Name] = set()
+    for array, leaf, name in zip(value, new, names, strict=True):
+        assert isinstance(array, Arr)
+        full, shape = whole(s, array, (dim,))
+        item = apart(s, s.expect(leaf, shape), array)
+        if array.name in taken or array.borrowed:
+            array = s.copied(array, name)
+        taken.add(array.name)
+        exp = ir.Update(array.name, full, operand(item))
+        result.append(s.array(exp, array.prim, array.shape, name))
+    return tuple(result)
 
-    def number(self, e: ty.Exp, hint: str) -> SE:
-        """An i64 that may be mentioned several times."""
-        return self.simple(self.se(e, hint), hint)
 
-    def first_of(self, value: Value, e: ty.Apply) -> Arr:
-        """The first leaf; all have the same outer sizes."""
-        first = value[0]
-        if not isinstance(first, Arr):
-            raise CompilerBug("an LMAD of no array", e.span)
-        return first
+def _number(s: Lowering, e: ty.Exp, hint: str) -> SE:
+    """An i64 that may be mentioned several times."""
+    return simple(s, se(s, e, hint), hint)
 
-    # --- checks ------------------------------------------------------------------------------
 
-    def check_count(self, count: Poly, words: Message) -> None:
-        """Refuse a negative number of cells."""
-        text = ("Slice ", *words, " has a negative size, or one that no array can have.")
-        self.check_size(count, text)
+def _first_of(s: Lowering, value: Value, e: ty.Apply) -> Arr:
+    """The first leaf; all have the same outer sizes."""
+    first = value[0]
+    if not isinstance(first, Arr):
+        raise CompilerBug("an LMAD of no array", e.span)
+    return first
 
-    def check_inside(self, dim: DimLmad, length: Poly, words: Message) -> None:
-        """Refuse cells outside of an array of that length; without cells, there are none."""
-        args = [se_of(length), dim.start, *pairs_of(dim)]
-        text = ("Slice ", *words, " out of bounds for array of shape [", args[0], "].")
-        self.check(_guard("inside", guards.inside, len(dim.counts), args), text)
 
-    def check_distinct(self, dim: DimLmad, words: Message) -> None:
-        """Refuse a cell that would be written twice."""
-        text = ("Update of ", *words, " would write a cell twice.")
-        self.check(_distinct(dim), text)
+# --- checks ------------------------------------------------------------------------------------
+
+
+def _check_count(s: Lowering, count: Poly, words: Message) -> None:
+    """Refuse a negative number of cells."""
+    text = ("Slice ", *words, " has a negative size, or one that no array can have.")
+    s.check_size(count, text)
+
+
+def _check_inside(s: Lowering, dim: DimLmad, length: Poly, words: Message) -> None:
+    """Refuse cells outside of an array of that length; without cells, there are none."""
+    args = [se_of(length), dim.start, *pairs_of(dim)]
+    text = ("Slice ", *words, " out of bounds for array of shape [", args[0], "].")
+    s.check(_guard("inside", guards.inside, len(dim.counts), args), text)
+
+
+def _check_distinct(s: Lowering, dim: DimLmad, words: Message) -> None:
+    """Refuse a cell that would be written twice."""
+    text = ("Update of ", *words, " would write a cell twice.")
+    s.check(_distinct(dim), text)
 
 
 def pairs_of(dim: DimLmad) -> list[SE]:
@@ -132,3 +138,9 @@ def _guard(name: str, meaning: Callable[..., bool], rank: int, args: Sequence[SE
     if len(numbers) == len(args) and meaning(*numbers):
         return TRUE
     return Fun(f"{name}_{rank}d", "i64", tuple(args))
+
+
+INTRINSICS = {
+    **{f"flat_index_{rank}d": _flat_index for rank in (2, 3, 4)},
+    **{f"flat_update_{rank}d": _flat_update for rank in (2, 3, 4)},
+}

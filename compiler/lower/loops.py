@@ -14,9 +14,10 @@ from compiler.ir.build import whole_dims
 from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import SE, TRUE, ZERO, Param, Stm, Var
 from compiler.ir.sizes import se_of
-from compiler.lower.branches import Branches
-from compiler.lower.build import Arr, Shape, Value, as_params, operand
+from compiler.lower.build import Lower, Lowering
+from compiler.lower.exps import bind_pat, leaf_names, pat_hint, se
 from compiler.lower.leaves import leaves
+from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,158 +41,170 @@ class Head:
     rows: Value
 
 
-class Loops(Branches):
-    """Lowering of `loop`."""
+def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
+    """A loop in any of its forms."""
+    init = s.lower(e.init, pat_hint(s, e.pat))
+    head = _loop_head(s, e)
+    s.prov = (e.span,)
+    carried = _carried(s, e, init)
+    init = _fit(s, init, carried, carried.starts)
+    pairs = leaf_names(s, e.pat)
+    values = s.params([name for name, _ in pairs], e.pat.type, carried.shapes)
+    start = _condition(s, e, carried, carried.starts, init)
+    cond_name = s.ctx.fresh("go") if start else ""
+    _bind_heads(s, carried, carried.heads.values())
+    bind_pat(s, e.pat, values)
+    outer = s.open()
+    form = _loop_form(s, e, head, cond_name)
+    result = s.lower(e.body)
+    s.prov = (e.span,)
+    ends = _ends(s, e, carried, result)
+    result = _fit(s, result, carried, ends)
+    again = _condition(s, e, carried, ends, result)
+    results = (*again, *(se_of(p) for p in ends), *(operand(x) for x in result))
+    body = ir.Body(tuple(s.close(outer)), results)
+    heads = [Param(cond_name, ir.BOOL)] if cond_name else []
+    heads += [Param(head, ir.I64) for head in carried.heads.values()]
+    params = [
+        Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
+        for p, (_, unique) in zip(as_params(values), pairs, strict=True)
+    ]
+    params = _consumed_params(s, params, body, len(heads))
+    inits = (*start, *(se_of(p) for p in carried.starts), *(operand(x) for x in init))
+    s.prov = (e.span,)
+    return _loop_result(s, e, ir.Loop((*heads, *params), inits, form, body), carried, hint)
 
-    def loop(self, e: ty.Loop, hint: Name) -> Value:
-        """A loop in any of its forms."""
-        init = self.lower(e.init, self.pat_hint(e.pat))
-        head = self.loop_head(e)
-        self.prov = (e.span,)
-        carried = self.carried(e, init)
-        init = self.fit(init, carried, carried.starts)
-        pairs = self.leaf_names(e.pat)
-        values = self.params([name for name, _ in pairs], e.pat.type, carried.shapes)
-        start = self.condition(e, carried, carried.starts, init)
-        cond_name = self.ctx.fresh("go") if start else ""
-        self.bind_heads(carried, carried.heads.values())
-        self.bind_pat(e.pat, values)
-        outer = self.open()
-        form = self.loop_form(e, head, cond_name)
-        result = self.lower(e.body)
-        self.prov = (e.span,)
-        ends = self.ends(e, carried, result)
-        result = self.fit(result, carried, ends)
-        again = self.condition(e, carried, ends, result)
-        results = (*again, *(se_of(p) for p in ends), *(operand(x) for x in result))
-        body = ir.Body(tuple(self.close(outer)), results)
-        heads = [Param(cond_name, ir.BOOL)] if cond_name else []
-        heads += [Param(head, ir.I64) for head in carried.heads.values()]
-        params = [
-            Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
-            for p, (_, unique) in zip(as_params(values), pairs, strict=True)
-        ]
-        params = self.consumed_params(params, body, len(heads))
-        inits = (*start, *(se_of(p) for p in carried.starts), *(operand(x) for x in init))
-        self.prov = (e.span,)
-        return self.loop_result(e, ir.Loop((*heads, *params), inits, form, body), carried, hint)
 
-    def carried(self, e: ty.Loop, init: Value) -> Carried:
-        """The shapes of what a loop carries; sizes that change become parameters."""
-        found = Carried([], {}, [])
-        for (_, dims, _), leaf in zip(leaves(e.pat.type), init, strict=True):
-            shape: list[Poly] = []
-            for at, dim in enumerate(dims):
-                size = dim.name if isinstance(dim, SizeVar) else ""
-                if size in e.sizes and size not in found.heads and isinstance(leaf, Arr):
-                    found.heads[size] = self.name(size)
-                    if at == 0:
-                        self.facts.array([Poly.var(found.heads[size])])
-                    self.sizes[size] = Poly.var(found.heads[size])
-                    found.starts.append(leaf.shape[at])
-                shape.append(self.size(dim))
-            found.shapes.append(tuple(shape))
-        return found
+def _carried(s: Lowering, e: ty.Loop, init: Value) -> Carried:
+    """The shapes of what a loop carries; sizes that change become parameters."""
+    found = Carried([], {}, [])
+    for (_, dims, _), leaf in zip(leaves(e.pat.type), init, strict=True):
+        shape: list[Poly] = []
+        for at, dim in enumerate(dims):
+            size = dim.name if isinstance(dim, SizeVar) else ""
+            if size in e.sizes and size not in found.heads and isinstance(leaf, Arr):
+                found.heads[size] = s.name(size)
+                if at == 0:
+                    s.facts.array([Poly.var(found.heads[size])])
+                s.sizes[size] = Poly.var(found.heads[size])
+                found.starts.append(leaf.shape[at])
+            shape.append(s.size(dim))
+        found.shapes.append(tuple(shape))
+    return found
 
-    def fit(self, value: Value, carried: Carried, sizes: list[Poly]) -> Value:
-        """`value` with the shapes that the loop carries when its sizes are `sizes`."""
-        now = dict(zip(carried.heads.values(), sizes, strict=True))
-        shapes = [tuple(p.subst(now) for p in shape) for shape in carried.shapes]
-        return tuple(self.own(x) for x in self.expect_all(value, shapes))
 
-    def bind_heads(self, carried: Carried, values: Iterable[Name | Poly]) -> None:
-        """Let the sizes that change stand for `values`."""
-        for size, value in zip(carried.heads, values, strict=True):
-            self.sizes[size] = Poly.of(value)
+def _fit(s: Lowering, value: Value, carried: Carried, sizes: list[Poly]) -> Value:
+    """`value` with the shapes that the loop carries when its sizes are `sizes`."""
+    now = dict(zip(carried.heads.values(), sizes, strict=True))
+    shapes = [tuple(p.subst(now) for p in shape) for shape in carried.shapes]
+    return tuple(s.own(x) for x in s.expect_all(value, shapes))
 
-    def condition(
-        self, e: ty.Loop, carried: Carried, sizes: list[Poly], value: Value
-    ) -> tuple[SE, ...]:
-        """The condition of a `while` on these values; nothing for other loops."""
-        if not isinstance(e.form, ty.While):
-            return ()
-        self.bind_heads(carried, sizes)
-        self.bind_pat(e.pat, value)
-        return (self.se(e.form.cond),)
 
-    def ends(self, e: ty.Loop, carried: Carried, result: Value) -> list[Poly]:
-        """The sizes that change, as an iteration leaves them."""
-        ends: dict[Name, Poly] = {}
-        for (_, dims, _), leaf in zip(leaves(e.pat.type), result, strict=True):
-            for dim, poly in zip(dims, leaf.shape if isinstance(leaf, Arr) else (), strict=True):
-                if isinstance(dim, SizeVar) and dim.name in carried.heads:
-                    ends.setdefault(dim.name, poly)
-        return [ends[size] for size in carried.heads]
+def _bind_heads(s: Lowering, carried: Carried, values: Iterable[Name | Poly]) -> None:
+    """Let the sizes that change stand for `values`."""
+    for size, value in zip(carried.heads, values, strict=True):
+        s.sizes[size] = Poly.of(value)
 
-    def consumed_params(self, params: list[Param], body: ir.Body, skip: int) -> list[Param]:
-        """The parameters; unique where the body consumes them or passes them on to unique ones."""
-        unique = set(consumed(ir.If(TRUE, body, body), self.funs))
-        unique |= {p.name for p in params if p.unique}
-        if not unique.isdisjoint(p.name for p in params):
-            results = ir.Body(body.stms, body.results[skip:])
-            found = aliases(Stm(tuple(params), ir.If(TRUE, results, results)), self.funs)
-            for _ in params:
-                for p, names in zip(params, found, strict=True):
-                    if p.name in unique:
-                        unique |= names
-        return [Param(p.name, p.type, True) if p.name in unique else p for p in params]
 
-    def loop_result(self, e: ty.Loop, loop: ir.Loop, carried: Carried, hint: Name) -> Value:
-        """The loop's statement and what its names stand for afterwards."""
-        after = {head: self.ctx.fresh(head) for head in carried.heads.values()}
-        final = {head: Poly.var(name) for head, name in after.items()}
-        shapes = [tuple(p.subst(final) for p in shape) for shape in carried.shapes]
-        own = self.pat_hint(e.pat)
-        hint = hint or (own and base_of(own))
-        if hint or not isinstance(e.pat, ty.PRecord):
-            names = self.names(hint or "r", (end for _, _, end in leaves(e.pat.type)))
-        else:
-            names = [self.ctx.fresh(name) for name, _ in self.leaf_names(e.pat)]
-        value = self.params(names, e.pat.type, shapes)
-        for leaf in value:
-            if isinstance(leaf, Arr):
-                self.facts.array(leaf.shape)
-        heads = [Param(name, ir.I64) for name in after.values()]
-        if isinstance(loop.form, ir.WhileLoop):
-            heads.insert(0, Param(self.ctx.fresh("go"), ir.BOOL))
-        self.emit((*heads, *as_params(value)), loop)
-        self.bind_heads(carried, final.values())
-        self.bind_sizes(e.ext, e.type, value)
-        return value
+def _condition(
+    s: Lowering, e: ty.Loop, carried: Carried, sizes: list[Poly], value: Value
+) -> tuple[SE, ...]:
+    """The condition of a `while` on these values; nothing for other loops."""
+    if not isinstance(e.form, ty.While):
+        return ()
+    _bind_heads(s, carried, sizes)
+    bind_pat(s, e.pat, value)
+    return (se(s, e.form.cond),)
 
-    def loop_head(self, e: ty.Loop) -> Head:
-        """What a loop's form evaluates once."""
-        if isinstance(e.form, ty.For):
-            bound = self.se(e.form.bound)
-            return Head(self.atom(bound, "bound"), bound, ())
-        if isinstance(e.form, ty.ForIn):
-            rows = self.lower(e.form.array)
-            first = rows[0]
-            assert isinstance(first, Arr)
-            return Head(se_of(first.shape[0]), se_of(first.shape[0]), rows)
-        return Head(ZERO, ZERO, ())
 
-    def loop_form(self, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLoop | ir.WhileLoop:
-        """The IR form; binds what each iteration starts with."""
-        match e.form:
-            case ty.For(name, prim, _):
-                index = self.name(name)
-                self.env[name] = (Var(index, prim),)
-                self.facts.counter(index, prim, head.limit)
-                return ir.ForLoop(index, prim, head.bound)
-            case ty.ForIn(pat, _):
-                index = self.ctx.fresh("i")
-                at = Var(index, "i64")
-                self.facts.counter(index, "i64", head.limit)
-                self.facts.runs(self.poly(head.limit))
-                row = tuple(self.row(x, at) for x in head.rows if isinstance(x, Arr))
-                self.bind_pat(pat, row if leaves(pat.type) else ())
-                return ir.ForLoop(index, "i64", head.bound)
-        return ir.WhileLoop(cond_name)
+def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly]:
+    """The sizes that change, as an iteration leaves them."""
+    ends: dict[Name, Poly] = {}
+    for (_, dims, _), leaf in zip(leaves(e.pat.type), result, strict=True):
+        for dim, poly in zip(dims, leaf.shape if isinstance(leaf, Arr) else (), strict=True):
+            if isinstance(dim, SizeVar) and dim.name in carried.heads:
+                ends.setdefault(dim.name, poly)
+    return [ends[size] for size in carried.heads]
 
-    def row(self, array: Arr, at: SE) -> SE | Arr:
-        """`array[at]`, not checked."""
-        if len(array.shape) == 1:
-            return self.scalar(ir.Index(array.name, (at,)), array.prim, f"{base_of(array.name)}_el")
-        exp = ir.Slice(array.name, (ir.DimFix(at), *whole_dims(array.shape[1:])))
-        return self.view(exp, array, array.shape[1:], f"{base_of(array.name)}_row")
+
+def _consumed_params(s: Lowering, params: list[Param], body: ir.Body, skip: int) -> list[Param]:
+    """The parameters; unique where the body consumes them or passes them on to unique ones."""
+    unique = set(consumed(ir.If(TRUE, body, body), s.funs))
+    unique |= {p.name for p in params if p.unique}
+    if not unique.isdisjoint(p.name for p in params):
+        results = ir.Body(body.stms, body.results[skip:])
+        found = aliases(Stm(tuple(params), ir.If(TRUE, results, results)), s.funs)
+        for _ in params:
+            for p, names in zip(params, found, strict=True):
+                if p.name in unique:
+                    unique |= names
+    return [Param(p.name, p.type, True) if p.name in unique else p for p in params]
+
+
+def _loop_result(s: Lowering, e: ty.Loop, loop: ir.Loop, carried: Carried, hint: Name) -> Value:
+    """The loop's statement and what its names stand for afterwards."""
+    after = {head: s.ctx.fresh(head) for head in carried.heads.values()}
+    final = {head: Poly.var(name) for head, name in after.items()}
+    shapes = [tuple(p.subst(final) for p in shape) for shape in carried.shapes]
+    own = pat_hint(s, e.pat)
+    hint = hint or (own and base_of(own))
+    if hint or not isinstance(e.pat, ty.PRecord):
+        names = s.names(hint or "r", (end for _, _, end in leaves(e.pat.type)))
+    else:
+        names = [s.ctx.fresh(name) for name, _ in leaf_names(s, e.pat)]
+    value = s.params(names, e.pat.type, shapes)
+    for leaf in value:
+        if isinstance(leaf, Arr):
+            s.facts.array(leaf.shape)
+    heads = [Param(name, ir.I64) for name in after.values()]
+    if isinstance(loop.form, ir.WhileLoop):
+        heads.insert(0, Param(s.ctx.fresh("go"), ir.BOOL))
+    s.emit((*heads, *as_params(value)), loop)
+    _bind_heads(s, carried, final.values())
+    s.bind_sizes(e.ext, e.type, value)
+    return value
+
+
+def _loop_head(s: Lowering, e: ty.Loop) -> Head:
+    """What a loop's form evaluates once."""
+    if isinstance(e.form, ty.For):
+        bound = se(s, e.form.bound)
+        return Head(s.atom(bound, "bound"), bound, ())
+    if isinstance(e.form, ty.ForIn):
+        rows = s.lower(e.form.array)
+        first = rows[0]
+        assert isinstance(first, Arr)
+        return Head(se_of(first.shape[0]), se_of(first.shape[0]), rows)
+    return Head(ZERO, ZERO, ())
+
+
+def _loop_form(s: Lowering, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLoop | ir.WhileLoop:
+    """The IR form; binds what each iteration starts with."""
+    match e.form:
+        case ty.For(name, prim, _):
+            index = s.name(name)
+            s.env[name] = (Var(index, prim),)
+            s.facts.counter(index, prim, head.limit)
+            return ir.ForLoop(index, prim, head.bound)
+        case ty.ForIn(pat, _):
+            index = s.ctx.fresh("i")
+            at = Var(index, "i64")
+            s.facts.counter(index, "i64", head.limit)
+            s.facts.runs(s.poly(head.limit))
+            row = tuple(_row(s, x, at) for x in head.rows if isinstance(x, Arr))
+            bind_pat(s, pat, row if leaves(pat.type) else ())
+            return ir.ForLoop(index, "i64", head.bound)
+    return ir.WhileLoop(cond_name)
+
+
+def _row(s: Lowering, array: Arr, at: SE) -> SE | Arr:
+    """`array[at]`, not checked."""
+    if len(array.shape) == 1:
+        return s.scalar(ir.Index(array.name, (at,)), array.prim, f"{base_of(array.name)}_el")
+    exp = ir.Slice(array.name, (ir.DimFix(at), *whole_dims(array.shape[1:])))
+    return s.view(exp, array, array.shape[1:], f"{base_of(array.name)}_row")
+
+
+RULES: dict[type, Lower] = {
+    ty.Loop: _loop,
+}

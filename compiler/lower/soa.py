@@ -21,9 +21,7 @@ needs once, at its start; other functions take what they need of them as leading
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -37,226 +35,198 @@ from compiler.ir.forms import CALLS
 from compiler.ir.nodes import I64, TRUE, Function, Operand, Param, Prog, Stm
 from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
-from compiler.lower.arrays import BOUNDS
-from compiler.lower.build import COPY, Arr, Shape, Value, as_params, leaf_type, operand
-from compiler.lower.constants import Lowered
-from compiler.lower.invoke import Invoke
+from compiler.lower import arrays, branches, exps, invoke, loops
+from compiler.lower.build import COPY, Lowering
+from compiler.lower.constants import Definitions, Lowered
+from compiler.lower.exps import bind_pat, leaf_names
 from compiler.lower.leaves import leaves
 from compiler.lower.twice import may_be, overwritten
+from compiler.lower.values import Arr, Shape, Value, as_params, leaf_type, operand
+
+_RULES = {**exps.RULES, **branches.RULES, **loops.RULES, **arrays.RULES, **invoke.RULES}
+
+# --- definitions -------------------------------------------------------------------------------
 
 
-class Soa(Invoke):
-    """Lowers one definition after the other; one instance per definition."""
+def _definition(s: Lowering, code: ty.Def) -> Lowered:
+    """One definition."""
+    s.prov = (code.span,)
+    size_params: list[Param] = []
+    for name in code.size_params:
+        mine = s.name(name)
+        s.sizes[name] = Poly.var(mine)
+        size_params.append(Param(mine, I64))
+    s.facts.oldest(param.name for param in size_params)
+    params = _parameters(s, code, size_params)
+    body = s.lower(code.body)
+    s.prov = (code.span,)
+    heads, results, value = _function_results(s, code, body)
+    constants = (
+        [] if s.constants.is_entry else [p for ps, _ in s.constants.needs.values() for p in ps]
+    )
+    implicit = len(size_params) if s.constants.is_entry else 0
+    fun = Function(
+        code.source_name if s.constants.is_entry else code.name,
+        (*constants, *size_params, *params),
+        results,
+        ir.Body((*s.constants.prologue, *s.stms), (*heads, *(operand(x) for x in value))),
+        s.constants.is_entry,
+        implicit,
+        (code.span,),
+    )
+    return Lowered(fun, () if s.constants.is_entry else tuple(s.constants.needs), tuple(s.extra))
 
-    def lower(self, e: ty.Exp, hint: Name = "") -> Value:
-        """The value of `e`; statements that compute it are appended to the open block."""
-        return LOWER[type(e)](self, e, hint)
 
-    # --- definitions -------------------------------------------------------------------------
+def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Param]:
+    """The IR parameters, bound to the patterns of the definition.
 
-    def definition(self, code: ty.Def) -> Lowered:
-        """One definition."""
-        self.is_entry = code.is_entry
-        self.prov = (code.span,)
-        size_params: list[Param] = []
-        for name in code.size_params:
-            mine = self.name(name)
-            self.sizes[name] = Poly.var(mine)
-            size_params.append(Param(mine, I64))
-        self.facts.oldest(param.name for param in size_params)
-        params = self.parameters(code, size_params)
-        body = self.lower(code.body)
-        self.prov = (code.span,)
-        heads, results, value = self.function_results(code, body)
-        constants = [] if self.is_entry else [p for ps, _ in self.needs.values() for p in ps]
-        implicit = len(size_params) if self.is_entry else 0
-        fun = Function(
-            code.source_name if self.is_entry else code.name,
-            (*constants, *size_params, *params),
-            results,
-            ir.Body((*self.prologue, *self.stms), (*heads, *(operand(x) for x in value))),
-            self.is_entry,
-            implicit,
-            (code.span,),
-        )
-        return Lowered(fun, () if self.is_entry else tuple(self.needs), tuple(self.extra))
-
-    def parameters(self, code: ty.Def, size_params: list[Param]) -> list[Param]:
-        """The IR parameters, bound to the patterns of the definition.
-
-        A size that no parameter to the left tells becomes a size parameter, checked in the body.
-        """
-        params: list[Param] = []
-        in_scope = {p.name for p in size_params}
-        for pat in code.params:
-            pairs = self.leaf_names(pat)
-            wanted = self.shapes(pat.type)
-            if not self.is_entry:
-                in_scope.update(p.name for held, _ in self.needs.values() for p in held)
-            shapes: list[Shape] = []
-            for shape in wanted:
-                new = list(shape)
-                for at, poly in enumerate(shape):
-                    if not poly.names() <= in_scope:
-                        size_params.append(Param(self.ctx.fresh("n"), I64))
-                        new[at] = Poly.var(size_params[-1].name)
-                        self.extra.append((len(params) + len(shapes), at))
-                shapes.append(tuple(new))
-            value = self.params([name for name, _ in pairs], pat.type, shapes)
-            for leaf in value:
-                if isinstance(leaf, Arr):
-                    learn = self.facts.given if self.is_entry else self.facts.array
-                    learn(leaf.shape)
-            new_params = as_params(value)
-            self.facts.oldest(param.name for param in new_params)
-            in_scope.update(p.name for p in new_params)
-            params += [
-                Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
-                for p, (_, unique) in zip(new_params, pairs, strict=True)
-            ]
-            if shapes == wanted:
-                self.bind_pat(pat, value)
-            else:
-                self.bind_pat(pat, self.expect_all(value, wanted))
-        self.unique_params = frozenset(p.name for p in params if p.unique)
-        self.param_names = {p.name for p in size_params} | {p.name for p in params}
-        return params
-
-    def function_results(
-        self, code: ty.Def, body: Value
-    ) -> tuple[list[Operand], tuple[Param, ...], Value]:
-        """Results with their declared sizes; sizes that only the body knows are results as well."""
-        self.bind_sizes(code.ext, code.ret, body)
-        declared = leaves(code.ret)
-        locally: list[Shape] = []
-        for (_, dims, _), leaf in zip(declared, body, strict=True):
-            known = [self.known_size(d) for d in dims]
-            actual = leaf.shape if isinstance(leaf, Arr) else ()
-            locally.append(tuple(p or a for p, a in zip(known, actual, strict=True)))
-        value = self.expect_all(body, locally)
-        heads, shapes = self.result_sizes(code, locally)
-        results = [Param(name, I64) for name in heads.values()]
-        result_names = self.names("res", (end for _, _, end in declared))
-        params = as_params(self.params(result_names, code.ret, shapes))
-        aliased = self.aliased(value)
-        if code.unique:
-            value = tuple(
-                self.copied(x) if isinstance(x, Arr) and shared else x
-                for x, shared in zip(value, aliased, strict=True)
-            )
-            aliased = [False] * len(value)
-        results += [
-            Param(p.name, p.type, isinstance(p.type, ir.Array) and not shared)
-            for p, shared in zip(params, aliased, strict=True)
-        ]
-        return [se_of(poly) for poly in heads], tuple(results), value
-
-    def result_sizes(
-        self, code: ty.Def, locally: list[Shape]
-    ) -> tuple[dict[Poly, Name], list[Shape]]:
-        """Sizes that are results themselves, and the results' shapes in terms of them.
-
-        These are what the definition calls existential, and what only local names can express.
-        """
-        heads: dict[Poly, Name] = {}
-        for (_, dims, _), shape in zip(leaves(code.ret), locally, strict=True):
-            for dim, poly in zip(dims, shape, strict=True):
-                if isinstance(dim, SizeVar) and dim.name in code.ext:
-                    heads.setdefault(poly, self.ctx.fresh(dim.name))
-                    if not code.params:
-                        self.heads[dim.name] = (code.name, list(heads).index(poly))
-        outside = self.param_names | set(heads.values())
-        if not self.is_entry:
-            outside |= {p.name for held, _ in self.needs.values() for p in held}
-        rename = {p.as_name: Poly.var(h) for p, h in heads.items() if p.as_name is not None}
-        rename = {name: h for name, h in rename.items() if name not in outside}
+    A size that no parameter to the left tells becomes a size parameter, checked in the body.
+    """
+    params: list[Param] = []
+    in_scope = {p.name for p in size_params}
+    for pat in code.params:
+        pairs = leaf_names(s, pat)
+        wanted = s.shapes(pat.type)
+        if not s.constants.is_entry:
+            in_scope.update(p.name for held, _ in s.constants.needs.values() for p in held)
         shapes: list[Shape] = []
-        for shape in locally:
-            stated: list[Poly] = []
-            for poly in shape:
-                if poly not in heads and not poly.subst(rename).names() <= outside:
-                    heads[poly] = self.ctx.fresh("n")
-                    outside.add(heads[poly])
-                stated.append(Poly.var(heads[poly]) if poly in heads else poly.subst(rename))
-            shapes.append(tuple(stated))
-        return heads, shapes
-
-    def aliased(self, value: Value) -> list[bool]:
-        """For each result, whether it may share memory with a parameter that is not consumed."""
-        if not any(isinstance(x, Arr) for x in value):
-            return [False] * len(value)
-        body = ir.Body(tuple(self.stms), tuple(operand(x) for x in value))
-        pat = tuple(Param("", leaf_type(x)) for x in value)
-        found = aliases(Stm(pat, ir.If(TRUE, body, body)), self.funs)
-        fresh = self.unique_params
-        return [
-            bool(names - fresh) or (isinstance(x, Arr) and x.borrowed)
-            for x, names in zip(value, found, strict=True)
+        for shape in wanted:
+            new = list(shape)
+            for at, poly in enumerate(shape):
+                if not poly.names() <= in_scope:
+                    size_params.append(Param(s.ctx.fresh("n"), I64))
+                    new[at] = Poly.var(size_params[-1].name)
+                    s.extra.append((len(params) + len(shapes), at))
+            shapes.append(tuple(new))
+        value = s.params([name for name, _ in pairs], pat.type, shapes)
+        for leaf in value:
+            if isinstance(leaf, Arr):
+                learn = s.facts.given if s.constants.is_entry else s.facts.array
+                learn(leaf.shape)
+        new_params = as_params(value)
+        s.facts.oldest(param.name for param in new_params)
+        in_scope.update(p.name for p in new_params)
+        params += [
+            Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
+            for p, (_, unique) in zip(new_params, pairs, strict=True)
         ]
+        if shapes == wanted:
+            bind_pat(s, pat, value)
+        else:
+            bind_pat(s, pat, s.expect_all(value, wanted))
+    s.unique_params = frozenset(p.name for p in params if p.unique)
+    s.param_names = {p.name for p in size_params} | {p.name for p in params}
+    return params
+
+
+def _function_results(
+    s: Lowering, code: ty.Def, body: Value
+) -> tuple[list[Operand], tuple[Param, ...], Value]:
+    """Results with their declared sizes; sizes that only the body knows are results as well."""
+    s.bind_sizes(code.ext, code.ret, body)
+    declared = leaves(code.ret)
+    locally: list[Shape] = []
+    for (_, dims, _), leaf in zip(declared, body, strict=True):
+        known = [s.known_size(d) for d in dims]
+        actual = leaf.shape if isinstance(leaf, Arr) else ()
+        locally.append(tuple(p or a for p, a in zip(known, actual, strict=True)))
+    value = s.expect_all(body, locally)
+    heads, shapes = _result_sizes(s, code, locally)
+    results = [Param(name, I64) for name in heads.values()]
+    result_names = s.names("res", (end for _, _, end in declared))
+    params = as_params(s.params(result_names, code.ret, shapes))
+    aliased = _aliased(s, value)
+    if code.unique:
+        value = tuple(
+            s.copied(x) if isinstance(x, Arr) and shared else x
+            for x, shared in zip(value, aliased, strict=True)
+        )
+        aliased = [False] * len(value)
+    results += [
+        Param(p.name, p.type, isinstance(p.type, ir.Array) and not shared)
+        for p, shared in zip(params, aliased, strict=True)
+    ]
+    return [se_of(poly) for poly in heads], tuple(results), value
+
+
+def _result_sizes(
+    s: Lowering, code: ty.Def, locally: list[Shape]
+) -> tuple[dict[Poly, Name], list[Shape]]:
+    """Sizes that are results themselves, and the results' shapes in terms of them.
+
+    These are what the definition calls existential, and what only local names can express.
+    """
+    heads: dict[Poly, Name] = {}
+    for (_, dims, _), shape in zip(leaves(code.ret), locally, strict=True):
+        for dim, poly in zip(dims, shape, strict=True):
+            if isinstance(dim, SizeVar) and dim.name in code.ext:
+                heads.setdefault(poly, s.ctx.fresh(dim.name))
+                if not code.params:
+                    s.constants.heads[dim.name] = (code.name, list(heads).index(poly))
+    outside = s.param_names | set(heads.values())
+    if not s.constants.is_entry:
+        outside |= {p.name for held, _ in s.constants.needs.values() for p in held}
+    rename = {p.as_name: Poly.var(h) for p, h in heads.items() if p.as_name is not None}
+    rename = {name: h for name, h in rename.items() if name not in outside}
+    shapes: list[Shape] = []
+    for shape in locally:
+        stated: list[Poly] = []
+        for poly in shape:
+            if poly not in heads and not poly.subst(rename).names() <= outside:
+                heads[poly] = s.ctx.fresh("n")
+                outside.add(heads[poly])
+            stated.append(Poly.var(heads[poly]) if poly in heads else poly.subst(rename))
+        shapes.append(tuple(stated))
+    return heads, shapes
+
+
+def _aliased(s: Lowering, value: Value) -> list[bool]:
+    """For each result, whether it may share memory with a parameter that is not consumed."""
+    if not any(isinstance(x, Arr) for x in value):
+        return [False] * len(value)
+    body = ir.Body(tuple(s.stms), tuple(operand(x) for x in value))
+    pat = tuple(Param("", leaf_type(x)) for x in value)
+    found = aliases(Stm(pat, ir.If(TRUE, body, body)), s.funs)
+    fresh = s.unique_params
+    return [
+        bool(names - fresh) or (isinstance(x, Arr) and x.borrowed)
+        for x, names in zip(value, found, strict=True)
+    ]
 
 
 def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     """Stage `soa` of a monomorphic program."""
-    known: dict[Name, Lowered] = {}
-    last: Soa | None = None
+    definitions = Definitions()
     for code in prog.defs:
-        last, found = _settled(code, ctx, known, last)
-        known[code.name] = found
-        last.funs[found.fun.name] = found.fun
-    return Prog(tuple(found.fun for found in known.values()))
+        found = _settled(code, ctx, definitions)
+        definitions.known[code.name] = found
+        definitions.funs[found.fun.name] = found.fun
+    return Prog(tuple(found.fun for found in definitions.known.values()))
 
 
-def _settled(
-    code: ty.Def, ctx: Ctx, known: dict[Name, Lowered], last: Soa | None
-) -> tuple[Soa, Lowered]:
+def _settled(code: ty.Def, ctx: Ctx, definitions: Definitions) -> Lowered:
     """One definition, lowered again until everything is copied that must be."""
     careful, separate = False, set[int]()
     while True:
-        last = Soa(ctx, known, last)
-        last.careful, last.separate = careful, separate
-        found = last.definition(code)
+        s = Lowering(ctx, definitions, _RULES, code.is_entry)
+        s.careful, s.separate = careful, separate
+        found = _definition(s, code)
         again = False
-        if last.twice:
-            written = overwritten(found.fun, last.funs)
-            more = {k for k, name in enumerate(last.twice) if name in written}
+        if s.twice:
+            written = overwritten(found.fun, s.funs)
+            more = {k for k, name in enumerate(s.twice) if name in written}
             again, separate = bool(more), separate | more
-            found = replace(found, twice=may_be(found.fun, last.funs, last.twice))
-        if last.lent and not careful:
-            careful = not is_valid(found.fun, last.funs, CALLS)
+            found = replace(found, twice=may_be(found.fun, s.funs, s.twice))
+        if s.lent and not careful:
+            careful = not is_valid(found.fun, s.funs, CALLS)
             again = again or careful
         if not again:
-            return last, found
-
-
-LOWER: dict[type, Callable[[Soa, Any, Name], Value]] = {
-    ty.Const: Soa.const,
-    ty.StringConst: Soa.string,
-    ty.Var: Soa.var,
-    ty.PrimOp: Soa.prim_op,
-    ty.Convert: Soa.convert,
-    ty.PrimFun: Soa.prim_fun,
-    ty.Apply: Soa.apply,
-    ty.Let: Soa.let,
-    ty.If: Soa.if_exp,
-    ty.Match: Soa.match,
-    ty.Loop: Soa.loop,
-    ty.RecordExp: Soa.record,
-    ty.Project: Soa.project,
-    ty.RecordUpdate: Soa.record_update,
-    ty.ArrayLit: Soa.array_lit,
-    ty.Range: Soa.range_exp,
-    ty.Index: Soa.index,
-    ty.Update: Soa.update,
-    ty.Coerce: Soa.coerce,
-    ty.Assert: Soa.assert_exp,
-    ty.Constr: Soa.constr,
-    ty.Attr: Soa.attr,
-}
+            return found
 
 
 SOA = Pass(
     "soa",
     "Makes arrays of tuples tuples of arrays; only what it optimises can be switched off.",
     soa,
-    (BOUNDS, COPY),
+    (arrays.BOUNDS, COPY),
 )

@@ -1,0 +1,89 @@
+"""Lowered values: tuples of scalar expressions and arrays, one for each leaf of a type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import I64, SE, Operand, Param, Var
+from compiler.ir.sizes import prim_of, se_of
+
+Shape = tuple[Poly, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arr:
+    """An array variable and its shape.
+
+    `borrowed`: what the source takes for a fresh array is this variable itself (a zip, a map that
+    only moves fields around). See Note [Borrowed arrays] in `soa.py`.
+    """
+
+    name: Name
+    prim: Prim
+    shape: Shape
+    borrowed: bool = False
+
+
+Leaf = SE | Arr
+Value = tuple[Leaf, ...]
+Message = tuple[str | SE, ...]
+
+
+def operand(leaf: Leaf) -> Operand:
+    """A leaf as an operand."""
+    return leaf.name if isinstance(leaf, Arr) else leaf
+
+
+def leaf_type(leaf: Leaf) -> ir.Type:
+    """The IR type of a leaf."""
+    if isinstance(leaf, Arr):
+        return ir.Array(leaf.prim, leaf.shape)
+    return ir.Scalar(prim_of(leaf))
+
+
+def show_shape(shape: Iterable[Poly]) -> Message:
+    """`[n][m]` in a message."""
+    parts: list[str | SE] = []
+    for dim in shape:
+        parts += ["[", se_of(dim), "]"]
+    return tuple(parts)
+
+
+def merge_words(message: Message) -> Message:
+    """A message without two texts side by side."""
+    parts: list[str | SE] = []
+    for part in message:
+        if isinstance(part, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
+def as_params(value: Value) -> tuple[Param, ...]:
+    """The parameters that bind variables."""
+    return tuple(Param(leaf.name, leaf_type(leaf)) for leaf in value if isinstance(leaf, Arr | Var))
+
+
+def instance_params(
+    params: tuple[Param, ...], names: list[Name], mapping: dict[Name, Poly]
+) -> tuple[tuple[Param, ...], Value]:
+    """New variables for a function's results; sizes to the left are in scope to the right."""
+    pat: list[Param] = []
+    value: list[Arr | Var] = []
+    for param, name in zip(params, names, strict=True):
+        t = param.type
+        if isinstance(t, ir.Array):
+            t = ir.Array(t.prim, tuple(p.subst(mapping) for p in t.shape))
+            value.append(Arr(name, t.prim, t.shape))
+        elif isinstance(t, ir.Scalar):
+            value.append(Var(name, t.prim))
+            if t == I64:
+                mapping[param.name] = Poly.var(name)
+        pat.append(Param(name, t))
+    return tuple(pat), tuple(value)
