@@ -11,6 +11,7 @@
     encode.py       a claim and its proof as plain data
     checker.py      accepts that or not; imports nothing of the compiler
     argument.py     why an integer expression of a program has a sign, step by step
+    gate.py         asks the checker about such steps, before anything rests on them
     export.py       what a proof comes down to, as SMT-LIB and Lean
     notation.py     problems and answers as JSON
 

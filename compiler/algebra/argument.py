@@ -3,7 +3,7 @@
 A line claims that a polynomial is not negative, and says because of what: something that is known
 at a place of the program (`Source`), a `Sum` over earlier lines, or one step of reasoning about
 integers (`Rule`). What lines rest on are lines again, so that an argument is a graph without
-cycles, whose parts are shared. `argument_checker.py` decides whether a line follows.
+cycles, whose parts are shared. `gate.py` asks the checker whether a line follows.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from compiler.algebra.certificate import Sum
+from compiler.algebra.checker import Key, Polynomial
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 
 Kind = Literal[
-    "type", "size", "input", "block", "index", "runs", "condition", "product", "between", "choice"
-]
+    "type", "size", "input", "block", "index", "runs", "condition", "product", "between", "choice",
+    "atom", "fact"
+]  # fmt: skip
 """What is known, with what it is about:
 
 - `type`: a name and its primitive type;
@@ -31,13 +33,16 @@ Kind = Literal[
 - `condition`: the operator and both sides of a comparison that holds;
 - `product`: two numbers whose product has an upper half of 0;
 - `between`: a name and what it is not below, and not above, or None;
-- `choice`: a name, one of `min max either / // % %%`, and two operands.
+- `choice`: a name, one of `min max either / // % %%`, and two operands;
+- `atom`: the same for a name of no variable, which stands for that choice of two integers; behind
+  them what it is after equalities have been put into it, if that is something else;
+- `fact`: a polynomial that is not negative, as it was stated and with equalities put into it.
 """
 Step = Literal[
     "cases", "range", "quotient", "remainder", "nearby", "unlike", "round", "divides", "chosen",
     "unwrap", "cut"
 ]  # fmt: skip
-"""Steps, with what they are about; `argument_checker.py` says what they need:
+"""Steps, with what they are about; `checker.py` says what they need:
 
 - `cases`: a `choice`; what is claimed holds for either value of it;
 - `range`: a `choice` and the ends of both operands; the name lies where those say;
@@ -87,10 +92,11 @@ class Rule:
 class Line:
     """`claim >= 0`, because of something, resting on earlier lines; holds at `depth` and deeper.
 
-    `accepted` is set by the checker alone.
+    `said` and `key` are the claim as the checker has it; it is accepted if there is a `key`, which
+    only the gate sets.
     """
 
-    __slots__ = ("accepted", "because", "claim", "depth", "premises")
+    __slots__ = ("because", "claim", "depth", "key", "premises", "said")
 
     def __init__(
         self,
@@ -103,7 +109,8 @@ class Line:
         self.because = because
         self.premises = premises
         self.depth = depth
-        self.accepted = False
+        self.said: Polynomial = {}
+        self.key: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,8 @@ class Argument:
 
     says: Saying
     lines: tuple[Line, ...]
+    equal: tuple[tuple[Name, Poly], ...] = ()
+    """Equalities that have been put into the lines, as they were stated."""
 
 
 def all_lines(roots: Iterable[Line]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Verifies certificates: claims about LMADs with their proofs, as `docs/certificates.md` has them.
+"""Verifies certificates: claims with their proofs, as `docs/certificates.md` has them.
 
     python checker.py certificate.json
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from math import gcd
-from typing import Any
+from typing import Any, NamedTuple
 
-FORMAT, VERSION = "stridescope-certificate", 1
+FORMAT, VERSION = "stridescope-certificate", 2
 BYTES, BITS, DEGREE, DEPTH = 1 << 26, 4096, 64, 100
 """The largest file, number, monomial, and height of a proof that are read."""
 WORK, STATES = 2_000_000, 200_000
@@ -30,27 +30,74 @@ Key = frozenset[tuple[Monomial, int]]
 Facts = frozenset[Key]
 Dim = tuple[Polynomial, Polynomial, Polynomial]
 """The summand `stride * z` with `low <= z <= high`."""
-Leaf = tuple[str, Polynomial, int, list[tuple[int, list[Polynomial]]]]
+Terms = list[tuple[int, list[Polynomial]]]
+Leaf = tuple[str, Polynomial, int, Terms]
 """An inequality: where it stands, the claim, its scale, the products that make up the sum."""
+
+
+class Given(NamedTuple):
+    """What a program says of its integers, if all of `reads` lie in the range of their types."""
+
+    kind: str
+    op: str
+    name: str
+    itself: Polynomial
+    left: Polynomial
+    right: Polynomial
+    reads: tuple[tuple[Polynomial, str], ...]
+
+
+class Step(NamedTuple):
+    """A step that is no sum: what it claims, by which rule, about what and which numbers."""
+
+    rule: str
+    claim: Polynomial
+    given: Given
+    numbers: tuple[int, ...]
+
 
 ZERO: Polynomial = {}
 ONE: Polynomial = {(): 1}
+NOTHING = Given("", "", "", ZERO, ZERO, ZERO, ())
+NATURAL = "natural"
+"""Stands for a type where something must not be negative."""
+RANGES = {f"u{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)}
+RANGES |= {f"i{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)}
+_LEAST, _MOST = RANGES["i64"]
+_SIDES = ("left", "right")
+_READ = ("compare", "product", "choice")
+"""Kinds that are about what a program computes, and not about integers."""
 
-_CLAIMS = {"disjoint": ("a", "b"), "nonnegative": ("polynomials",)}
-_STEPS = {
-    "absurd": ("because",),
-    "apart": ("side", "signs", "because"),
-    "tidy": ("rest",),
-    "flip": ("k", "rest"),
-    "join": ("outer", "inner", "factor", "positive", "covers", "rest"),
-    "pivot": (
-        "divisor", "positive", "members", "quotients", "quotient", "remainder", "signs",
-        "first", "last", "from_below", "from_above", "cases",
-    ),
-    "split": ("term", "yes", "no"),
-    "relax": ("k", "first", "second", "rest"),
-    "numbers": (),
+_CLAIMS = {"disjoint": ("a", "b", "proof"), "nonnegative": ("polynomials",)}
+_ORDERS, _CHOICES = ("<", "<=", ">", ">=", "=="), ("min", "max", "either")
+_QUOTIENTS, _DIVISIONS = ("/", "//"), ("/", "//", "%", "%%")
+GIVEN: dict[str, tuple[str, Sequence[str]]] = {
+    "compare": ("op left right reads", (*_ORDERS, "!=")),
+    "product": ("op left right reads", ("*",)),
+    "choice": ("name op left right reads", (*_CHOICES, *_DIVISIONS)),
+    "atom": ("name op left right reads", (*_CHOICES, *_DIVISIONS)),
+    "wrap": ("name op left", tuple(RANGES)),
+}
+"""What may be given: its fields, and which operations (types) it may have."""
+RULES: dict[str, tuple[int, Sequence[str]]] = {
+    "given": (0, (*_ORDERS, "*", "min", "max")), "unlike": (0, ("!=",)), "round": (2, ("",)),
+    "range": (4, (*_CHOICES, *_DIVISIONS)), "cases": (0, _CHOICES), "chosen": (0, _CHOICES),
+    "quotient": (0, _QUOTIENTS), "divides": (0, _QUOTIENTS), "nearby": (1, _QUOTIENTS),
+    "remainder": (0, ("%", "%%")), "unwrap": (2, (*RANGES,)), "cut": (0, (*RANGES,)),
 }  # fmt: skip
+"""How many numbers each step that is no sum takes, and operations that it may be about."""
+_STEPS = {
+    "absurd": "because",
+    "apart": "side signs because",
+    "tidy": "rest",
+    "flip": "k rest",
+    "join": "outer inner factor positive covers rest",
+    "pivot": "divisor positive members quotients quotient remainder signs first last from_below"
+    " from_above cases",
+    "split": "term yes no",
+    "relax": "k first second rest",
+    "numbers": "",
+}
 
 
 class Refused(Exception):
@@ -96,24 +143,175 @@ def digest(claims: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Theorem:
+class Inequalities:
+    """Follows lines, each of which claims that a polynomial is not negative.
+
+    `leaves` are the sums and `rules` the other steps that were accepted so far.
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[Leaf] = []
+        self.rules: list[tuple[str, Step, list[Polynomial]]] = []
+        self._work = WORK
+
+    def add_up(
+        self, said: Polynomial, scale: int, terms: Terms, facts: Container[Key], at: str
+    ) -> None:
+        """`scale` times the claim is a sum of products of facts. Raises Refused."""
+        left = {monomial: -coefficient * scale for monomial, coefficient in said.items()}
+        for coefficient, factors in terms:
+            product: Polynomial = {(): coefficient}
+            for factor in factors:
+                if _key(factor) not in facts:
+                    raise Refused(f"{at}: {_text(factor)} >= 0 is not known there.")
+                product = self.times(product, factor)
+            for monomial, value in product.items():
+                left[monomial] = left.get(monomial, 0) + value
+        if any(left.values()):
+            raise Refused(f"{at}: {_text(said)} >= 0 is not shown.")
+        self.leaves.append((at, said, scale, terms))
+
+    def conclude(self, step: Step, facts: Container[Key], at: str) -> None:
+        """A line by a step that is no sum. Raises Refused.
+
+        What a program computes of sums and products is known to be the integer only if that lies in
+        the range of its type; a name stands for whatever the program has.
+        """
+        rule, claim, given, numbers = step
+        count, ops = RULES[rule]
+        if len(numbers) != count or given.op not in ops:
+            raise Refused(f"{at}: `{rule}` is about something else.")
+        needs, follows = self._needs(step, facts)
+        for poly, prim in given.reads:
+            needs += [poly] if prim == NATURAL else _within(poly, *RANGES[prim])
+        for poly in (given.left, given.right) if given.kind in _READ else ():
+            if not _is_name(poly) and all(poly != one for one, _ in given.reads):
+                needs += _within(poly, _LEAST, _MOST)
+        missing = [poly for poly in needs if not _is_known(poly, facts)]
+        if missing or claim not in follows:
+            lacks = f" ({_text(missing[0])} >= 0 is not known there)" if missing else ""
+            raise Refused(f"{at}: {_text(claim)} >= 0 does not follow{lacks}.")
+        self.rules.append((at, step, needs))
+
+    def _needs(
+        self, step: Step, facts: Container[Key]
+    ) -> tuple[list[Polynomial], tuple[Polynomial, ...]]:
+        """What must not be negative for a step, and what then is not negative."""
+        (_, op, name, x, left, right, _), claim, numbers = step.given, step.claim, step.numbers
+        gap, before = _plus(right, left, -1), _plus(right, ONE, -1)
+        match step.rule:
+            case "given":  # what it says in so many words
+                if op == "*":  # the upper half of the product is 0
+                    product = self.times(left, right)
+                    return [], (product, _plus(_constant((1 << 64) - 1), product, -1))
+                if op in _CHOICES:
+                    sides = [_plus(side, x, -1) for side in (left, right)]
+                    return [], tuple(map(_negative, sides) if op == "max" else sides)
+                gap = _negative(gap) if op in (">", ">=") else gap
+                less = gap if "=" in op else _plus(gap, ONE, -1)
+                return [], (less, _negative(gap)) if op == "==" else (less,)
+            case "cases":  # what holds whichever is chosen
+                both = [self._put({name: side}, claim) for side in (left, right)]
+                return both, (claim,) if x == {(name,): 1} else ()
+            case "range":  # where it lies if the operands lie between numbers
+                ends = _result(op, *numbers)
+                needs = _within(left, *numbers[:2]) + _within(right, *numbers[2:])
+                return needs, tuple(_within(x, *ends) if ends else ())
+            case "quotient":  # by something positive: what is left is natural, and smaller
+                rest = _plus(left, self.times(right, x), -1)
+                natural = op == "//" or claim == x
+                return [before, *[left] * natural], (rest, _plus(before, rest, -1), x)
+            case "remainder":  # the program goes on only if the divisor is not 0
+                natural = op == "%%" or claim == _plus(left, x, -1)
+                follows = x, _plus(before, x, -1), _plus(left, x, -1)
+                return [right, *[left] * natural], follows
+            case "nearby":  # the rest is smaller than the divisor, unless the quotient wraps
+                far = numbers[0]
+                rest = _plus(left, self.times(right, x), -1)
+                exact = right if _is_known(right, facts) else _plus(left, ONE, -_LEAST - 1)
+                return [exact, *_within(right, -far, far)], tuple(_within(rest, -far, far))
+            case "unlike":  # of two that differ, one that is not smaller is larger
+                sides = [_plus(side, ONE, -1) for side in (gap, _negative(gap))]
+                return [_plus(claim, ONE)], tuple(sides)
+            case "round":  # a multiple of it is above minus the factor
+                by, more = numbers
+                return [_plus(_constant(more), claim, by)], (claim,) if 0 <= more < by else ()
+            case "divides":  # a positive quotient: the divisor is neither below 1 nor larger
+                natural = _is_known(left, facts)
+                return [_plus(x, ONE, -1), left if natural else before], (before, _negative(gap))
+            case "chosen":  # a positive choice is not the side that is not positive
+                first, second = _plus(left, ONE, -1), before
+                other = right if claim == first else left
+                return [_plus(x, ONE, -1), _negative(other)], (first, second)
+            case "unwrap":  # equal modulo the size of a type, and nearer than that
+                (least, most), span = numbers, RANGES[op][1] - RANGES[op][0]
+                needs = _within(x, least, most) + _within(left, most - span, least + span)
+                return needs, (_plus(left, x, -1), _plus(x, left, -1))
+        return [left], (_plus(left, x, -1),)  # cut: what is natural does not become larger
+
+    def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Their product. Raises Refused if it is too large, or there were too many before."""
+        self._work -= len(left) * len(right)
+        found: Polynomial = {}
+        for mine, first in left.items() if self._work > 0 else ():
+            for yours, second in right.items():
+                monomial = tuple(sorted(mine + yours)) if mine and yours else mine or yours
+                found[monomial] = found.get(monomial, 0) + first * second
+        for monomial, coefficient in [*found.items()]:
+            if not coefficient:
+                del found[monomial]
+            elif len(monomial) > DEGREE or coefficient.bit_length() > BITS:
+                self._work = 0
+        if self._work <= 0:
+            raise Refused("Its polynomials are too large.")
+        return found
+
+    def _put(self, values: dict[str, Polynomial], into: Polynomial) -> Polynomial:
+        """Names replaced by polynomials, all at once."""
+        if not any(name in values for monomial in into for name in monomial):
+            return into
+        found = ZERO
+        for monomial, coefficient in into.items():
+            product: Polynomial = {(): coefficient}
+            for name in monomial:
+                product = self.times(product, values.get(name, {(name,): 1}))
+            found = _plus(found, product)
+        return found
+
+
+def _result(op: str, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int] | None:
+    """Where a result lies; a program does not go on behind a division by 0."""
+    if op in _CHOICES:
+        ends = {"min": (min, min), "max": (max, max), "either": (min, max)}[op]
+        return ends[0](low1, low2), ends[1](high1, high2)
+    natural = low1 >= 0
+    if op in _QUOTIENTS:
+        far = max(abs(low1), abs(high1))
+        corners = [-far, far]
+        if 0 < low2 <= high2 and (op == "/" or natural):
+            corners = [a // b for a in (low1, high1) for b in (low2, high2)]
+        return min(corners), max(corners)
+    if low2 < 0 or (op == "%%" and not natural):
+        return None
+    return 0, min(high2 - 1, high1) if natural else high2 - 1
+
+
+class Theorem(Inequalities):
     """A claim and its proof.
 
-    `leaves` are the inequalities and `equations` (offset; stride, low, high) those of numbers that
-    it has come down to so far.
+    `equations` (offset; stride, low, high) are those of numbers that it has come down to so far.
     """
 
     def __init__(self, data: object) -> None:
         """Reads the claim. `data` must stay as it is until it is shown. Raises Refused."""
-        self.leaves: list[Leaf] = []
+        super().__init__()
         self.equations: list[tuple[str, int, list[list[int]]]] = []
-        self._work = WORK
         self._data = data  # keeps the identities alive by which polynomials are remembered
         self._polynomials: dict[int, Polynomial] = {}
         kind = _string(_object(data, "It").get("claim"))
         if kind not in _CLAIMS:
             raise Refused("It is of no known kind.")
-        common = "claim", "about", "nonnegative", "equal", "proof"
+        common = "claim", "about", "nonnegative", "equal", "given", "lines"
         given = _fields(data, "It", *common, *_CLAIMS[kind])
         self.about = _string(given["about"])
         if not self.about.isprintable():
@@ -122,14 +320,27 @@ class Theorem:
         self.equal = [
             (_name(name), self._poly(value)) for name, value in _pairs(given["equal"], "`equal`")
         ]
-        self.lmads = [self._lmad(given[side]) for side in _CLAIMS["disjoint"] if side in given]
+        self.lmads = [self._lmad(given[side]) for side in "ab" if side in given]
         self.wanted = [self._poly(p) for p in _items(given.get("polynomials", []), "`polynomials`")]
-        self.proof = given["proof"]
+        self.given = [self._given(one) for one in _items(given["given"], "`given`")]
+        self.lines, self.proof = _items(given["lines"], "`lines`"), given.get("proof")
 
     def _lmad(self, data: object) -> tuple[Polynomial, list[tuple[Polynomial, Polynomial]]]:
         given = _fields(data, "An LMAD", "offset", "dims")
         dims = [(self._poly(n), self._poly(s)) for n, s in _pairs(given["dims"], "`dims`")]
         return self._poly(given["offset"]), dims
+
+    def _given(self, data: object) -> Given:
+        kind = _string(_object(data, "`given`").get("given"))
+        fields, ops = GIVEN.get(kind, ("", ()))
+        one = _fields(data, "`given`", "given", *fields.split())
+        said = _pairs(one.get("reads", []), kind)
+        reads = [(self._poly(poly), _string(prim)) for poly, prim in said]
+        if _string(one.get("op")) not in ops or {prim for _, prim in reads} - {*RANGES, NATURAL}:
+            raise Refused(f"`{kind}` has an operation or type that there is not.")
+        name = _name(one.get("name", "x"))
+        left, right = (self._poly(one[side]) if side in one else ZERO for side in _SIDES)
+        return Given(kind, one["op"], name, {(name,): 1}, left, right, tuple(reads))
 
     def check(self) -> None:
         """Follows the proof. Raises Refused if that does not show the claim."""
@@ -141,18 +352,30 @@ class Theorem:
             solved = {other: self._put({name: value}, old) for other, old in solved.items()}
             solved[name] = value
         facts = {_key(self._put(solved, bound)) for bound in self.bounds}
-        if not self.lmads:
-            self._inequalities([self._put(solved, poly) for poly in self.wanted], facts)
-            return
+        given = [
+            one._replace(
+                itself=self._put(solved, one.itself),
+                left=self._put(solved, one.left),
+                right=self._put(solved, one.right),
+                reads=tuple([(self._put(solved, poly), prim) for poly, prim in one.reads]),
+            )
+            for one in self.given
+        ]
         total, dims = ZERO, list[Dim]()
-        for sign, (offset, parts) in zip((1, -1), self.lmads, strict=True):
+        for sign, (offset, parts) in zip((1, -1), self.lmads, strict=False):
             total = _plus(total, self._put(solved, offset), sign)
             for size, stride in parts:
                 last = _plus(self._put(solved, size), ONE, -1)
                 facts.add(_key(last))  # else the LMAD is empty
                 ends = (ZERO, last) if sign == 1 else (_negative(last), ZERO)
                 dims.append((self._put(solved, stride), *ends))
-        self._follow(self.proof, total, dims, frozenset(facts), "proof")
+        for k, line in enumerate(self.lines):
+            facts.add(_key(self._line(line, given, facts, f"lines.{k}")))
+        for poly in (self._put(solved, poly) for poly in self.wanted):
+            if not _is_known(poly, facts):
+                raise Refused(f"lines: {_text(poly)} >= 0 is not shown.")
+        if self.lmads:
+            self._follow(self.proof, total, dims, frozenset(facts), "proof")
 
     def __str__(self) -> str:
         """The claim as a sentence."""
@@ -160,18 +383,25 @@ class Theorem:
                  for o, dims in self.lmads)  # fmt: skip
         known = [f"{_text(bound)} >= 0" for bound in self.bounds]
         known += [f"{_quoted(name)} = {_text(value)}" for name, value in self.equal]
+        known += map(_said, self.given)
         shown = [f"{_text(poly)} >= 0" for poly in self.wanted]
         claim = f"{' and '.join(sides)} share no cell" if self.lmads else ", ".join(shown)
         said = f"{self.about}{': ' * bool(self.about)}{claim}"
         return said + (f" if {', '.join(known)}" if known else "")
 
-    def _inequalities(self, wanted: list[Polynomial], facts: set[Key]) -> None:
-        """Sums in order, each of which is a fact for those after it."""
-        for k, step in enumerate(_items(self.proof, "proof")):
-            facts.add(_key(self._shown(step, None, frozenset(facts), f"proof.{k}")))
-        for poly in wanted:
-            if _key(poly) not in facts and (poly.keys() - {()} or poly.get((), 0) < 0):
-                raise Refused(f"proof: {_text(poly)} >= 0 is not shown.")
+    def _line(self, data: object, given: list[Given], facts: set[Key], at: str) -> Polynomial:
+        """The claim of a sum, or of another step, which is a fact for what comes after it."""
+        if "rule" not in _object(data, at):
+            return self._shown(data, None, facts, at)
+        step = _fields(data, at, "rule", "of", "numbers", "claim")
+        rule, claim = _string(step["rule"]), self._poly(step["claim"])
+        numbers = tuple([_whole(number, at) for number in _items(step["numbers"], at)])
+        if rule not in RULES:
+            raise Refused(f"{at}: there is no such rule.")
+        about = step["of"]
+        of = NOTHING if about is None else given[_one_of(about, range(len(given)), at)]
+        self.conclude(Step(rule, claim, of, numbers), facts, f"{at}.{rule}")
+        return claim
 
     # --- steps: each shows that `offset + sum of dims = 0` has no solution under the facts ---
 
@@ -181,7 +411,7 @@ class Theorem:
         kind = _string(_object(data, at).get("step"))
         if kind not in _STEPS or at.count(".") > DEPTH:
             raise Refused(f"{at}: this is no step, or one too many.")
-        step = _fields(data, at, "step", *_STEPS[kind])
+        step = _fields(data, at, "step", *_STEPS[kind].split())
         at += "." + kind
         match kind:
             case "absurd":
@@ -222,25 +452,19 @@ class Theorem:
                     raise Refused(f"{at}: the equation has a solution.")
                 self.equations.append((at, _number(offset, at), parts))
 
-    def _shown(self, data: object, claim: Polynomial | None, facts: Facts, at: str) -> Polynomial:
-        """The claim `>= 0` of a leaf: `scale` times it is a sum of products of facts."""
+    def _shown(
+        self, data: object, claim: Polynomial | None, facts: Container[Key], at: str
+    ) -> Polynomial:
+        """The claim `>= 0` of a leaf."""
         leaf = _fields(data, at, "claim", "scale", "terms")
-        said, scale = self._poly(leaf["claim"]), _positive(leaf["scale"], at)
-        terms: list[tuple[int, list[Polynomial]]] = []
-        total = ZERO
-        for coefficient, factors in _pairs(leaf["terms"], at):
-            product: Polynomial = {(): _positive(coefficient, at)}
-            terms.append((coefficient, []))
-            for factor in map(self._poly, _items(factors, at, DEGREE)):
-                if _key(factor) not in facts:
-                    raise Refused(f"{at}: {_text(factor)} >= 0 is not known there.")
-                terms[-1][1].append(factor)
-                product = self._times(product, factor)
-            total = _plus(total, product)
-        if total != _plus(ZERO, said, scale) or (claim is not None and said != claim):
-            needed = "" if claim is None else f" (needed is {_text(claim)} >= 0)"
-            raise Refused(f"{at}: {_text(said)} >= 0 is not shown{needed}.")
-        self.leaves.append((at, said, scale, terms))
+        said = self._poly(leaf["claim"])
+        if claim is not None and said != claim:
+            raise Refused(f"{at}: {_text(said)} >= 0 is not {_text(claim)} >= 0, which is needed.")
+        terms = [
+            (_positive(coefficient, at), [self._poly(factor) for factor in _items(f, at, DEGREE)])
+            for coefficient, f in _pairs(leaf["terms"], at)
+        ]
+        self.add_up(said, _positive(leaf["scale"], at), terms, facts, at)
         return said
 
     def _ends(
@@ -256,7 +480,7 @@ class Theorem:
             self._shown(shown, _plus(ZERO, stride, times), facts, at + ".signs")
             ends = (first, last)[::times]
             low, high = (
-                _plus(total, self._times(stride, end))
+                _plus(total, self.times(stride, end))
                 for total, end in zip((low, high), ends, strict=True)
             )
         return low, high
@@ -266,7 +490,7 @@ class Theorem:
         merged: dict[Key, Dim] = {}
         for dim in dims:
             if dim[0] and dim[1] == dim[2]:
-                offset = _plus(offset, self._times(dim[0], dim[1]))
+                offset = _plus(offset, self.times(dim[0], dim[1]))
             elif dim[0]:
                 if _key(_negative(dim[0])) in merged:
                     dim = _turned(dim)
@@ -279,13 +503,13 @@ class Theorem:
         outer, inner = (_one_of(step[k], range(len(dims)), at) for k in ("outer", "inner"))
         factor = self._poly(step["factor"])
         (far, *wide), (near, low, high) = dims[outer], dims[inner]
-        if outer == inner or far != self._times(factor, near):
+        if outer == inner or far != self.times(factor, near):
             raise Refused(f"{at}: the outer stride is not {_text(factor)} times the inner one.")
         self._shown(step["positive"], factor, facts, at + ".positive")
         points = _plus(_plus(high, low, -1), ONE)
         self._shown(step["covers"], _plus(points, factor, -1), facts, at + ".covers")
         low, high = (
-            _plus(end, self._times(factor, far_end))
+            _plus(end, self.times(factor, far_end))
             for end, far_end in zip((low, high), wide, strict=True)
         )
         merged = near, low, high
@@ -298,11 +522,11 @@ class Theorem:
             self._poly(step[k]) for k in ("divisor", "quotient", "remainder")
         )
         self._shown(step["positive"], _plus(divisor, ONE, -1), facts, at + ".positive")
-        if _plus(self._times(divisor, quotient), remainder) != offset:
+        if _plus(self.times(divisor, quotient), remainder) != offset:
             raise Refused(f"{at}: divisor times quotient and remainder are not the offset.")
         members = [_one_of(k, range(len(dims)), at) for k in _items(step["members"], at)]
         quotients = [self._poly(p) for p in _items(step["quotients"], at)]
-        strides = [self._times(divisor, p) for p in quotients]
+        strides = [self.times(divisor, p) for p in quotients]
         if len(set(members)) < len(members) or strides != [dims[k][0] for k in members]:
             raise Refused(f"{at}: the members are not dimensions that the divisor divides.")
         inside = [(q, *dims[k][1:]) for k, q in zip(members, quotients, strict=True)]
@@ -352,34 +576,6 @@ class Theorem:
             self._polynomials[id(data)] = found
         return found
 
-    def _times(self, left: Polynomial, right: Polynomial) -> Polynomial:
-        self._work -= len(left) * len(right)
-        found: Polynomial = {}
-        for mine, first in left.items() if self._work > 0 else ():
-            for yours, second in right.items():
-                monomial = tuple(sorted(mine + yours)) if mine and yours else mine or yours
-                found[monomial] = found.get(monomial, 0) + first * second
-        for monomial, coefficient in [*found.items()]:
-            if not coefficient:
-                del found[monomial]
-            elif len(monomial) > DEGREE or coefficient.bit_length() > BITS:
-                self._work = 0
-        if self._work <= 0:
-            raise Refused("Its polynomials are too large.")
-        return found
-
-    def _put(self, values: dict[str, Polynomial], into: Polynomial) -> Polynomial:
-        """Names replaced by polynomials, all at once."""
-        if not any(name in values for monomial in into for name in monomial):
-            return into
-        found = ZERO
-        for monomial, coefficient in into.items():
-            product: Polynomial = {(): coefficient}
-            for name in monomial:
-                product = self._times(product, values.get(name, {(name,): 1}))
-            found = _plus(found, product)
-        return found
-
 
 def _plus(left: Polynomial, right: Polynomial, times: int = 1) -> Polynomial:
     found = dict(left)
@@ -390,6 +586,24 @@ def _plus(left: Polynomial, right: Polynomial, times: int = 1) -> Polynomial:
         else:
             found.pop(monomial, None)
     return found
+
+
+def _is_name(poly: Polynomial) -> bool:
+    return [*poly.values()] == [1] and [*map(len, poly)] == [1]
+
+
+def _is_known(poly: Polynomial, facts: Container[Key]) -> bool:
+    """Whether it is not negative: a number, or known."""
+    return _key(poly) in facts or (not poly.keys() - {()} and poly.get((), 0) >= 0)
+
+
+def _within(poly: Polynomial, low: int, high: int) -> list[Polynomial]:
+    """What is not negative if it lies between two numbers."""
+    return [_plus(poly, ONE, -low), _plus(_constant(high), poly, -1)]
+
+
+def _constant(value: int) -> Polynomial:
+    return {(): value} if value else {}
 
 
 def _negative(poly: Polynomial) -> Polynomial:
@@ -509,6 +723,16 @@ def _name(data: object) -> str:
 
 def _quoted(name: str) -> str:
     return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
+
+
+def _said(given: Given) -> str:
+    """What a program says, where its arithmetic does not wrap if it is to be read as integers."""
+    left, right, name, op = _text(given.left), _text(given.right), _quoted(given.name), given.op
+    return {
+        "compare": f"{left} {op} {right} in 64 bits",
+        "product": f"0 <= ({left})*({right}) < 2^64",
+        "wrap": f"{name} is {left} cut to {op}",
+    }.get(given.kind, f"{name} is {op} of {left} and {right}")
 
 
 def _text(poly: Polynomial) -> str:

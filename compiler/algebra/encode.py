@@ -7,11 +7,12 @@ of the exact types that it should be of is not written: such a proof is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from typing import Any
 
 from compiler.algebra import checker
-from compiler.algebra.argument import Argument, all_lines
+from compiler.algebra.argument import Argument, Line, all_lines
 from compiler.algebra.certificate import (
     Absurd,
     Apart,
@@ -27,7 +28,9 @@ from compiler.algebra.certificate import (
     Sum,
     Tidy,
 )
+from compiler.algebra.checker import NOTHING
 from compiler.algebra.facts import Facts
+from compiler.algebra.gate import is_stated, plain, step
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -60,20 +63,17 @@ def theorem(
     """
     writer = _Writer()
     written = writer.proof(proof)
-    bounds = [
-        source
-        for bound, source in zip(facts.bounds, facts.sources or facts.bounds, strict=True)
-        if bound in writer.used
-    ]
-    names = set[Name](first.names() | second.names()).union(*(b.names() for b in bounds))
-    equal: list[Any] = []
-    for name, value in reversed(_needed(names, facts)):
-        equal.append([name, writer.poly(value)])
+    argued = _Argued(
+        [facts.line(bound) for bound in facts.bounds if bound in writer.used],
+        [facts.normal(dim.size) - 1 for lmad in (first, second) for dim in lmad.dims],
+    )
+    names = first.names() | second.names() | argued.names
+    equal = [(name, writer.poly(value)) for name, value in _needed(names, facts.given)]
     return {
         "claim": "disjoint",
         "about": about,
-        "nonnegative": [writer.poly(bound) for bound in bounds],
-        "equal": equal[::-1],
+        **argued.data,
+        "equal": [list(pair) for pair in equal],
         "a": writer.lmad(first),
         "b": writer.lmad(second),
         "proof": written,
@@ -81,21 +81,80 @@ def theorem(
 
 
 def inequality(argument: Argument, about: str = "") -> Json:
-    """The claim of an argument: what its sums show, if the lines that are no sums hold.
-
-    Those are what the program says, and steps that are no sums (`argument.py`).
-    """
-    writer = _Writer()
-    lines = all_lines(argument.lines)
-    given = [line.claim for line in lines if not isinstance(line.because, Sum)]
+    """What an argument shows, under what the program says of it (`argument.py`)."""
+    argued = _Argued(argument.lines)
+    claims = dict.fromkeys(line.claim for line in argument.lines)
+    equal = _needed(argued.names, argument.equal)
     return {
         "claim": "nonnegative",
         "about": about,
-        "nonnegative": [writer.poly(claim) for claim in dict.fromkeys(given)],
-        "equal": [],
-        "polynomials": [writer.poly(c) for c in dict.fromkeys(one.claim for one in argument.lines)],
-        "proof": [writer.proof(line.because) for line in lines if isinstance(line.because, Sum)],
+        **argued.data,
+        "equal": [[name, _poly(plain(value))] for name, value in equal],
+        "polynomials": [_poly(plain(claim)) for claim in claims],
     }
+
+
+class _Argued:
+    """Lines and all that they rest on, as a certificate has them.
+
+    `data` are the fields for them, and `names` what is mentioned; what is in `certain` is known.
+    """
+
+    def __init__(self, roots: Sequence[Line], certain: Sequence[Poly] = ()) -> None:
+        self.names = set[Name]()
+        stated: dict[Poly, None] = {}
+        given: dict[str, Json] = {}
+        steps: list[Json] = []
+        for line in all_lines(roots):
+            claim, because = plain(line.claim), line.because
+            self.names |= line.claim.names()
+            if is_stated(line):
+                source = because.about[0] if because.kind == "fact" else line.claim  # type: ignore[union-attr]
+                if line.claim not in certain:
+                    stated[source] = None
+                    self.names |= source.names()
+            elif isinstance(because, Sum):
+                terms = [
+                    [number, [_poly(plain(factor)) for factor in factors]]
+                    for number, factors in because.terms
+                ]
+                steps.append({"claim": _poly(claim), "scale": because.scale, "terms": terms})
+            else:
+                rule, _, about, numbers = step(line, claim)
+                of = None
+                if about is not NOTHING:
+                    data = _given(about)
+                    given.setdefault(repr(data), data)
+                    of = list(given).index(repr(data))
+                    self.names |= _names(about)
+                steps.append(
+                    {"rule": rule, "of": of, "numbers": list(numbers), "claim": _poly(claim)}
+                )
+        self.data: Json = {
+            "nonnegative": [_poly(plain(poly)) for poly in stated],
+            "given": list(given.values()),
+            "lines": steps,
+        }
+
+
+def _poly(poly: checker.Polynomial) -> list[Any]:
+    return [[coefficient, *monomial] for monomial, coefficient in poly.items()]
+
+
+def _given(given: checker.Given) -> Json:
+    parts: Json = {
+        **{name: _poly(getattr(given, name)) for name in ("left", "right")},
+        "name": given.name,
+        "op": given.op,
+        "reads": [[_poly(poly), prim] for poly, prim in given.reads],
+    }
+    wanted = checker.GIVEN[given.kind][0].split()
+    return {"given": given.kind, **{name: parts[name] for name in wanted}}
+
+
+def _names(given: checker.Given) -> set[Name]:
+    polys = (given.left, given.right, *(poly for poly, _ in given.reads))
+    return {given.name} - {""} | {name for poly in polys for mono in poly for name in mono}
 
 
 def document(theorems: Sequence[Json]) -> Json:
@@ -109,16 +168,18 @@ def document(theorems: Sequence[Json]) -> Json:
     }
 
 
-def _needed(names: set[Name], facts: Facts) -> list[tuple[Name, Poly]]:
+def _needed(
+    names: AbstractSet[Name], given: Sequence[tuple[Name, Poly]]
+) -> list[tuple[Name, Poly]]:
     """The equalities that define any of the names, or what those are made of."""
-    given = dict(facts.given)
+    values = dict(given)
     wanted, waiting = set[Name](), list(names)
     while waiting:
         name = waiting.pop()
-        if name in given and name not in wanted:
+        if name in values and name not in wanted:
             wanted.add(name)
-            waiting += given[name].names()
-    return [(name, value) for name, value in facts.given if name in wanted]
+            waiting += values[name].names()
+    return [(name, value) for name, value in given if name in wanted]
 
 
 class _Writer:

@@ -1,8 +1,8 @@
 """What a certificate comes down to, for provers of others: SMT-LIB 2 and Lean 4.
 
 A certificate is a tree of steps over inequalities (and equations of numbers). Each of these is
-written as a question or theorem of its own, about the facts that its sum is made of; the steps
-between them are the checker's, and are not written.
+written as a question or theorem of its own, about the facts that its sum is made of, or about what
+is given and what its rule needs; the steps between them are the checker's, and are not written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compiler.algebra import checker
-from compiler.algebra.checker import Leaf, Polynomial, Theorem
+from compiler.algebra.checker import RANGES, Given, Inequalities, Leaf, Polynomial, Theorem
 
 FORMATS = ("smtlib", "lean")
 _SMTLIB = """\
@@ -56,6 +56,11 @@ def smtlib(theorem: Theorem) -> Iterator[str]:
         names = _Names([claim, *facts], _smt_name)
         asserted = [f"(>= {_prefix(fact, names)} 0)" for fact in facts]
         yield _question(at, names, [*asserted, f"(< {_prefix(claim, names)} 0)"])
+    for at, step, needs in theorem.rules:
+        said = meaning(step.given)
+        names = _Names([step.claim, *needs, *_polys(said)], _smt_name)
+        asserted = [f"(>= {_prefix(need, names)} 0)" for need in needs] + [_smt(said, names)]
+        yield _question(at, names, [*asserted, f"(< {_prefix(step.claim, names)} 0)"])
     for at, offset, dims in theorem.equations:
         unknowns = [f"z{k}" for k in range(len(dims))]
         bounds = [
@@ -74,6 +79,13 @@ def _question(at: str, names: Sequence[str] | _Names, asserted: Sequence[str]) -
     lines += [f"(declare-const {name} Int)" for name in names]
     lines += [f"(assert {formula})" for formula in asserted]
     return "\n".join([*lines, "(check-sat)", "(pop 1)", ""])
+
+
+def _smt(formula: Formula, names: _Names) -> str:
+    kind, *parts = formula
+    if kind in ("and", "or"):
+        return f"({kind} {' '.join(_smt(part, names) for part in parts)})" if parts else "true"
+    return f"({kind} {_prefix(parts[0], names)} 0)"
 
 
 def _prefix(poly: Polynomial, names: _Names) -> str:
@@ -128,6 +140,20 @@ def lean(theorem: Theorem, number: int) -> Iterator[str]:
                 "",
             ]
         )
+    for k, (at, step, needs) in enumerate(theorem.rules, 1):
+        formula = meaning(step.given)
+        names = _Names([step.claim, *needs, *_polys(formula)], lambda _, at: f"x{at}")
+        given = [f"(h{j} : 0 ≤ {_infix(need, names)})" for j, need in enumerate(needs, 1)]
+        variables = [f"({' '.join(names)} : Int)"] if names else []
+        parts = [*variables, *given, f"(given : {_lean(formula, names)})"]
+        yield "\n".join(
+            [
+                f"-- {at}" + "".join(f"; {new} is {_ascii(old)}" for old, new in names.pairs()),
+                f"theorem claim{number}_step{k} {' '.join(parts)} :",
+                f"    0 ≤ {_infix(step.claim, names)} := by first | omega | grind",
+                "",
+            ]
+        )
     for k, (at, offset, dims) in enumerate(theorem.equations, 1):
         unknowns = [f"z{j}" for j in range(len(dims))]
         bounds = [
@@ -159,9 +185,94 @@ def _natural(coefficient: int, facts: Sequence[int]) -> str:
     return shown
 
 
+def _lean(formula: Formula, names: _Names) -> str:
+    kind, *parts = formula
+    if kind in ("and", "or"):
+        joined = f" {'∧' if kind == 'and' else '∨'} ".join(_lean(part, names) for part in parts)
+        return f"({joined})" if parts else "True"
+    said = _infix(parts[0], names)
+    return f"0 ≤ {said}" if kind == ">=" else f"{said} = 0"
+
+
 def _infix(poly: Polynomial, names: _Names) -> str:
     terms = [" * ".join([f"({c} : Int)", *map(names.of, monomial)]) for monomial, c in poly.items()]
     return " + ".join(terms) or "(0 : Int)"
+
+
+# --- what is given ---
+
+Formula = tuple[Any, ...]
+"""`("and", ..)`, `("or", ..)`, `(">=", p)` for `p >= 0`, `("=", p)` for `p = 0`."""
+_OTHER = "other"
+"""A number that there is: the quotient of a remainder, how often a type is wrapped around."""
+
+
+def meaning(given: Given) -> Formula:
+    """What is given says of integers, once all that it reads is shown to be in range."""
+    _, op, _, x, a, b, _ = given
+    low, high = RANGES["i64"]
+    match op:
+        case "":
+            return ("and",)
+        case "<" | "<=" | ">" | ">=" | "==":
+            gap = _minus(b, a) if op in ("<", "<=", "==") else _minus(a, b)
+            if op == "==":
+                return ("=", gap)
+            return (">=", gap if "=" in op else _minus(gap, 1))
+        case "!=":
+            return ("or", *((">=", _minus(gap, 1)) for gap in (_minus(a, b), _minus(b, a))))
+        case "*":
+            product = _times(a, b)
+            return ("and", (">=", product), (">=", _minus((1 << 64) - 1, product)))
+        case "either":
+            return ("or", ("=", _minus(x, a)), ("=", _minus(x, b)))
+        case "min" | "max":
+            sides = [_minus(side, x) if op == "min" else _minus(x, side) for side in (a, b)]
+            one = ("or", *(("=", side) for side in sides))
+            return ("and", *((">=", side) for side in sides), one)
+        case "/" | "//":
+            wraps = ("and", ("=", _minus(a, low)), ("=", _minus(b, -1)), ("=", _minus(x, low)))
+            return ("or", _divided(op == "/", a, b, _minus(a, _times(b, x))), wraps)
+        case "%" | "%%":
+            whole = _minus(_minus(a, _times(b, {(_OTHER,): 1})), x)
+            return ("and", ("=", whole), _divided(op == "%", a, b, x))
+    low, high = RANGES[op]
+    turns: Polynomial = {(_OTHER,): high - low + 1}
+    same = ("=", _minus(_minus(a, x), turns))
+    return ("and", same, (">=", _minus(x, low)), (">=", _minus(high, x)))
+
+
+def _divided(down: bool, a: Polynomial, b: Polynomial, rest: Polynomial) -> Formula:
+    """That `a` leaves `rest` when it is divided by `b`, rounded down or towards zero."""
+    back, under = _minus(0, rest), [_minus(_minus(side, 1), rest) for side in (b, _minus(0, b))]
+    over = [_minus(_minus(side, 1), back) for side in (b, _minus(0, b))]
+    if down:
+        positive = ("and", (">=", rest), (">=", under[0]))
+        return ("or", positive, ("and", (">=", back), (">=", over[1])))
+    natural = ("and", (">=", a), (">=", rest), ("or", *((">=", p) for p in under)))
+    other = ("and", (">=", _minus(0, a)), (">=", back), ("or", *((">=", p) for p in over)))
+    return ("or", natural, other)
+
+
+def _minus(one: Polynomial | int, other: Polynomial | int) -> Polynomial:
+    found: Polynomial = {}
+    for sign, side in ((1, one), (-1, other)):
+        for monomial, number in ({(): side} if isinstance(side, int) else side).items():
+            found[monomial] = found.get(monomial, 0) + sign * number
+    return {monomial: number for monomial, number in found.items() if number}
+
+
+def _times(one: Polynomial, other: Polynomial) -> Polynomial:
+    return Inequalities().times(one, other)
+
+
+def _polys(formula: Formula) -> Iterator[Polynomial]:
+    kind, *parts = formula
+    for part in parts:
+        if kind in ("and", "or"):
+            yield from _polys(part)
+        else:
+            yield part
 
 
 # --- both ---

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from compiler.algebra.argument import Line, Source
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 
@@ -39,14 +40,20 @@ class Facts:
     points: tuple[Point, ...] = ()
     sources: tuple[Poly, ...] = ()
     given: tuple[tuple[Name, Poly], ...] = ()
+    lines: Mapping[Poly, Line] = field(default_factory=dict, compare=False)
+    """Why bounds hold that were not stated, but follow from what is."""
 
     @staticmethod
     def of(
         bounds: Iterable[Poly],
         equalities: Mapping[Name, Poly] | None = None,
         names: Iterable[Name] = (),
+        lines: Mapping[Poly, Line] | None = None,
     ) -> Facts:
-        """Facts with fresh points over all names in them and in `names`."""
+        """Facts with fresh points over all names in them and in `names`.
+
+        `lines` are why some of the bounds hold, and claim them with the equalities put into them.
+        """
         stated = tuple((equalities or {}).items())
         solved = solve(stated)
         sources: dict[Poly, Poly] = {}
@@ -61,7 +68,15 @@ class Facts:
             free |= poly.names()
         given = tuple((name, poly) for name, poly in stated if name in solved)
         points = _points(normal, tuple(sorted(free)))
-        return Facts(normal, solved, points, tuple(sources.values()), given)
+        return Facts(normal, solved, points, tuple(sources.values()), given, lines or {})
+
+    def line(self, bound: Poly) -> Line:
+        """Why one of the bounds holds. Raises KeyError if it is none."""
+        found = self.lines.get(bound)
+        if found is None:
+            stated = dict(zip(self.bounds, self.sources or self.bounds, strict=True))
+            found = Line(bound, Source("fact", (stated[bound], bound)), (), 0)
+        return found
 
     def normal(self, poly: Poly) -> Poly:
         """`poly` with the equalities substituted."""
@@ -78,7 +93,12 @@ class Facts:
         known = [p for p in self.points if names <= p.keys()]
         fitting = tuple(p for p in known if all(b.evaluate(p) >= 0 for b in new))
         return Facts(
-            (*self.bounds, *new), self.equalities, fitting, (*self.sources, *new), self.given
+            (*self.bounds, *new),
+            self.equalities,
+            fitting,
+            (*(self.sources or self.bounds), *new),
+            self.given,
+            self.lines,
         )
 
     def refutes(self, poly: Poly) -> bool:

@@ -19,6 +19,7 @@ from compiler.analysis.past import Past
 from compiler.analysis.ranges import Bounds, Known, Ranges, share_of, split_at
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
+from compiler.ir.sizes import LOW
 
 _EFFORT = 16
 Read = tuple[Poly, Prim | Literal[""], int]
@@ -296,14 +297,17 @@ class Arguer:
             far = max(abs(low), abs(high))
             read = self._read(source)
             lines = self._shown((far - case[2], case[2] + far), limit, at)
-            if lines is None or read is None:
+            no_wrap = self._shown((case[2],), limit, at)
+            if no_wrap is None:
+                no_wrap = self._shown((case[1] - LOW - 1,), limit, at)
+            if lines is None or no_wrap is None or read is None:
                 continue
             left = case[1] - case[2] * Poly.var(quotient)
             for near in (left + far, far - left):
                 rest = claim - near
                 if mono in rest.terms:
                     continue
-                line = _stepped(near, Rule("nearby", (source, far)), [*lines, *read])
+                line = _stepped(near, Rule("nearby", (source, far)), [*lines, *no_wrap, *read])
                 more = self._by_ranges(rest, limit, at)
                 if more is not None:
                     return _added(claim, [(1, line), (1, more)], 0)

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.algebra.argument import Argument, Saying
-from compiler.algebra.argument_checker import accepts
+from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.learned import FEW, OPPOSITE, Learned, true_claims

@@ -524,7 +524,7 @@ class Learned(Ranges):
                 return
         asked, self._noted = self._noted, []
         one, other = self.poly(lhs, limit), self.poly(rhs, limit)
-        source = self._source("choice", (name, kind, one, other))
+        source = self._source("atom" if name[0] == "?" else "choice", (name, kind, one, other))
         source.reach = limit
         self.choices[name] = source
         self._noted += asked

@@ -214,8 +214,10 @@ class Ranges:
             case = self._cases.get(quotient)
             if case is not None and case[0] in ("/", "//") and case[2].as_name == by:
                 low, high = self.span(case[1], limit)
-                far = max(map(abs, self._name_span(by, limit)))
-                return low - far, high + far
+                least, most = self._name_span(by, limit)
+                if least >= 0 or low > LOW:  # else it wraps where that is divided by -1
+                    far = max(-least, most)
+                    return low - far, high + far
         return None, None
 
     def _name_span(self, name: Name, limit: int) -> Span:

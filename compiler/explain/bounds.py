@@ -230,8 +230,8 @@ def _fact(source: Source) -> str:
             if low == high:
                 return f"{name} = {low}"
             return f"{name} lies between {low} and {high}"
-        case "choice":
-            name, kind, one, other = about
+        case "choice" | "atom":
+            name, kind, one, other, *_ = about
             if kind in ("min", "max"):
                 return f"{name} is the {kind} of {one} and {other}"
             if kind == "either":

@@ -34,9 +34,37 @@ def claim(a: Json, b: Json, proof: Json, facts: str = "", equal: str = "") -> Js
         "about": "",
         "nonnegative": [p(fact) for fact in facts.split(";") if fact],
         "equal": [[name.strip(), p(value)] for name, value in equations],
+        "given": [],
+        "lines": [],
         "a": a,
         "b": b,
         "proof": proof,
+    }
+
+
+def given(kind: str, op: str = "", left: str = "0", right: str = "0", reads: str = "") -> Json:
+    """What a program says; `reads` are polynomials with their types, `;` between them. About x."""
+    pairs = [one.rsplit(":", 1) for one in reads.split(";") if one]
+    parts: Json = {"op": op, "left": p(left), "right": p(right), "name": "x"}
+    parts["reads"] = [[p(poly), prim.strip()] for poly, prim in pairs]
+    return {"given": kind, **{field: parts[field] for field in checker.GIVEN[kind][0].split()}}
+
+
+def line(rule: str, claim: str, *numbers: int, of: int | None = 0) -> Json:
+    """A line that is no sum."""
+    return {"rule": rule, "of": of, "numbers": list(numbers), "claim": p(claim)}
+
+
+def lines(given: list[Json], *made: Json, facts: str = "") -> Json:
+    """Lines that show what they claim."""
+    return {
+        "claim": "nonnegative",
+        "about": "",
+        "nonnegative": [p(fact) for fact in facts.split(";") if fact],
+        "equal": [],
+        "given": given,
+        "lines": list(made),
+        "polynomials": [made[-1]["claim"]],
     }
 
 
@@ -144,11 +172,84 @@ def genuine() -> dict[str, Json]:
             "nonnegative": [p("n"), p("k - n - 1")],
             "equal": [["m", p("k + 1")]],
             "polynomials": [p("m - n - 2"), p("k*k"), p("n"), p("3")],
-            "proof": [
+            "given": [],
+            "lines": [
                 leaf("k", (1, "k - n - 1"), (1, "n"), (1,)),
                 leaf("k*k", (1, "k", "k")),
             ],
         },
+    }
+
+
+def by_rules() -> dict[str, Json]:
+    """One claim for each rule, or more, made anew; each is as sharp as the rule is."""
+    half = given("atom", "/", "n", "2")
+    compared = given("compare", "<", "i + 1", "n", "i + 1: i64")
+    chosen = given("choice", "min", "n", "k")
+    either = given("choice", "either", "n", "k")
+    wrapped = given("wrap", "u8", "n")
+    return {
+        "given <": lines(
+            [compared],
+            line("given", "n - i - 2"),
+            facts="i + 9223372036854775809; 9223372036854775806 - i",
+        ),
+        "given <=": lines([given("compare", "<=", "i", "n")], line("given", "n - i")),
+        "given >": lines([given("compare", ">", "i", "n")], line("given", "i - n - 1")),
+        "given >=": lines([given("compare", ">=", "i", "n")], line("given", "i - n")),
+        "given ==": lines([given("compare", "==", "i", "n")], line("given", "i - n")),
+        "given product": lines([given("product", "*", "i", "n")], line("given", "i*n")),
+        "given min": lines([chosen], line("given", "n - x")),
+        "given max": lines([given("choice", "max", "n", "k")], line("given", "x - k")),
+        "cases": lines([either], line("cases", "x - 3"), facts="n - 3; k - 3"),
+        "range min": lines(
+            [chosen], line("range", "4 - x", 1, 9, 2, 4), facts="n - 1; 9 - n; k - 2; 4 - k"
+        ),
+        "range /": lines(
+            [given("atom", "/", "n", "k")],
+            line("range", "4 - x", 1, 9, 2, 4),
+            facts="n - 1; 9 - n; k - 2; 4 - k",
+        ),
+        "range %": lines(
+            [given("atom", "%", "n", "k")],
+            line("range", "3 - x", -9, 9, 2, 4),
+            facts="n + 9; 9 - n; k - 2; 4 - k",
+        ),
+        "quotient": lines([half], line("quotient", "n - 2*x")),
+        "quotient above": lines([half], line("quotient", "2*x + 1 - n")),
+        "quotient is natural": lines([half], line("quotient", "x"), facts="n"),
+        "quotient by a name": lines(
+            [given("atom", "//", "n", "k")], line("quotient", "n - k*x"), facts="n; k - 1"
+        ),
+        "remainder": lines([given("atom", "%", "n", "2")], line("remainder", "1 - x")),
+        "remainder is not larger": lines(
+            [given("atom", "%%", "n", "k")], line("remainder", "n - x"), facts="n; k"
+        ),
+        "nearby": lines(
+            [given("atom", "/", "n", "k")],
+            line("nearby", "n - k*x + 5", 5),
+            facts="k + 5; 5 - k; n + 9223372036854775807",
+        ),
+        "unlike": lines(
+            [given("compare", "!=", "i", "n")], line("unlike", "n - i - 1"), facts="n - i"
+        ),
+        "round": lines([], line("round", "n - 2", 3, 2, of=None), facts="3*n - 4"),
+        "divides": lines(
+            [given("atom", "/", "n", "k")], line("divides", "n - k"), facts="n; x - 1"
+        ),
+        "divides above": lines(
+            [given("atom", "/", "n", "k")], line("divides", "k - 1"), facts="n; x - 1"
+        ),
+        "chosen": lines([either], line("chosen", "k - 1"), facts="x - 1; -n"),
+        "unwrap": lines(
+            [wrapped], line("unwrap", "n - x", 3, 7), facts="x - 3; 7 - x; n + 248; 258 - n"
+        ),
+        "cut": lines([wrapped], line("cut", "n - x"), facts="n"),
+        "natural": lines(
+            [given("compare", "<=", "i", "n", "k - i: natural")],
+            line("given", "n - i"),
+            facts="k - i",
+        ),
     }
 
 

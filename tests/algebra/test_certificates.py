@@ -232,7 +232,12 @@ def test_the_document_has_every_step_and_field() -> None:
     text = (ROOT / "docs" / "certificates.md").read_text()
     for step, fields in checker._STEPS.items():
         assert f"| `{step}` |" in text, step
-        assert all(f"`{field}`" in text for field in fields), step
+        assert all(f"`{field}`" in text for field in fields.split()), step
+    for rule in checker.RULES:
+        assert f"| `{rule}`" in text, rule
+    for kind, (fields, _) in checker.GIVEN.items():
+        assert f'"given": "{kind}"' in text or f"- `{kind}`" in text, kind
+        assert all(f'"{field}"' in text for field in fields.split()), kind
     for limit in ("BYTES", "BITS", "DEGREE", "DEPTH", "WORK", "STATES"):
         assert f"{getattr(checker, limit):,}" in text, limit
     assert f'"format": "{checker.FORMAT}", "version": {checker.VERSION}' in text

@@ -21,7 +21,7 @@ from compiler.algebra.checker import Theorem
 from compiler.algebra.encode import document
 from compiler.algebra.export import exported, smtlib
 from compiler.protocol.proofs import CertificateRequest
-from tests.algebra.claims import genuine
+from tests.algebra.claims import by_rules, genuine
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 CERTIFICATE = document(list(genuine().values()))
@@ -37,17 +37,27 @@ def answers(text: str) -> Iterator[str]:
 
 
 def theorem(name: str) -> Theorem:
-    found = Theorem(genuine()[name])
+    found = Theorem((genuine() | by_rules())[name])
     found.check()
     return found
 
 
-@pytest.mark.parametrize("name", list(genuine()))
+@pytest.mark.parametrize("name", [*genuine(), *by_rules()])
 def test_z3_agrees_with_each_step(name: str) -> None:
     found = theorem(name)
     said = list(answers("\n".join(smtlib(found))))
-    assert said == ["unsat"] * (len(found.leaves) + len(found.equations))
+    assert said == ["unsat"] * (len(found.leaves) + len(found.rules) + len(found.equations))
     assert said
+
+
+@pytest.mark.parametrize("name", list(by_rules()))
+def test_z3_finds_values_where_a_step_claims_more(name: str) -> None:
+    """Steps are sharp, and what is given is no nonsense; only `nearby` has one to spare."""
+    found = theorem(name)
+    ((at, step, needs),) = found.rules
+    less = {**step.claim, (): step.claim.get((), 0) - 1 - (name == "nearby")}
+    found.rules = [(at, step._replace(claim=less), needs)]
+    assert list(answers("\n".join(smtlib(found)))) == ["sat"]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +103,9 @@ def test_the_identities_for_lean_hold() -> None:
     identities = re.findall(r"have identity : (.*?) := by grind", text)
     leaves = sum(len(theorem(name).leaves) for name in genuine())
     assert len(identities) == text.count("\ntheorem ") - 1 == leaves
+    steps = exported(document(list(by_rules().values())), "lean")
+    assert len(re.findall(r"theorem claim\d+_step1 .* := by", steps, re.S)) == 1
+    assert steps.count("_step1 ") == len(by_rules())
     for identity in identities:
         left, right = re.sub(r"\((-?\d+) : Int\)", r"(\1)", identity).split(" = ")
         for _ in range(20):

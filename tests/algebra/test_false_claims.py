@@ -263,15 +263,15 @@ DATA: dict[str, Callable[[], Json]] = {
     ),
     # sums in order
     "a sum that uses a later one": lambda: put(
-        "sums", "proof", genuine()["sums"]["proof"][::-1]
+        "sums", "lines", genuine()["sums"]["lines"][::-1]
     ),
-    "a sum that uses itself": lambda: put("sums", "proof", [leaf("k", (1, "k"))]),
-    "a sum that is missing": lambda: put("sums", "proof.1", leaf("n", (1, "n"))),
+    "a sum that uses itself": lambda: put("sums", "lines", [leaf("k", (1, "k"))]),
+    "a sum that is missing": lambda: put("sums", "lines.1", leaf("n", (1, "n"))),
     "a polynomial that no sum shows": lambda: put("sums", "polynomials", [p("n - 1")]),
     "a number below 0": lambda: put("sums", "polynomials", [p("-1")]),
     "a name that may be below 0": lambda: put("sums", "polynomials", [p("z")]),
     "a polynomial of other equalities": lambda: put("sums", "equal", [["m", p("k")]]),
-    "steps where sums belong": lambda: put("sums", "proof", genuine()["tidy"]["proof"]),
+    "steps where sums belong": lambda: put("sums", "lines", genuine()["tidy"]["proof"]),
     "sums where steps belong": lambda: put("tidy", "proof", []),
     "cells where there are none": lambda: put("sums", "a", genuine()["tidy"]["a"]),
     "another kind of claim": lambda: put("sums", "claim", "disjoint"),
@@ -509,7 +509,7 @@ def test_facts_of_another_place_are_refused() -> None:
     assert encode.refusal(*reversed(PAIR), KNOWN, HONEST)
 
 
-def file(version: str = "1", claims: str = "[]", kind: str = "stridescope-certificate") -> bytes:
+def file(version: str = "2", claims: str = "[]", kind: str = "stridescope-certificate") -> bytes:
     seal = hashlib.sha256(claims.encode()).hexdigest()
     head = f'"format": "{kind}", "version": {version}, "sha256": "{seal}"'
     return f'{{{head}, "claims": {claims}}}'.encode()
@@ -526,7 +526,8 @@ FILES = {
     "another format": file(kind="stridescope"),
     "a version that is true": file("true"),
     "a version with a point": file("1.0"),
-    "a later version": file("2"),
+    "an earlier version": file("1"),
+    "a later version": file("3"),
     "a version without end": file("1e999"),
     "claims twice": file(claims='[1], "claims": []'),
     "other claims": file().replace(b"[]", b"[1]"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from compiler.algebra.argument_checker import adds_up
+from compiler.algebra.argument import Argument, Line, Rule, Saying, Source
 from compiler.algebra.disjoint import Verdict, disjoint
-from compiler.algebra.facts import Facts
+from compiler.algebra.facts import Facts, solve
+from compiler.algebra.gate import follow
 from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
@@ -42,8 +44,19 @@ _MOST = 24
 """Facts for one question: those that share names with it, nearest first."""
 
 
-Known = tuple[tuple[Poly, ...], tuple[tuple[Name, Poly], ...], tuple[Name, ...]]
-"""Bounds, equalities and names: what a question is asked under."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a question is asked under: bounds, equalities, names; `lines` say why bounds hold."""
+
+    bounds: tuple[Poly, ...]
+    equalities: tuple[tuple[Name, Poly], ...]
+    names: tuple[Name, ...]
+    lines: Mapping[Poly, Line] = field(compare=False)
+
+    def facts(self) -> Facts:
+        """All of it as facts."""
+        found = _facts(self.bounds, self.equalities, self.names)
+        return replace(found, lines=self.lines) if self.lines else found
 
 
 class Assumptions:
@@ -63,7 +76,9 @@ class Assumptions:
         self._inner: dict[Scope, list[Context]] = {}
         """What holds in front of every statement of a body."""
         self._said: dict[Item, Context] = {}
-        self._quotients: dict[tuple[object, ...], list[Poly]] = {}
+        self.proved: list[Argument] = []
+        """Inequalities that were asked for and shown."""
+        self._quotients: dict[tuple[object, ...], dict[Poly, Line]] = {}
         self._ranges: dict[Scope, tuple[Range, ...]] = {}
 
     def at(self, scope: Scope, before: int | None = None) -> Context:
@@ -184,9 +199,17 @@ class Assumptions:
     def unproved(self, claims: Sequence[Poly], known: Context, where: Lmad[Poly]) -> Poly | None:
         """The first claim that may be negative as far as is known, if some cells are not empty."""
         prover = self.prover(claims, known, where)
-        found = next((claim for claim in claims if not shown(prover, claim)), None)
+        found = next((claim for claim in claims if not self.shows(prover, claim)), None)
         self.budget.spend(prover.steps)
         return found
+
+    def shows(self, prover: Prover, claim: Poly) -> bool:
+        """Whether a prover shows that `claim >= 0`; keeps the argument."""
+        line = shown(prover, claim)
+        if line is not None and line.claim.constant is None:
+            says = Saying("compare", (">=", claim, ZERO))
+            self.proved.append(Argument(says, (line,), prover.facts.given))
+        return line is not None
 
     def is_size(self, value: Poly, known: Context) -> bool:
         """Whether a number is not negative, by what is known of the arguments or here."""
@@ -213,7 +236,7 @@ class Assumptions:
 
     def facts(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Facts:
         """Of what is known, what may matter for these LMADs, which are not empty."""
-        return _facts(self._matter(known, lmads))
+        return self._matter(known, lmads).facts()
 
     def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Known:
         sizes = {dim.size - 1 for lmad in lmads for dim in lmad.dims}
@@ -223,6 +246,7 @@ class Assumptions:
             wanted |= lmad.names()
         chosen: dict[Poly, None] = {}
         equalities: dict[Name, Poly] = {}
+        atoms: dict[Poly, Name] = {}
         for _ in range(_ROUNDS):
             new = set(wanted)
             known_equal = [name for name in wanted if name in settled.equal]
@@ -231,8 +255,9 @@ class Assumptions:
                 if values and name not in equalities:
                     equalities[name] = values[0]
                     new |= values[0].names()
-            found = dict.fromkeys(self.terms.facts(sorted(wanted)))
-            more = settled.about(wanted, _MOST - len(chosen), chosen | found)
+            found = self.terms.facts(sorted(wanted))
+            atoms |= found
+            more = settled.about(wanted, _MOST - len(chosen), chosen.keys() | found.keys())
             for fact in [*found, *more]:
                 if fact not in chosen and len(chosen) < _MOST:
                     chosen[fact] = None
@@ -242,8 +267,31 @@ class Assumptions:
             if new == wanted:
                 break
             wanted = new
-        self._divided(chosen, equalities, wanted, sizes)
-        return tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted))
+        lines = self._lines(atoms, chosen, equalities)
+        self._divided(chosen, equalities, wanted, sizes, lines)
+        return Known(tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted)), lines)
+
+    def _lines(
+        self, atoms: Mapping[Poly, Name], chosen: Iterable[Poly], equalities: Mapping[Name, Poly]
+    ) -> dict[Poly, Line]:
+        """Why those of the facts hold that say what atoms are."""
+        solved = solve(equalities.items()) if atoms else {}
+        found: dict[Poly, Line] = {}
+        for fact in chosen:
+            if fact in atoms:
+                line = self._atom(atoms[fact], fact.subst(solved), (), solved)
+                found.setdefault(line.claim, line)
+        return found
+
+    def _atom(
+        self, name: Name, claim: Poly, premises: tuple[Line, ...], solved: Mapping[Name, Poly]
+    ) -> Line:
+        """A claim that says what an atom is; `solved` has been put into it."""
+        atom = self.terms.atoms[name]
+        one, other = (arg.subst(solved) for arg in atom.args)
+        source = Source("atom", (name, atom.op, one, other, Poly.var(name).subst(solved)))
+        because = Rule("quotient", (source,)) if atom.op == "/" else source
+        return Line(claim, because, premises, 0)
 
     def _divided(
         self,
@@ -251,6 +299,7 @@ class Assumptions:
         equalities: dict[Name, Poly],
         wanted: set[Name],
         sizes: set[Poly],
+        lines: dict[Poly, Line],
     ) -> None:
         """Add what is known of quotients by a positive divisor, and of what is not negative."""
         quotients = self.terms.quotients(wanted)
@@ -259,35 +308,53 @@ class Assumptions:
         key = (*chosen, *equalities.items(), *sorted(sizes, key=str), *quotients)
         found = self._quotients.get(key)
         if found is None:
-            found = self._quotients[key] = []
+            found = self._quotients[key] = {}
             names = wanted.union(*(a.names() | b.names() for _, a, b in quotients))
-            facts = Facts.of((*chosen, *sizes), equalities, names)
+            facts = Facts.of((*chosen, *sizes), equalities, names, lines)
             for name, a, b in quotients:
-                prover = Prover(facts.with_bounds(*found))
-                if shown(prover, b - 1):
-                    found += divided(name, a, b)
-                    if shown(prover, a):
-                        found.append(Poly.var(name))
+                prover = Prover(replace(facts.with_bounds(*found), lines=lines))
+                positive = shown(prover, b - 1)
+                if positive is None:
+                    continue
+                natural = shown(prover, a)
+                known: list[tuple[Poly, tuple[Line, ...]]] = []
+                known += [(fact, (positive,)) for fact in divided(name, a, b)]
+                if natural is not None:
+                    known.append((Poly.var(name), (positive, natural)))
+                for fact, premises in known:
+                    line = self._atom(name, facts.normal(fact), premises, facts.equalities)
+                    found.setdefault(fact, line)
+                    lines.setdefault(line.claim, line)
         chosen.update(dict.fromkeys(found))
+        for line in found.values():
+            lines.setdefault(line.claim, line)
 
 
-def shown(prover: Prover, claim: Poly) -> bool:
-    """Whether a prover has found that `claim >= 0`, and the checker accepts what it has found."""
+def shown(prover: Prover, claim: Poly) -> Line | None:
+    """The line by which a prover shows that `claim >= 0`, if the checker accepts it."""
     found = prover.nonnegative(claim)
-    return found is not None and adds_up(
-        found, prover.facts.normal(claim), frozenset(prover.facts.bounds)
-    )
+    if found is None:
+        return None
+    used = dict.fromkeys(factor for _, factors in found.terms for factor in factors)
+    if not all(factor in prover.facts.bounds for factor in used):
+        return None
+    premises = tuple([prover.facts.line(factor) for factor in used])
+    line = Line(prover.facts.normal(claim), found, premises, 0)
+    return line if follow((line,)) else None
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _facts(known: Known) -> Facts:
-    bounds, equalities, names = known
+def _facts(
+    bounds: tuple[Poly, ...],
+    equalities: tuple[tuple[Name, Poly], ...],
+    names: tuple[Name, ...],
+) -> Facts:
     return Facts.of(bounds, dict(equalities), names)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Known) -> Verdict:
-    return disjoint(write, use, _facts(known))
+    return disjoint(write, use, known.facts())
 
 
 def forget() -> None:

@@ -7,7 +7,7 @@ what decides them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
@@ -123,7 +123,7 @@ class Settled:
         new._settle([at for kind in numbers for at in new._watching[kind]], numbers)
         return new
 
-    def about(self, names: Iterable[Name], most: int, taken: Mapping[Poly, None]) -> list[Poly]:
+    def about(self, names: Iterable[Name], most: int, taken: Container[Poly]) -> list[Poly]:
         """Bounds with any of some names: the first so many that are not taken yet.
 
         Those that alternatives came to are last. If there are more, those that follow from another
@@ -140,7 +140,7 @@ class Settled:
         for places in (self._by_name, self._later):
             yield from merge(*(places[name] for name in names if name in places))
 
-    def _first(self, places: Iterable[int], most: int, taken: Mapping[Poly, None]) -> list[Poly]:
+    def _first(self, places: Iterable[int], most: int, taken: Container[Poly]) -> list[Poly]:
         found: dict[Poly, None] = {}
         for at in places:
             if len(found) >= most:

@@ -20,7 +20,7 @@ from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Update, Var
 from compiler.ir.slices import as_lmad
 from compiler.storage.short_circuit.access import Obligation
-from compiler.storage.short_circuit.assumptions import Assumptions, shown
+from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.terms import ZERO, Terms
@@ -123,15 +123,15 @@ class Guards:
         lows, highs = [lmad.offset], [lmad.offset]
         for dim in lmad.dims:
             extent = (dim.size - 1) * dim.stride
-            if shown(prover, dim.stride):
+            if self.assumptions.shows(prover, dim.stride):
                 highs = [cell + extent for cell in highs]
-            elif shown(prover, -dim.stride):
+            elif self.assumptions.shows(prover, -dim.stride):
                 lows = [cell + extent for cell in lows]
             else:
                 lows += [cell + extent for cell in lows]
                 highs += [cell + extent for cell in highs]
         claims = [*lows, *(length - 1 - cell for cell in highs)]
-        return next((claim for claim in claims if not shown(prover, claim)), None)
+        return next((claim for claim in claims if not self.assumptions.shows(prover, claim)), None)
 
     def _apart(self, dims: Sequence[Dim[Poly]], known: Context) -> Iterator[Obligation]:
         """For each dimension: elements that differ there first are different cells."""

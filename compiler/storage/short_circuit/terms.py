@@ -225,9 +225,9 @@ class Terms:
 
     # --- facts ---
 
-    def facts(self, names: Iterable[Name]) -> list[Poly]:
-        """What is known of atoms: polynomials that are not negative."""
-        found: list[Poly] = []
+    def facts(self, names: Iterable[Name]) -> dict[Poly, Name]:
+        """What is known of atoms: polynomials that are not negative, and of which atom each is."""
+        found: dict[Poly, Name] = {}
         for name in names:
             atom = self.atoms.get(name)
             if atom is None or not atom.args:
@@ -236,11 +236,15 @@ class Terms:
             a, b = atom.args
             match atom.op:
                 case "min":
-                    found += [a - x, b - x]
+                    facts: tuple[Poly, ...] = (a - x, b - x)
                 case "max":
-                    found += [x - a, x - b]
+                    facts = (x - a, x - b)
                 case "/" if (b.constant or 0) > 0:
-                    found += divided(name, a, b)
+                    facts = divided(name, a, b)
+                case _:
+                    continue
+            for fact in facts:
+                found.setdefault(fact, name)
         return found
 
     def quotients(self, names: Iterable[Name]) -> list[tuple[Name, Poly, Poly]]:

@@ -1,0 +1,201 @@
+"""Asks the checker about the lines of an argument, before anything rests on them.
+
+Lines are handed over as what they are in a certificate: what the program says as it says it (of
+numbers that a machine has), with what may be read as integers; and the steps with what they are
+about. The same is written to a file (`encode.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from compiler.algebra.argument import Argument, Line, Source
+from compiler.algebra.certificate import Sum
+from compiler.algebra.checker import (
+    DEGREE,
+    NATURAL,
+    NOTHING,
+    ZERO,
+    Given,
+    Inequalities,
+    Key,
+    Polynomial,
+    Refused,
+    Step,
+)
+from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import int_range
+
+_LARGEST: Polynomial = {(): LARGEST_SIZE}
+_ONE: Polynomial = {(): 1}
+
+
+def accepts(argument: Argument, claims: Sequence[Poly]) -> bool:
+    """Whether the argument shows that none of `claims` is negative."""
+    shown = [line.claim for line in argument.lines]
+    return all(_is_plain(claim) or claim in shown for claim in claims) and follow(argument.lines)
+
+
+def follow(lines: Iterable[Line]) -> bool:
+    """Whether every one of the lines follows, and all that they rest on."""
+    work = Inequalities()
+    return all(line.key is not None or _follow(line, work) for line in lines)
+
+
+def _follow(root: Line, work: Inequalities) -> bool:
+    """The same for one line; a line that rests on itself is never accepted."""
+    stack, waiting = [root], set[int]()
+    while stack:
+        line = stack[-1]
+        if line.key is None:
+            above = [premise for premise in line.premises if premise.key is None]
+            if above and id(line) in waiting:
+                return False
+            if above:
+                waiting.add(id(line))
+                stack += above
+                continue
+            try:
+                line.key = _accepted(line, work)
+            except Refused:
+                return False
+        stack.pop()
+    return True
+
+
+def _is_plain(claim: Poly) -> bool:
+    value = claim.constant
+    return value is not None and value >= 0
+
+
+def _accepted(line: Line, work: Inequalities) -> Key:
+    """The claim of a line that follows from its premises, which are accepted. Raises Refused."""
+    claim = line.said = plain(line.claim)
+    because = line.because
+    known = frozenset([premise.key for premise in line.premises if premise.key is not None])
+    if type(because) is Sum:
+        if because.claim is not line.claim and because.claim != line.claim:
+            raise Refused("The sum is of something else.")
+        said = {id(premise.claim): premise.said for premise in line.premises}
+        terms = [
+            (
+                _positive(coefficient),
+                [said.get(id(factor)) or plain(factor) for factor in factors],
+            )
+            for coefficient, factors in because.terms
+        ]
+        work.add_up(claim, _positive(because.scale), terms, known, "")
+    elif not is_stated(line):
+        work.conclude(step(line, claim), known, "")
+    return frozenset(claim.items())
+
+
+def _positive(number: object) -> int:
+    if type(number) is not int or number <= 0:
+        raise Refused("A positive number is needed.")
+    return number
+
+
+def plain(poly: Poly) -> Polynomial:
+    """A polynomial as the checker has it. Raises Refused if it is not of plain numbers."""
+    found: Polynomial = {}
+    for monomial, coefficient in poly.terms.items():
+        if type(coefficient) is not int:
+            raise Refused("A coefficient is no plain number.")
+        if len(monomial) == 1 and monomial[0][1] == 1:
+            found[(monomial[0][0],)] = coefficient
+        else:
+            found[tuple([name for name, power in monomial for _ in range(power)])] = coefficient
+            if sum([power for _, power in monomial]) > DEGREE:
+                raise Refused("A monomial has too many factors.")
+    return found
+
+
+def is_stated(line: Line) -> bool:
+    """Whether a line says of integers what is known of them: nothing has to be read for it."""
+    source = line.because
+    if not isinstance(source, Source) or source.fits or line.premises:
+        return False
+    match source.kind:
+        case "type":
+            name, prim = source.about
+            low, high = int_range(prim)
+            return line.claim in (Poly.var(name) - low, high - Poly.var(name))
+        case "input" | "block":
+            (size,) = source.about
+            most = LARGEST_INPUT if source.kind == "input" else LARGEST_SIZE
+            return bool(line.claim in (size, most - size))
+        case "fact":
+            return line.claim is source.about[1]
+    return False
+
+
+def step(line: Line, claim: Polynomial) -> Step:
+    """A line that is no sum, and claims that, as the checker has it."""
+    because = line.because
+    if isinstance(because, Source):
+        return Step("given", claim, _said(because, line.claim), ())
+    assert not isinstance(because, Sum)
+    match because.step, because.about:
+        case "round", about:
+            return Step("round", claim, NOTHING, _whole(about))
+        case ("unwrap" | "cut") as rule, (name, whole, prim, *ends):
+            if name[:1] != "?":
+                raise Refused("Only what stands for a value that wraps is one.")
+            given = Given("wrap", prim, name, _named(name), plain(whole), ZERO, ())
+            return Step(rule, claim, given, _whole(ends))
+        case rule, (source, *numbers):
+            return Step(rule, claim, _said(source, line.claim), _whole(numbers))
+    raise Refused("There is no such step.")
+
+
+def _named(name: Name) -> Polynomial:
+    return {(name,): 1}
+
+
+def _whole(numbers: Iterable[Any]) -> tuple[int, ...]:
+    found = tuple(numbers)
+    if any(type(number) is not int for number in found):
+        raise Refused("A whole number is needed.")
+    return found
+
+
+def _said(source: Source, claim: Poly) -> Given:
+    """What the program says, of which there may be two halves: the one that the claim is about."""
+    reads = tuple([(plain(poly), prim or NATURAL) for poly, prim, _ in source.fits])
+    about = source.about
+    match source.kind:
+        case "choice" | "atom" as kind:
+            name, op, one, other, *is_now = about
+            itself = plain(is_now[0]) if is_now else _named(name)
+            return Given(kind, op, name, itself, plain(one), plain(other), reads)
+        case "product":
+            return Given("product", "*", "", ZERO, plain(about[0]), plain(about[1]), reads)
+        case "condition":
+            op, one, other = about
+            left, right = plain(one), plain(other)
+        case "runs":
+            op, left, right = ">=", plain(about[0]), _ONE
+        case "size":
+            lower = claim == about[0]
+            op, left, right = "<=", ZERO if lower else plain(about[0]), _LARGEST
+            right = plain(about[0]) if lower else _LARGEST
+        case "index":
+            name, extent = about
+            itself = _named(name)
+            op, left, right = "<", itself, plain(extent)
+            if claim.as_name == name:
+                op, left, right = "<=", ZERO, itself
+        case "between":
+            name, first, last = about
+            itself = _named(name)
+            if first is not None and claim == Poly.var(name) - first:
+                op, left, right = "<=", plain(first), itself
+            else:
+                op, left, right = "<=", itself, plain(last)
+        case _:
+            raise Refused("What is known says nothing of this kind.")
+    return Given("compare", op, "", ZERO, left, right, reads)
