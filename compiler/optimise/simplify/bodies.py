@@ -14,7 +14,10 @@ from compiler.optimise.simplify.state import ScopeKind, State
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What runs in place of an operation: its results are those of `body`, where `given` holds."""
+    """What runs in place of an operation: its results are those of `body`, where `given` holds.
+
+    A result that the body binds under the name that the statement gives it has its name already.
+    """
 
     body: Body
     given: tuple[tuple[Param, Operand], ...] = ()
@@ -27,6 +30,8 @@ def splice(s: State, stm: Stm, instead: Instead) -> None:
         s.let(param, value, stm.prov)
     stms(s, instead.body.stms)
     for param, value in zip(stm.pat, instead.body.results, strict=True):
+        if value == param.name:
+            continue
         s.mask = 0
         s.let(param, operand(s, value), stm.prov)
 

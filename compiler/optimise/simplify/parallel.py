@@ -9,6 +9,7 @@ from compiler.base.remarks import Applied
 from compiler.ir.nodes import (
     SE_NODES,
     Array,
+    Exp,
     Hist,
     HistOp,
     KernelBody,
@@ -47,15 +48,17 @@ def soac_operator(s: State, stm: Stm) -> None:
     exp = stm.exp
     assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
     width = s.poly(exp.width)
-    new = s.rewritten(stm, exp)
-    if new is not None:
-        splice(s, stm, new)
+    exp = exp if width is exp.width else replace(exp, width=width)
+    instead = s.rewritten(stm, exp)
+    if instead is not None:
+        splice(s, stm, instead)
         return
     exp, prepare = soac.inputs(s, stm, exp, width)
     arrays = tuple(map(s.name, exp.arrays))
     if all_same(arrays, exp.arrays):
         arrays = exp.arrays
     fn, clean = nested_lambda(s, exp.fn, prepare, width)
+    new: Exp
     if isinstance(exp, Map):
         same = width is exp.width and fn is exp.fn and arrays is exp.arrays
         new = exp if same else Map(width, fn, arrays)

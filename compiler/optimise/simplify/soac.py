@@ -49,7 +49,6 @@ INDEX_INPUT = Rule(
 OUTPUT = Rule(
     "simplify/soac-output", "A map does not write constants, copies, or one result twice."
 )
-RULES = (INDEX_INPUT, INPUT, OUTPUT)
 T = TypeVar("T")
 _MAX_FORMULA = 6
 """Operations that are rather computed again than read."""
@@ -308,3 +307,6 @@ def computed_before(stm: Stm, found: tuple[Name, ...]) -> str:
     mine = ", ".join(f"`{base_of(p.name)}`" for p in stm.pat)
     theirs = ", ".join(f"`{base_of(name)}`" for name in found)
     return f"{mine} was computed before, as {theirs}."
+
+
+RULES: tuple[Rule, ...] = (INDEX_INPUT, INPUT, OUTPUT)
