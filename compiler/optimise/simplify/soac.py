@@ -9,14 +9,15 @@ from typing import TypeVar
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
-from compiler.base.remarks import Applied
-from compiler.base.rules import Rule
+from compiler.base.remarks import Applied, Outcome
+from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import merge_prov
 from compiler.ir.nodes import (
     I64,
     ONE,
     SE,
     ZERO,
+    ArrayLit,
     Bin,
     Body,
     Conv,
@@ -28,15 +29,19 @@ from compiler.ir.nodes import (
     Map,
     Operand,
     Param,
+    Reduce,
     Replicate,
     Scalar,
+    Scan,
     Soac,
     Stm,
     Var,
 )
 from compiler.ir.total import is_total
+from compiler.ir.types import shape_of
 from compiler.optimise.dead import has_effects
 from compiler.optimise.simplify import arith
+from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Formula, State
 
@@ -309,4 +314,46 @@ def computed_before(stm: Stm, found: tuple[Name, ...]) -> str:
     return f"{mine} was computed before, as {theirs}."
 
 
-RULES: tuple[Rule, ...] = (INDEX_INPUT, INPUT, OUTPUT)
+def one_element(s: State, stm: Stm, exp: Map | Reduce | Scan) -> Outcome[Instead]:
+    """`map f xs ==> [f xs[0]]`; `reduce op ne xs ==> op ne xs[0]`, where xs has one element.
+
+    Elements and values are scalars: a row would be an array of its own, which `f` may overwrite.
+    """
+    ops = () if isinstance(exp, Map) else exp.ops
+    fns = (exp.fn, *(op.fn for op in ops))
+    if exp.width != 1 or any(shape_of(p.type) for fn in fns for p in fn.params):
+        return None
+    if any(map(shape_of, exp.fn.returns)):
+        return None
+    stms = [
+        Stm((param,), Index(array, (ZERO,)), stm.prov)
+        for param, array in zip(exp.fn.params, exp.arrays, strict=True)
+    ]
+    stms += exp.fn.body.stms
+    values: list[Operand] = list(exp.fn.body.results)
+    for at, op in enumerate(ops):
+        begin = sum(len(other.neutral) for other in ops[:at])
+        end = begin + len(op.neutral)
+        given = zip(op.fn.params, (*op.neutral, *values[begin:end]), strict=True)
+        stms += [Stm((param,), value, stm.prov) for param, value in given]  # type: ignore[arg-type]
+        stms += op.fn.body.stms
+        values[begin:end] = op.fn.body.results
+    for k, param in enumerate(stm.pat):
+        if shape_of(param.type):
+            stms.append(Stm((param,), ArrayLit((values[k],)), stm.prov))
+            values[k] = param.name
+    said = "There is one element: it is computed without a parallel operator."
+    return Applied(Instead(Body(tuple(stms), tuple(values))), said)
+
+
+RULES: tuple[Rule, ...] = (
+    INDEX_INPUT,
+    INPUT,
+    OUTPUT,
+    NodeRule(
+        "simplify/soac-one",
+        "A parallel operator over one element is no parallel operator.",
+        (Map, Reduce, Scan),
+        one_element,
+    ),
+)
