@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp.nodes import Assert, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.traits import reads, traits_of
-from compiler.ir.nodes import SE, Bin
-from compiler.ir.total import is_division
-from compiler.ir.walk import se_parts
+from compiler.ir.nodes import SE
+from compiler.ir.total import is_total
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def checks_first(body: Stms) -> Checks | None:
         stm = body[k]
         match stm:
             case Define(name, _, value) if name in wanted:
-                if k > first and divides(value):
+                if k > first and not is_total(value):
                     return None
                 wanted |= reads(value)
                 needs.append(stm)
@@ -58,10 +57,3 @@ def checks_first(body: Stms) -> Checks | None:
             case Store() | If() if k < first:
                 return None
     return Checks(tuple(reversed(needs)), conditions, rest)
-
-
-def divides(se: SE) -> bool:
-    """Whether an integer division is in an expression, which a check may protect."""
-    if isinstance(se, Bin) and is_division(se.op, se.at):
-        return True
-    return any(divides(part) for part in se_parts(se))

@@ -22,7 +22,7 @@ def is_division(op: str, at: Prim) -> bool:
     return op in FAILING and at in _INTS
 
 
-def may_fail(op: str, at: Prim, rhs: SE) -> bool:
+def operator_may_fail(op: str, at: Prim, rhs: SE) -> bool:
     """Whether an operator at a type may fail with this right operand, whatever the left one is."""
     return is_division(op, at) and not (type(rhs) is Lit and rhs.value != FAILING[op])
 
@@ -32,7 +32,7 @@ def is_total(se: SE) -> bool:
     pending = [se]
     while pending:
         part = pending.pop()
-        if type(part) is Bin and may_fail(part.op, part.at, part.rhs):
+        if type(part) is Bin and operator_may_fail(part.op, part.at, part.rhs):
             return False
         pending.extend(se_parts(part))
     return True

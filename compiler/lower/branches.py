@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.cost import CHEAP, cost
 from compiler.base.names import Name
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Size, SizeVar, Sum
@@ -16,39 +17,17 @@ from compiler.ir.nodes import (
     SE,
     TRUE,
     Bin,
-    Conv,
-    Fun,
     Lit,
     Operand,
     Param,
     Select,
     Stm,
-    Un,
-    Var,
 )
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering
 from compiler.lower.exps import bind_pat, literal, se
 from compiler.lower.leaves import leaves, sum_slots
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
-
-SELECT_WEIGHT = 12
-"""A scalar `if` whose branches weigh no more than this computes both."""
-
-
-def weight(se: SE) -> int:
-    """A rough cost; functions and divisions count more."""
-    match se:
-        case Lit() | Var():
-            return 0
-        case Bin(op, _, lhs, rhs):
-            return (4 if op in ("/", "%", "//", "%%", "**") else 1) + weight(lhs) + weight(rhs)
-        case Un(_, _, arg) | Conv(_, _, arg):
-            return 1 + weight(arg)
-        case Fun(_, _, args):
-            return 6 + sum(weight(a) for a in args)
-        case Select(cond, then, orelse):
-            return 1 + weight(cond) + weight(then) + weight(orelse)
 
 
 def select(cond: SE, then: SE, orelse: SE) -> SE:
@@ -131,8 +110,8 @@ def _choose(s: Lowering, cond: SE, first: Value, second: Value) -> Value | None:
             if a == b:
                 continue
             return None
-        total += weight(a) + weight(b)
-    if total > SELECT_WEIGHT:
+        total += cost(a) + cost(b)
+    if total > CHEAP:
         return None
     if len(first) > 1:
         cond = s.atom(cond, "c")

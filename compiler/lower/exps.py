@@ -14,7 +14,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
-from compiler.ir.total import is_division, may_fail
+from compiler.ir.total import is_division, operator_may_fail
 from compiler.lower.build import Lower, Lowering
 from compiler.lower.leaves import field_at, leaves, sum_slots
 from compiler.lower.values import Arr, Value
@@ -73,7 +73,7 @@ def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
         return (Un(e.op, e.at, args[0]),)
     lhs, rhs = args
     if is_division(e.op, e.at):
-        if may_fail(e.op, e.at, rhs):
+        if operator_may_fail(e.op, e.at, rhs):
             rhs = s.atom(rhs)
             s.check(Bin("!=", e.at, rhs, Lit(0, e.at)), ("division by zero",))
     elif e.op == "**" and e.at in SIGNED and not (isinstance(rhs, Lit) and rhs.value >= 0):

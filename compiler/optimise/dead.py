@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler.analysis.effects import must_stay
 from compiler.base.names import Name
 from compiler.ir import walk
 from compiler.ir.nodes import (
     SE_NODES,
     Array,
-    Assert,
     Body,
-    Call,
     Exp,
     Function,
     Hist,
@@ -74,16 +73,6 @@ def _ignore(name: Name) -> None:
     """Bindings are no uses."""
 
 
-def has_effects(exp: Exp) -> bool:
-    """Whether an expression must stay although nothing needs its results."""
-    kind = type(exp)
-    if kind is Assert or kind is Call:
-        return True
-    if kind not in walk.NESTED:
-        return False
-    return any(has_effects(s.exp) for part in walk.children(exp) for s in walk.stms_of(part))
-
-
 def remove_dead(fun: Function) -> tuple[Function, Uses]:
     """The function without dead code, and the uses of its names."""
     uses = Uses()
@@ -122,7 +111,7 @@ def _stm(stm: Stm, uses: Uses) -> Stm | None:
     exp = stm.exp
     kind = type(exp)
     counts = uses.counts
-    if stm.pat and not any(p.name in counts for p in stm.pat) and not has_effects(exp):
+    if stm.pat and not any(p.name in counts for p in stm.pat) and not must_stay(exp):
         uses.removed += 1
         return None
     if kind in _SCALARS:
@@ -278,7 +267,7 @@ def _needed_params(stm: Stm, exp: Loop, uses: Uses) -> set[Name]:
     always: set[Name] = set()
     for inner in exp.body.stms:
         free = walk.free(inner)
-        if has_effects(inner.exp):
+        if must_stay(inner.exp):
             always |= free
         for param in inner.pat:
             sources[param.name] = free

@@ -18,10 +18,8 @@ from compiler.ir.nodes import (
     SE_NODES,
     Array,
     Assert,
-    Bin,
     Body,
     ForLoop,
-    Fun,
     Hist,
     If,
     Lambda,
@@ -34,7 +32,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.total import is_total
 from compiler.ir.types import shape_of
-from compiler.ir.walk import free, se_parts
+from compiler.ir.walk import free
 from compiler.parallel.nest import Nest, Scope
 from compiler.parallel.sequentialise import SOACS
 
@@ -57,25 +55,7 @@ INTERCHANGE_IF = Rule(
 SMALL = 16
 """An operator over at most so many constant elements is left to one thread."""
 
-CHEAP = 12
-"""Scalar code up to this cost is computed again rather than stored between kernels."""
-
-_COSTLY = frozenset(("/", "%", "//", "%%", "**"))
 _NAMES = {"Map": "map", "Reduce": "reduce", "Scan": "scan", "Scatter": "scatter", "Hist": "hist"}
-
-
-def cost(se: SE) -> int:
-    """How much work a scalar expression is, in simple operations."""
-    total = 0
-    pending = [se]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Fun):
-            total += 8
-        elif isinstance(part, Bin):
-            total += 4 if part.op in _COSTLY else 1
-        pending.extend(se_parts(part))
-    return total
 
 
 def is_known(sc: Scope, names: Iterable[Name], extra: frozenset[Name] = frozenset()) -> bool:

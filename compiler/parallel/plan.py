@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compiler.analysis.cost import CHEAP, cost
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.remarks import Applied
@@ -55,10 +56,8 @@ from compiler.ir.total import is_total
 from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
-    CHEAP,
     INTERCHANGE_IF,
     INTERCHANGE_LOOP,
-    cost,
     has_parallelism,
     invariant_names,
     is_known,

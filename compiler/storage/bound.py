@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.effects import may_fail
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
@@ -34,7 +35,6 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms, free, rename
-from compiler.optimise.fuse.graph import can_fail
 from compiler.storage.saturate import saturated
 
 
@@ -177,7 +177,7 @@ class Bounds:
         of_checks = self._computing(x for stm in checks.values() for x in free(stm))
         if of_checks is not None:
             found |= of_checks | checks
-        elif any(can_fail(stm.exp) for stm in found.values()):
+        elif any(may_fail(stm.exp) for stm in found.values()):
             return None
         return [stm for stm in self.top if id(stm) in found]
 

@@ -11,34 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
+from compiler.analysis.effects import may_fail
 from compiler.base.names import Name
 from compiler.ir import effects, walk
 from compiler.ir.nodes import (
-    SE_NODES,
     Array,
     Assert,
-    Call,
-    Exp,
-    Index,
-    Iota,
-    Loop,
     Operand,
-    Replicate,
-    Reshape,
-    Scratch,
-    Slice,
     Soac,
     Stm,
-    Update,
-    WhileLoop,
 )
-from compiler.ir.total import is_total
 from compiler.optimise.consumption import Classes
 
-_SCALARS = frozenset(SE_NODES)
 _SOACS = Soac.__args__
 _STEP = 1.0 / 1024
-_CAN_FAIL = frozenset((Index, Slice, Reshape, Iota, Replicate, Scratch, Update, Call, Assert))
 
 
 class Node:
@@ -124,7 +110,7 @@ class Graph:
                 self.definer[param.name] = node
                 if type(param.type) is Array:
                     readers.setdefault(self.classes.find(param.name), []).append(node)
-            if last_assert is not None and can_fail(node.stm.exp):
+            if last_assert is not None and may_fail(node.stm.exp):
                 _edge(last_assert, node)
             if type(node.stm.exp) is Assert:
                 last_assert = node
@@ -232,17 +218,3 @@ def _rank(node: Node) -> float:
 def _edge(before: Node, after: Node) -> None:
     before.after.add(after)
     after.before.add(before)
-
-
-def can_fail(exp: Exp) -> bool:
-    """Whether an expression relies on assertions before it."""
-    kind = type(exp)
-    if kind in _SCALARS:
-        return not is_total(exp)  # type: ignore[arg-type]
-    if kind in _CAN_FAIL:
-        return True
-    if kind not in walk.NESTED:
-        return False
-    if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
-        return True
-    return any(can_fail(stm.exp) for part in walk.children(exp) for stm in walk.stms_of(part))

@@ -11,6 +11,7 @@ the map and its view.
 
 from __future__ import annotations
 
+from compiler.analysis.effects import must_stay
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
@@ -34,7 +35,6 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.types import shape_of, with_dims
 from compiler.optimise.consumption import Classes
-from compiler.optimise.dead import has_effects
 from compiler.optimise.fuse.nest import flatten_map, transpose_map
 
 _VIEWS = (Slice, Rearrange, Reshape)
@@ -93,7 +93,7 @@ def _refused(
     name = base_of(producer.pat[0].name)
     if counts[producer.pat[0].name] > 1:
         return Missed(f"`{name}` is read elsewhere as well, so all of it is computed as it is.")
-    if has_effects(producer.exp):
+    if must_stay(producer.exp):
         return Missed(f"The checks for all elements of `{name}` have to be made, in order.")
     reads = {found.find(n) for n in walk.free(producer.exp)}
     if any(found.find(n) in reads for stm in between for n in effects.consumed(stm.exp)):

@@ -16,7 +16,7 @@ from compiler.base.prim import BYTES, COMPARE_OPS, DTYPE, FLOATS, INTS, SIGNED, 
 from compiler.ir import scalar
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import fun_result
-from compiler.ir.total import may_fail
+from compiler.ir.total import operator_may_fail
 
 _INTS = frozenset(INTS)
 _FLOATS = frozenset(FLOATS)
@@ -48,7 +48,7 @@ def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
 
 def _constant(op: str, at: Prim, lhs: Lit, rhs: Lit) -> SE | None:
     """Two literals; a division by zero stays for its assertion to catch."""
-    if may_fail(op, at, rhs):
+    if operator_may_fail(op, at, rhs):
         return None
     prim: Prim = "bool" if op in _COMPARE else at
     with np.errstate(all="ignore"):
@@ -420,27 +420,6 @@ def fold_select(cond: SE, then: SE, orelse: SE) -> SE | None:
 
 def _and_not(cond: SE, orelse: SE) -> SE:
     return Bin("&&", "bool", negate(cond), orelse)
-
-
-# --- properties ------------------------------------------------------------------------------
-
-
-def size(se: SE, limit: int = 1_000_000) -> int:
-    """The number of operations; some number above `limit` if there are more."""
-    kind = type(se)
-    if kind is Lit or kind is Var or limit < 0:
-        return 0
-    match se:
-        case Bin(_, _, lhs, rhs):
-            left = 1 + size(lhs, limit - 1)
-            return left if left > limit else left + size(rhs, limit - left)
-        case Un(_, _, arg) | Conv(_, _, arg):
-            return 1 + size(arg)
-        case Fun(_, _, args):
-            return 1 + sum(map(size, args))
-        case Select(cond, then, orelse):
-            return 1 + size(cond) + size(then) + size(orelse)
-    return 0
 
 
 def _wrap(at: Prim, value: int) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.effects import are_total, holds_totals
 from compiler.base.names import Name
-from compiler.ir.nodes import Array, Body, Lambda, Operand, Param, Stm, Type, Var
+from compiler.ir.nodes import Array, Body, Exp, Lambda, Operand, Param, Stm, Type, Var
 from compiler.optimise.simplify.scalars import body_results, operand
 from compiler.optimise.simplify.state import ScopeKind, State
 
@@ -67,7 +68,7 @@ def nested_body(
     s.mask = 0
     results = body_results(s, body.results)
     s.leave()
-    return rebuilt(body, scope.stms, results), scope.clean
+    return rebuilt(body, scope.stms, results), scope.clean and are_total(results)
 
 
 def nested_lambda(
@@ -119,9 +120,11 @@ def pattern(s: State, stm: Stm) -> tuple[Param, ...]:
     return stm.pat if all_same(new, stm.pat) else new
 
 
-def unless_it_can_fail(s: State, clean: bool, stm: Stm) -> Callable[[int], bool] | None:
+def unless_it_can_fail(
+    s: State, clean: bool, pat: tuple[Param, ...], exp: Exp
+) -> Callable[[int], bool] | None:
     """Statements with bodies may move if nothing in them can fail and nothing must be fresh."""
-    if not clean or any(p.name in s.rigid for p in stm.pat):
+    if not clean or any(p.name in s.rigid for p in pat) or not holds_totals(exp):
         return None
     return lambda limit: True
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from compiler.analysis.cost import size
 from compiler.base.names import base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
 from compiler.ir.total import is_total
 from compiler.ir.types import as_operand
-from compiler.optimise.dead import has_effects as has_effects
-from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.state import State
 
@@ -38,7 +37,7 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
             return None
         if not (is_total(one) and is_total(other)):
             return None
-        cost += arith.size(one) + arith.size(other)
+        cost += size(one) + size(other)
     if cost > _MAX_SELECTED:
         return None
     pairs = zip(then.results, orelse.results, strict=True)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from compiler.algebra.poly import Poly
+from compiler.analysis.effects import may_fail, must_stay
 from compiler.base.remarks import Applied, Fate, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.ir.nodes import (
@@ -43,7 +45,6 @@ from compiler.ir.nodes import (
     Update,
 )
 from compiler.ir.sizes import poly_of
-from compiler.ir.total import is_total
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import branch, hoist, index, loop, soac
 from compiler.optimise.simplify.bodies import (
@@ -128,24 +129,31 @@ _FRESH = frozenset((Update, Copy, Concat, Iota, Replicate, ArrayLit))
 _OWNERS = frozenset((Update, Scratch, Alloc))
 
 
-def _safety(s: State, exp: Exp) -> Callable[[int], bool] | None:
+def _safety(s: State, exp: Exp) -> Callable[[int], bool]:
     """Whether an array operation may be computed where only the facts of some depth hold."""
-    match exp:
-        case Index() | Slice():
-            return lambda limit: index.is_in_bounds(s, exp, limit)
-        case Iota(count, start, step, _):
-            total = is_total(start) and is_total(step)
-            return lambda limit: total and s.facts.is_size(count, limit)
-        case Replicate(shape, value):
-            total = isinstance(value, str) or is_total(value)
-            return lambda limit: total and all(s.facts.is_size(n, limit) for n in shape)
-        case Reshape(shape, array):
-            fits = index.keeps_count(s, array, shape)
-            return lambda limit: fits
-        case ArrayLit(elems):
-            total = all(isinstance(e, str) or is_total(e) for e in elems)
-            return lambda limit: total
-    return lambda limit: True
+    return lambda limit: not may_fail(exp, _AtDepth(s, limit))
+
+
+class _AtDepth:
+    """What the facts of a depth say."""
+
+    __slots__ = ("_limit", "_state")
+
+    def __init__(self, s: State, limit: int) -> None:
+        self._state = s
+        self._limit = limit
+
+    def is_size(self, size: Poly) -> bool:
+        """Whether an array can have that size."""
+        return self._state.facts.is_size(size, self._limit)
+
+    def is_inside(self, exp: Index | Slice | Update) -> bool:
+        """Whether all positions are positions of the array."""
+        return index.is_in_bounds(self._state, exp, self._limit)
+
+    def keeps_count(self, exp: Reshape) -> bool:
+        """Whether the array has as many elements as the new shape."""
+        return index.keeps_count(self._state, exp.array, exp.shape)
 
 
 def _assert(s: State, stm: Stm) -> None:
@@ -209,7 +217,7 @@ def _if(s: State, stm: Stm) -> None:
             s.let(param, scalar(s, value), stm.prov)
         return
     new, pat = branch.share_equal_results(s, new, stm)
-    if not pat and not branch.has_effects(new):
+    if not pat and not must_stay(new):
         return
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
     clean = then_clean and else_clean
@@ -217,7 +225,7 @@ def _if(s: State, stm: Stm) -> None:
         pattern(s, final),
         new,
         stm.prov,
-        unless_it_can_fail(s, clean, stm),
+        unless_it_can_fail(s, clean, stm.pat, new),
         stm,
     )
 
@@ -255,11 +263,11 @@ def _loop(s: State, stm: Stm) -> None:
     same = init is exp.init and form is exp.form and body is exp.body
     same = same and all_same(params, exp.params)
     new = exp if same else Loop(params, init, form, body)
-    if not pat and not branch.has_effects(new):
+    if not pat and not must_stay(new):
         return
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
     clean = clean and isinstance(form, ForLoop)
-    s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, clean, stm), stm)
+    s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, clean, stm.pat, new), stm)
 
 
 RULES: tuple[Rule, ...] = (

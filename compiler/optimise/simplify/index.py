@@ -312,7 +312,7 @@ def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
     return Applied(Concat(tuple(parts)), "Arrays are put one after another once, not twice.")
 
 
-def is_in_bounds(s: State, exp: Index | Slice, limit: int) -> bool:
+def is_in_bounds(s: State, exp: Index | Slice | Update, limit: int) -> bool:
     """Whether an access is inside its array by the facts of depth `limit`."""
     kind = s.types.get(exp.array)
     if kind is None:

@@ -97,7 +97,9 @@ def soac_operator(s: State, stm: Stm) -> None:
                 s.alias(param, name if type(param.type) is Array else variable(name, param))
             stms(s, tuple(extra))
             return
-    safe = unless_it_can_fail(s, clean, stm) if not isinstance(exp, (Scatter, Hist)) else None
+    safe = (
+        unless_it_can_fail(s, clean, stm.pat, new) if not isinstance(exp, (Scatter, Hist)) else None
+    )
     depth = s.emit(typed, new, stm.prov, safe, stm)
     for param in pat:
         s.fresh[param.name] = depth

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.cost import size
 from compiler.base.prim import COMPARE_OPS
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Select, Un, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
@@ -87,14 +88,14 @@ def _i64(s: State, se: Bin) -> SE:
     if op in ("+", "-", "*"):
         if type(se.lhs) is not Bin and type(se.rhs) is not Bin:
             return se
-        before = arith.size(se, MAX_NESTED)
+        before = size(se, MAX_NESTED)
         if before > MAX_NESTED:
             return se
         poly = poly_of(se)
         if poly is None or len(poly.terms) >= before + 1:
             return se
         new = _shortest(poly)
-        return new if arith.size(new) < before and s.spend() else se
+        return new if size(new) < before and s.spend() else se
     if op in ("/", "%", "//", "%%"):
         divided = division(s, se)
         return divided if divided is not None and s.spend() else se

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.cost import size
+from compiler.analysis.effects import must_stay
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Outcome
@@ -39,8 +41,6 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.total import is_total
 from compiler.ir.types import shape_of
-from compiler.optimise.dead import has_effects
-from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Formula, State
@@ -180,7 +180,7 @@ def learn_formulas(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> No
     for param, value in zip(pat, exp.fn.body.results, strict=True):
         if isinstance(value, str) or param.name in s.rigid:
             continue
-        if arith.size(value) <= _MAX_FORMULA and is_total(value):
+        if size(value) <= _MAX_FORMULA and is_total(value):
             index = exp.fn.params[0].name
             s.formulas[param.name] = Formula(index, value, exp.arrays[0], depth)
 
@@ -250,7 +250,7 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
         return exp, pat, []
     plan = [_plan(s, exp, k, param) for k, param in enumerate(pat)]
     _find_twins(s, exp, pat, plan)
-    if all(p is None for p in plan) or (None not in plan and has_effects(exp)):
+    if all(p is None for p in plan) or (None not in plan and must_stay(exp)):
         return exp, pat, []
     if None in plan:
         # A copy of its own would be one more pass over memory.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.cost import size
 from compiler.analysis.facts import Facts
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
@@ -45,7 +46,6 @@ from compiler.ir.total import is_total
 from compiler.ir.walk import map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
-from compiler.optimise.simplify import arith
 
 CSE = Rule("simplify/cse", "Computes equal expressions once.")
 HOIST = Rule(
@@ -353,7 +353,7 @@ class State:
         poly = poly_of(se) if param.type == I64 else None
         if poly is not None and len(poly.terms) <= _MAX_TERMS:
             self.polys[param.name] = poly
-        if param.name in self.single and arith.size(se) <= MAX_NESTED and self.spend():
+        if param.name in self.single and size(se) <= MAX_NESTED and self.spend():
             self.subst[param.name] = se
             self.bits[param.name] = self.mask
             self.moved[param.name] = self.prov(prov)

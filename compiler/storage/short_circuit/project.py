@@ -45,7 +45,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.sizes import poly_of, prim_of
-from compiler.ir.total import may_fail
+from compiler.ir.total import operator_may_fail
 from compiler.ir.walk import se_parts
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
@@ -539,7 +539,7 @@ def _scalars(exp: Exp) -> tuple[SE, ...]:
 def _divisors(se: SE) -> list[SE]:
     """What an expression divides by, where that may be zero."""
     found: list[SE] = []
-    if isinstance(se, Bin) and may_fail(se.op, se.at, se.rhs):
+    if isinstance(se, Bin) and operator_may_fail(se.op, se.at, se.rhs):
         found.append(se.rhs)
     for part in se_parts(se):
         found += _divisors(part)

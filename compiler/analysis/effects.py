@@ -1,0 +1,150 @@
+"""Which expressions may fail where nothing was checked, and which must stay though not needed.
+
+An expression may be *speculated*, that is computed before the checks in front of it, once too
+often, or for nothing, if it cannot fail, nor run for ever. Which scalar operators fail on which
+operands is told by `ir/total.py`, what an expression overwrites by `ir/effects.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Protocol
+
+from compiler.algebra.poly import Poly
+from compiler.ir import nodes, walk
+from compiler.ir.nodes import (
+    SE,
+    SE_NODES,
+    Alloc,
+    Assert,
+    Call,
+    Exp,
+    Index,
+    Iota,
+    KernelResult,
+    Lambda,
+    Loop,
+    Replicate,
+    Reshape,
+    Scratch,
+    Slice,
+    Update,
+    WhileLoop,
+    Write,
+)
+from compiler.ir.total import is_total
+
+
+class Fails(Enum):
+    """When an expression fails whose scalar expressions and bodies do not."""
+
+    NEVER = "it has a value"
+    OUTSIDE = "a position may be outside of the array"
+    SIZE = "a size may be negative, or too large"
+    COUNT = "the two shapes may differ in their number of elements"
+    STOPS = "it is a check, or may hold one"
+
+
+WHEN: dict[type, Fails] = {
+    **dict.fromkeys(SE_NODES, Fails.NEVER),
+    **dict.fromkeys((Index, Slice, Update), Fails.OUTSIDE),
+    **dict.fromkeys((Iota, Replicate, Scratch, Alloc), Fails.SIZE),
+    Reshape: Fails.COUNT,
+    **dict.fromkeys((Assert, Call), Fails.STOPS),
+    # Their sizes are those of arrays that exist; they ignore places outside.
+    **dict.fromkeys((nodes.Rearrange, nodes.Copy, nodes.Concat, nodes.ArrayLit), Fails.NEVER),
+    **dict.fromkeys((nodes.If, Loop, nodes.Threshold), Fails.NEVER),
+    **dict.fromkeys((*nodes.Soac.__args__, *nodes.SegOp.__args__), Fails.NEVER),
+}
+"""Every class of expressions."""
+
+
+class Known(Protocol):
+    """What holds at the place where an expression would be computed."""
+
+    def is_size(self, size: Poly) -> bool:
+        """Whether an array can have that size."""
+
+    def is_inside(self, exp: Index | Slice | Update) -> bool:
+        """Whether all positions are positions of the array."""
+
+    def keeps_count(self, exp: Reshape) -> bool:
+        """Whether the array has as many elements as the new shape."""
+
+
+def may_fail(exp: Exp, known: Known | None = None) -> bool:
+    """Whether an expression may fail, or run for ever, where no check was made before it."""
+    if not holds_totals(exp):
+        return True
+    match WHEN[type(exp)]:
+        case Fails.STOPS:
+            return True
+        case Fails.NEVER:
+            pass
+        case _ if known is None:
+            return True
+        case Fails.OUTSIDE:
+            return not known.is_inside(exp)  # type: ignore[arg-type]
+        case Fails.SIZE:
+            return not all(map(known.is_size, _sizes(exp)))
+        case Fails.COUNT:
+            return not known.keeps_count(exp)  # type: ignore[arg-type]
+    if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
+        return True
+    for part in walk.children(exp):
+        results = part.body.results if isinstance(part, Lambda) else part.results
+        if not are_total(results):
+            return True
+        if any(may_fail(stm.exp, known) for stm in walk.stms_of(part)):
+            return True
+    return False
+
+
+def must_stay(exp: Exp) -> bool:
+    """Whether an expression must stay although nothing needs its results: it may hold a check."""
+    kind = type(exp)
+    if WHEN[kind] is Fails.STOPS:
+        return True
+    if kind not in walk.NESTED:
+        return False
+    return any(must_stay(s.exp) for part in walk.children(exp) for s in walk.stms_of(part))
+
+
+def are_total(values: Iterable[KernelResult]) -> bool:
+    """Whether results of a body have values for all values of their variables."""
+    for value in values:
+        if isinstance(value, Write):
+            if not all(are_total((*at, written)) for at, written in value.writes):
+                return False
+        elif not isinstance(value, str) and not is_total(value):
+            return False
+    return True
+
+
+def holds_totals(exp: Exp) -> bool:
+    """The same for the scalar expressions of an expression; what its bodies hold is left out."""
+    if isinstance(exp, SE_NODES):
+        return is_total(exp)
+    partial = False
+
+    def look(se: SE) -> SE:
+        nonlocal partial
+        partial = partial or not is_total(se)
+        return se
+
+    walk.rewrite(exp, walk.Rewrite(se=look, body=_same, fn=_same, kernel=_same))
+    return not partial
+
+
+def _same(part: walk.Node) -> walk.Node:
+    return part
+
+
+def _sizes(exp: Exp) -> tuple[Poly, ...]:
+    match exp:
+        case Iota(count, _, _, _) | Alloc(count, _, _):
+            return (count,)
+        case Replicate(shape, _) | Scratch(_, shape):
+            return shape
+    return ()
