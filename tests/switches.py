@@ -7,7 +7,8 @@ of the memory passes on and off, in the heap semantics with its race check and o
 on large inputs, and prints a summary. `test_switches.py` does the same on small inputs.
 
 Most combinations give a program that another one has given already, up to the tags of names: each
-is run once. What stands before the memory passes is shared by all combinations of their switches.
+is run once. What stands before the memory passes is shared by all combinations of their switches;
+and where a rule is not applied, it makes no difference that it is off, with whatever else.
 """
 
 from __future__ import annotations
@@ -210,9 +211,7 @@ def variants(subject: Subject, tried: Tried, fronts: Iterable[Off] | None = None
             continue
         before.add(text)
         with remembering():
-            for rules in subsets(MEMORY):
-                off = front | rules
-                short = short_circuit(funmem, Ctx(Options(disabled=off), NameSource(FRESH)))
+            for off, short in shortened(funmem, front):
                 shorts.setdefault(canonical(short), (off, short))
     found: dict[str, Variant] = {}
     for off, short in shorts.values():
@@ -223,6 +222,28 @@ def variants(subject: Subject, tried: Tried, fronts: Iterable[Off] | None = None
             found.setdefault(key, Variant(more, short, merged))
     tried.different += len(found)
     return list(found.values())
+
+
+def shortened(funmem: Prog, front: Off) -> Iterator[tuple[Off, Prog]]:
+    """The program that each combination of rules gives, but for those that must give the same.
+
+    A rule that is refused what it would have applied may change everything after it; one that
+    applied nothing is only asked in vain.
+    """
+    todo: list[Off] = [frozenset()]
+    for rules in todo:
+        ctx = Ctx(Options(disabled=front | rules), NameSource(FRESH))
+        yield front | rules, short_circuit(funmem, ctx)
+        used = {remark.rule for remark in ctx.remarks if remark.kind == "applied"}
+        more = [rules | {rule} for rule in MEMORY if rule in used]
+        todo.extend(off for off in more if off not in todo)
+
+
+def shortened_each(funmem: Prog, front: Off) -> Iterator[tuple[Off, Prog]]:
+    """The program that each combination of rules gives, all of them."""
+    for rules in subsets(MEMORY):
+        ctx = Ctx(Options(disabled=front | rules), NameSource(FRESH))
+        yield front | rules, short_circuit(funmem, ctx)
 
 
 def _merged(short: Prog, off: Off) -> Prog | None:

@@ -118,6 +118,27 @@ def test_all_combinations_agree_on_programs_with_memory(name: str) -> None:
     try_all(combined.storage_program(name))
 
 
+@pytest.mark.parametrize("name", ["concatenation", "nearest_neighbours", "mapscan", "lu_step"])
+@pytest.mark.parametrize("front", [frozenset(), frozenset(("fuse",))], ids=["all", "without fuse"])
+def test_combinations_that_are_left_out_give_nothing_new(name: str, front: frozenset[str]) -> None:
+    path = ROOT / "app" / "examples" / f"{name}.fut"
+    _same_variants(combined.example(path), front)
+
+
+@pytest.mark.parametrize("name", combined.STORAGE)
+def test_combinations_that_are_left_out_of_programs_with_memory(name: str) -> None:
+    _same_variants(combined.storage_program(name), frozenset())
+
+
+def _same_variants(subject: combined.Subject, front: frozenset[str]) -> None:
+    funmem = subject.funmem(front)
+    with combined.remembering():
+        few = [combined.canonical(short) for _, short in combined.shortened(funmem, front)]
+        each = [combined.canonical(short) for _, short in combined.shortened_each(funmem, front)]
+    assert set(few) == set(each)
+    assert len(each) == 2 ** len(combined.MEMORY)
+
+
 @pytest.mark.parametrize("name", ["concatenation", "nearest_neighbours", "in_place_map"])
 def test_the_switches_of_memory_make_a_difference(name: str) -> None:
     subject = combined.example(ROOT / "app" / "examples" / f"{name}.fut")
