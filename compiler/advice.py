@@ -15,6 +15,7 @@ from typing import Any
 
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
+from compiler.base.remarks import NOTHING
 from compiler.base.spans import user_spans
 from compiler.frontend import decs
 from compiler.frontend.parser import parse
@@ -50,7 +51,9 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
                 change = known.get(key)
                 if one["way_out"] is None and change is not None and _helps(one, attempts, change):
                     one["way_out"] = {k: change[k] for k in ("line", "col", "text", "says")}
-        del one["stated"], one["holder"], one["entry"]
+        if one["open"] and not one["done"] and one["way_out"] is None:
+            one["hint"] = one["hint"] or NOTHING
+        del one["stated"], one["holder"], one["entry"], one["open"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,4 +109,4 @@ def test_a_link_shows_it_as_well() -> None:
     view = attempt_view(one)
     assert "`let xs = assert (k >= 2) xs in`" in view.hint
     (none,) = attempts(NOTHING)
-    assert attempt_view(none).hint == ""
+    assert attempt_view(none).hint == "Nothing is known to help."

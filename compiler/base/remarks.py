@@ -13,6 +13,8 @@ from compiler.base.spans import Prov
 
 T = TypeVar("T")
 Kind = Literal["applied", "missed", "note"]
+NOTHING = "Nothing is known to help."
+"""How a refusal ends that leads nowhere: its `hint`."""
 
 
 @dataclass(frozen=True, slots=True)

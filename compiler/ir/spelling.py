@@ -124,7 +124,9 @@ class Spelling:
 
     def poly(self, poly: Poly) -> str:
         """A polynomial, such as `4*n + (xs[i] / 2)`."""
-        return self._poly(poly, 0)
+        text = self._poly(poly, 0)
+        alone = poly.as_name is not None and text not in self._taken
+        return text.removeprefix("(").removesuffix(")") if alone and text[0] == "(" else text
 
     def size(self, prim: Prim, count: Poly) -> str:
         """A number of elements in bytes, such as `4*n*m B`."""

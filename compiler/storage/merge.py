@@ -15,7 +15,7 @@ from typing import TypeVar
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.remarks import Applied, Missed
+from compiler.base.remarks import NOTHING, Applied, Missed
 from compiler.base.rules import Pass, Rule
 from compiler.ir.nodes import (
     I64,
@@ -337,7 +337,7 @@ def _refused(
                 f"written, but {called.spell.poly(life.alloc.count)}, the size of {name}, is not "
                 "known yet when it is made."
             )
-        ctx.settle(RULE, life.prov, Missed(sentence(because), "", numbers))
+        ctx.settle(RULE, life.prov, Missed(sentence(because), NOTHING, numbers))
         return
     for colour in alike:
         last = colour.members[-1]
@@ -350,7 +350,7 @@ def _refused(
                 f"The earlier block of {called(last.name, last.prov)} has the size of {name}, "
                 "but it is a result of the body."
             )
-            ctx.settle(RULE, life.prov, Missed(because, "", numbers))
+            ctx.settle(RULE, life.prov, Missed(because, NOTHING, numbers))
             return
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.remarks import Applied, Missed
+from compiler.base.remarks import NOTHING, Applied, Missed
 from compiler.base.rules import Rule
 from compiler.ir.nodes import (
     I64,
@@ -153,7 +153,7 @@ class _Reserving:
             f"size depends on {called.spell.quoted(other)}."
         )
         numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
-        self.ctx.settle(HOIST, stm.prov, Missed(because, "", numbers))
+        self.ctx.settle(HOIST, stm.prov, Missed(because, NOTHING, numbers))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no turn hands on before the loop."""
@@ -207,7 +207,7 @@ class _Reserving:
                 f"{array} gets new memory in every iteration, because it is not clear for how many "
                 "turns it is kept."
             )
-            self.ctx.settle(DOUBLE, stm.prov, Missed(because))
+            self.ctx.settle(DOUBLE, stm.prov, Missed(because, NOTHING))
             return
         starts = [str(self.loop.init[k]) for k in reversed(chain)]
         own = [start for start in starts if self._owned(start, exp)]

@@ -113,4 +113,4 @@ def test_an_inner_size_has_a_name_of_its_own() -> None:
     assert spell.poly(4 * inner + n - x) == "n + 4*n₂ - x'"
     assert spell.number("n_7") == "n₂"
     spell.stands_for("(t_9)/(n_1)", ("/", other, n))
-    assert spell.poly(Poly.var("(t_9)/(n_1)")) == "(t / n)"
+    assert spell.poly(Poly.var("(t_9)/(n_1)")) == "t / n"

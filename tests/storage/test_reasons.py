@@ -97,7 +97,7 @@ def test_what_is_used_afterwards_could_be_read_from_the_result() -> None:
 def test_that_is_not_said_where_it_would_not_be_enough() -> None:
     (one,) = refused(AND_MORE, "update")
     assert one["condition"] == 3
-    assert one["hint"] == ""
+    assert one["hint"] == "Nothing is known to help."
     assert refused(AND_MORE.replace("row[j] +", "yss[0, j] +"), "update")
 
 
@@ -114,6 +114,6 @@ def test_a_unique_type_is_proposed_where_it_helps() -> None:
 
 def test_a_unique_type_is_not_proposed_where_it_does_not() -> None:
     for one in refused(READ_THERE, "in-place-map"):
-        assert one["hint"] == ""
+        assert one["hint"] == "Nothing is known to help."
     changed = READ_THERE.replace("xs: [n]", "xs: *[n]")
     assert all(not one["done"] for one in refused(changed, "in-place-map"))

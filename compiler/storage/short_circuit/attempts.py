@@ -15,8 +15,9 @@ from compiler.ir.nodes import MemBind, Stm
 from compiler.ir.values import show
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.clash import Clash, Stop
-from compiler.storage.short_circuit.conditions import TITLES
+from compiler.storage.short_circuit.conditions import TITLES, Failed
 from compiler.storage.short_circuit.origins import Origins
+from compiler.storage.short_circuit.refusals import Ending, Refusal
 
 CONCAT = Rule(
     "shortcircuit/concat",
@@ -49,6 +50,7 @@ class Attempt:
     target: MemBind | None
     done: bool = False
     condition: int = 0
+    refusal: Refusal | None = None
     because: str = ""
     hint: str = ""
     creation: Name = ""
@@ -69,6 +71,12 @@ class Attempt:
     shown: Clash | Stop | None = None
     """What a run on small inputs has shown about a refusal."""
 
+    def refused(self, failed: Failed) -> None:
+        """Note that the attempt has failed, why, and what its author can do about it."""
+        self.refusal, self.condition = failed.refusal, failed.condition
+        self.because, self.missing = failed.because, failed.missing
+        self.hint = failed.refusal.hint(failed.hint)
+
     def json(self, origins: Origins) -> Json:
         """As plain data.
 
@@ -78,7 +86,7 @@ class Attempt:
         (values: of sizes and numbers; input: all of them as text); place, creation, projected (the
         place of the array that is created), moved (each array's new place), lifted; obligations:
         write and use (LMADs), why, what `prove` says, origins (of each fact: why, src); copied and
-        allocated: what is saved, in bytes.
+        allocated: what is saved, in bytes; open: whether a condition might help.
         """
         return {
             "rule": self.rule.id,
@@ -98,6 +106,7 @@ class Attempt:
             "lifted": self.lifted,
             "witness": self._witness(),
             "stated": list(self.stated),
+            "open": self.refusal is not None and self.refusal.ending is Ending.CONDITION,
             "holder": self.holder,
             "obligations": [unambiguous(self._obligation(o, origins)) for o in self.obligations],
             "copied": unambiguous(self.copied),

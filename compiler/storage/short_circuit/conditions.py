@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from compiler.algebra.poly import Poly
+from compiler.storage.short_circuit.refusals import Refusal
 
 TITLES = {
     1: "The source has memory of its own, made in the same body.",
@@ -33,19 +34,20 @@ CELLS, GUARD = 5, 7
 
 
 class Failed(Exception):
-    """A condition does not hold: its number, and why in a sentence."""
+    """A condition does not hold: the kind of refusal, and why in a sentence."""
 
     def __init__(
-        self, condition: int, because: str, hint: str = "", missing: tuple[Poly, ...] = ()
+        self, refusal: Refusal, because: str, hint: str = "", missing: tuple[Poly, ...] = ()
     ) -> None:
         """`missing`: polynomials that are not proved not to be negative."""
         super().__init__(because)
         self.missing = missing
-        self.condition = condition
+        self.refusal = refusal
+        self.condition = refusal.condition
         self.because = because[:1].upper() + because[1:]
         self.hint = hint
 
 
 def spent() -> Failed:
     """The failure of an attempt that begins, or goes on, when no steps are left."""
-    return Failed(8, "The steps that proving may take in one program are used up.")
+    return Failed(Refusal.SPENT, "The steps that proving may take in one program are used up.")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from compiler.base.names import Name
 from compiler.ir.nodes import Alloc, ForLoop, Index, Lit, Loop, Update
 from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
 
@@ -35,7 +36,7 @@ def pays(tree: Tree, source: Name, scope: Scope) -> None:
         read = _read_while_filling(tree, item, block)
         if read is not None:
             raise Failed(
-                9,
+                Refusal.SLOWER,
                 f"In place it would take longer: the {count} elements of {called(tree, source)} are"
                 f" computed together while a thread keeps them to itself, and moved at once; in the"
                 f" destination each would be written before {called(tree, read)} is read for the "

@@ -23,6 +23,7 @@ from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
+from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
@@ -86,7 +87,7 @@ class Guards:
                 filter(None, (_unproved(o, self.tree.spell.poly) for o in attempt.obligations)), ""
             )
         if because:
-            attempt.condition = 7
+            attempt.refusal, attempt.condition = Refusal.GUARD, Refusal.GUARD.condition
             attempt.because = f"{claim}: this is checked when the program runs, as {because}."
             self.ctx.settle(GUARD, item.stm.prov, Missed(attempt.because))
             return attempt

@@ -25,6 +25,7 @@ from compiler.ir.nodes import (
 )
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.project import mentions
+from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
@@ -127,20 +128,23 @@ def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
             break
         if scope.parent is None or scope.kind not in ("then", "else"):
             where = {"loop": "a loop", "kernel": "a kernel"}.get(scope.kind, "a function")
-            raise Failed(6, f"The array that would be overwritten is made outside of {where}.")
+            raise Failed(
+                Refusal.MADE_OUTSIDE,
+                f"The array that would be overwritten is made outside of {where}.",
+            )
         item = scope.parent
         scope = item.scope
     if len(tree.carried.get(block, ())) > 0:
-        raise Failed(6, "The memory that would be overwritten is handed on as well.")
+        raise Failed(Refusal.KEPT, "The memory that would be overwritten is handed on as well.")
     _owned(tree, aliases, block, scope)
 
 
 def _not_after(tree: Tree, block: Name, scope: Scope, item: Item) -> None:
     for name in tree.members.get(block, ()):
         if any(user.scope is scope and user.at > item.at for user in tree.users.get(name, ())):
-            raise Failed(6, f"{called(tree, name)} is used again later.")
+            raise Failed(Refusal.KEPT, f"{called(tree, name)} is used again later.")
         if any(mentions(result, name) for result in scope.results):
-            raise Failed(6, f"{called(tree, name)} is a result as well.")
+            raise Failed(Refusal.KEPT, f"{called(tree, name)} is a result as well.")
 
 
 def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
@@ -152,12 +156,12 @@ def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
             if isinstance(kind, Array) and kind.mem is not None and kind.mem.block == block:
                 if not param.unique:
                     raise Failed(
-                        6,
+                        Refusal.LENT,
                         f"{called(tree, param.name)} belongs to the caller.",
                         f"With a unique type, `{tree.said(param.name)}: *[]..`, it may be reused.",
                     )
                 return
-        raise Failed(6, "The memory belongs to the caller.")
+        raise Failed(Refusal.LENT, "The memory belongs to the caller.")
     exp = binder.stm.exp
     if isinstance(exp, Alloc):
         return
@@ -169,17 +173,17 @@ def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
             for root in aliases(block)
         ):
             return
-        raise Failed(6, "A branch returns memory that is used elsewhere.")
+        raise Failed(Refusal.FROM_BRANCH, "A branch returns memory that is used elsewhere.")
     assert isinstance(exp, Loop)
     names = [param.name for param in exp.params]
     if block not in names:
-        raise Failed(6, "The memory comes out of a loop.")
+        raise Failed(Refusal.FROM_LOOP, "The memory comes out of a loop.")
     at = names.index(block)
     start, end = tree.block(str(exp.init[at])), tree.block(str(binder.children[0].results[at]))
     last = tree.binder.get(end)
     fresh = last is not None and isinstance(last.stm.exp, Alloc) and last.scope is scope
     if end != block and not fresh:
-        raise Failed(6, "A loop hands memory on that is used elsewhere.")
+        raise Failed(Refusal.LOOP_SHARES, "A loop hands memory on that is used elsewhere.")
     _first_value(tree, aliases, start, binder)
 
 
@@ -187,17 +191,24 @@ def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
     """What a loop starts with is used neither in it nor after it."""
     body = loop.children[0]
     if len(tree.carried.get(start, ())) != 1:
-        raise Failed(6, "The memory that the loop starts with is handed on as well.")
+        raise Failed(
+            Refusal.START_KEPT, "The memory that the loop starts with is handed on as well."
+        )
     for name in tree.members.get(start, ()):
         if any(user.scope is body for user in tree.users.get(name, ())):
-            raise Failed(6, f"The loop uses {called(tree, name)} beside its own value of it.")
+            raise Failed(
+                Refusal.START_KEPT,
+                f"The loop uses {called(tree, name)} beside its own value of it.",
+            )
     scope, item = loop.scope, loop
     while True:
         _not_after(tree, start, scope, item)
         if tree.scope_of[start] is scope:
             break
         if scope.parent is None or scope.kind not in ("then", "else"):
-            raise Failed(6, "What the loop starts with is made outside of another loop.")
+            raise Failed(
+                Refusal.START_KEPT, "What the loop starts with is made outside of another loop."
+            )
         item = scope.parent
         scope = item.scope
     _owned(tree, aliases, start, scope)

@@ -61,6 +61,7 @@ from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import Plan, checks, sliced
+from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
@@ -206,7 +207,7 @@ class Shortcut:
                     raise changeable
             except Failed as failed:
                 if changeable is not None and failed is not changeable:
-                    failed = Failed(changeable.condition, changeable.because)
+                    failed = Failed(changeable.refusal, changeable.because)
                 attempt.obligations = safety.obligations
                 self._not_reused(attempt, failed)
                 continue
@@ -234,13 +235,12 @@ class Shortcut:
 
     def _not_reused(self, attempt: Attempt, failed: Failed) -> None:
         self.attempts.append(attempt)
-        attempt.condition, attempt.because = failed.condition, failed.because
-        attempt.hint = failed.hint
+        attempt.refused(failed)
         if failed.condition == 6 and not failed.hint:
             return  # Most arrays are used again: that is nothing to tell.
         source, destination = both(self.tree, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
-        missed = Missed(because, failed.hint, (("allocated", attempt.allocated),))
+        missed = Missed(because, attempt.hint, (("allocated", attempt.allocated),))
         self.ctx.settle(IN_PLACE_MAP, attempt.prov, missed)
 
     def _reuse(self, attempt: Attempt) -> bool:
@@ -417,10 +417,10 @@ class Shortcut:
             if plan.late is not None:
                 raise plan.late
         except Failed as failed:
-            if plan.late is not None:
+            if plan.late is not None and plan.late.refusal is Refusal.USED_AGAIN:
                 # What the author can do about it has been tried: all else has to hold as well.
                 tried = failed is plan.late and point.rule is not COPY
-                failed = plan.late if tried else Failed(3, plan.late.because)
+                failed = plan.late if tried else Failed(plan.late.refusal, plan.late.because)
             if safety is not None:
                 attempt.obligations = safety.obligations
             self._settle(attempt, failed)
@@ -443,11 +443,9 @@ class Shortcut:
         raise spent()
 
     def _settle(self, attempt: Attempt, failed: Failed) -> None:
-        attempt.missing = failed.missing
-        attempt.condition, attempt.because = failed.condition, failed.because
-        attempt.hint = failed.hint
+        attempt.refused(failed)
         because = f"{self._words(attempt, False)}. {failed.because}"
-        missed = Missed(because, failed.hint, (("copied", attempt.copied),))
+        missed = Missed(because, attempt.hint, (("copied", attempt.copied),))
         self.ctx.settle(attempt.rule, attempt.prov, missed)
 
     def _words(self, attempt: Attempt, done: bool) -> str:
@@ -504,14 +502,18 @@ class Shortcut:
     def _available(self, plan: Plan, point: Point, target: MemBind, creation: Item) -> None:
         """The place can be computed where the source is created, and is inside the destination."""
         if creation.scope is not point.scope:
-            raise Failed(2, f"{called(self.tree, point.source)} is created in an inner body.")
+            raise Failed(
+                Refusal.INNER_BODY,
+                f"{called(self.tree, point.source)} is created in an inner body.",
+            )
         names = set(target.lmad.names()) | {target.block}
-        plan.make_available(point.scope, creation, names, point.end)
+        plan.make_available(point.scope, creation, names, point.end, point.source)
         for array, mem in plan.new.items():
             for name in mem.lmad.names():
                 if not self._in_scope(name, array, plan):
                     raise Failed(
-                        4, f"{called(self.tree, array)} cannot be said to lie in its new place."
+                        Refusal.NOT_EXPRESSIBLE,
+                        f"{called(self.tree, array)} cannot be said to lie in its new place.",
                     )
         if point.row:
             self._inside(plan, point, creation)
@@ -541,7 +543,7 @@ class Shortcut:
         missing = self._negative(plan, point, creation, claims)
         if missing is not None:
             raise Failed(
-                4,
+                Refusal.NO_ROOM,
                 f"It is not known yet where {called(self.tree, point.source)} is created that"
                 f" {self.tree.spell.poly(missing)} >= 0.",
                 missing=(missing,),
@@ -585,7 +587,7 @@ class Shortcut:
             inside = f"inside of {called(self.tree, point.destination)}"
             needs = f"that needs {self.tree.spell.poly(missing)} >= 0"
             because = f"It is not proved that the place is {inside}: {needs}."
-            raise Failed(4, because, missing=(missing,))
+            raise Failed(Refusal.OUTSIDE, because, missing=(missing,))
 
     def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:
         """Whether a name can be used where an array is bound."""
@@ -625,7 +627,8 @@ class Shortcut:
         stuck: Failed | None = None
         for check in checks:
             try:
-                plan.make_available(point.scope, creation, set(check.names), point.end)
+                source = point.source if plan.late is not None else ""
+                plan.make_available(point.scope, creation, set(check.names), point.end, source)
                 plan.lift([check])
             except Failed as failed:
                 stuck = failed

@@ -49,11 +49,14 @@ from compiler.ir.total import operator_may_fail
 from compiler.ir.walk import se_parts
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called, in_line, there_already
 
 _STEPS = 400
+_MOVABLE = (*SE_NODES, Index, SegMap, SegRed, SegScan, Loop, If, Iota, Replicate)
+"""Statements that an author can move up in front of an array that they do not use."""
 
 
 class Plan:
@@ -74,7 +77,9 @@ class Plan:
         self.sizes: set[Name] = set()
         """Names of sizes that a check says are equal."""
         self.late: Failed | None = None
-        """That the array is used afterwards, which its author can change if all else is well."""
+        """What the author can change if all else is well, such as that it is used afterwards."""
+        self.earlier: list[str] = []
+        """What the author would have to compute before the array is made."""
 
     # --- conditions 1 to 3 ---
 
@@ -90,9 +95,14 @@ class Plan:
         what = called(tree, source)
         binder = tree.binder.get(block)
         if block == target.block:
-            raise Failed(1, f"{what} is in the destination's memory already, at another place.")
+            raise Failed(
+                Refusal.ELSEWHERE_IN_IT,
+                f"{what} is in the destination's memory already, at another place.",
+            )
         if binder is None or binder.scope is not scope or binder.at >= end:
-            raise Failed(1, there_already(tree, source, block, scope.items[end:]))
+            raise Failed(
+                Refusal.THERE_ALREADY, there_already(tree, source, block, scope.items[end:])
+            )
         self._same_space(block, target.block, what)
         self._unused(scope, end, block, source, given)
         members = sorted(tree.members.get(block, ()), key=tree.serial)
@@ -103,19 +113,23 @@ class Plan:
             self.allocations.append(binder)
         elif isinstance(exp, If):
             if creation is not binder:
-                raise Failed(2, f"{what} comes from a branch in a way that is not followed.")
+                raise Failed(
+                    Refusal.BRANCHED, f"{what} comes from a branch in a way that is not followed."
+                )
         else:
-            raise Failed(1, f"{what} moves to another block in every iteration of a loop.")
+            raise Failed(
+                Refusal.MOVING, f"{what} moves to another block in every iteration of a loop."
+            )
         self.blocks.append(block)
         first = self._roots(creation, block)
         if len(first) != 1:
-            raise Failed(2, f"Several arrays are built in the memory of {what}.")
+            raise Failed(Refusal.SEVERAL, f"Several arrays are built in the memory of {what}.")
         self.new[first[0]] = MemBind(target.block, lmad)
         if isinstance(exp, If):
             self._branches(binder, block, first[0])
         self._forwards(members, block, target.block)
         if not self._same(self.new[source], target):
-            raise Failed(2, f"The views that lead to {what} cannot be undone.")
+            raise Failed(Refusal.NO_WAY_BACK, f"The views that lead to {what} cannot be undone.")
         return creation
 
     def _called(self, name: Name) -> str:
@@ -127,10 +141,13 @@ class Plan:
         assert isinstance(theirs, Mem)
         if mine.space != theirs.space:
             raise Failed(
-                1, f"{what} lies in {mine.space} memory and its destination in {theirs.space}."
+                Refusal.OTHER_SPACE,
+                f"{what} lies in {mine.space} memory and its destination in {theirs.space}.",
             )
         if mine.prim != theirs.prim:
-            raise Failed(1, f"{what} and its destination have elements of different types.")
+            raise Failed(
+                Refusal.OTHER_TYPE, f"{what} and its destination have elements of different types."
+            )
 
     def _unused(self, scope: Scope, end: int, block: Name, source: Name, given: int | None) -> None:
         """Condition 3."""
@@ -139,7 +156,7 @@ class Plan:
             for item in tree.users.get(name, ()):
                 if item.scope is scope and item.at > end and self.late is None:
                     self.late = Failed(
-                        3,
+                        Refusal.USED_AGAIN,
                         f"{self._called(name)} is used again{in_line(item)} after it has been put "
                         "into its place.",
                         f"Use the part of the result instead of {self._called(name)}.",
@@ -148,11 +165,14 @@ class Plan:
                 if k == given or not mentions(result, name):
                     continue
                 if given is None or isinstance(result, Write) or scope.kind != "kernel":
-                    raise Failed(3, f"{self._called(name)} is a result as well.")
+                    raise Failed(
+                        Refusal.RESULT_AS_WELL, f"{self._called(name)} is a result as well."
+                    )
         expected = scope.results.count(block) if given is not None else 0
         if len(tree.carried.get(block, ())) > expected:
             raise Failed(
-                3, f"The memory of {self._called(source)} is handed on by a loop or branch."
+                Refusal.HANDED_ON,
+                f"The memory of {self._called(source)} is handed on by a loop or branch.",
             )
 
     # --- condition 2: backwards ---
@@ -194,7 +214,7 @@ class Plan:
             if back is None or tree.place[back].block != block:
                 return item, lmad
             name = back
-        raise Failed(2, f"The creation of {self._called(source)} was not found.")
+        raise Failed(Refusal.NOT_CREATED, f"The creation of {self._called(source)} was not found.")
 
     def _earliest(
         self, creation: Item, lmad: Lmad[Poly], members: Sequence[Name], block: Name
@@ -205,7 +225,10 @@ class Plan:
             return creation, lmad
         place = self.tree.place
         if not self._same(place[members[0]], place[roots[0]]):
-            raise Failed(2, f"Before {self._called(roots[0])}, its memory holds another array.")
+            raise Failed(
+                Refusal.HELD_ANOTHER,
+                f"Before {self._called(roots[0])}, its memory holds another array.",
+            )
         return self._undone(members[0], block, lmad)
 
     def _shape(self, name: Name) -> tuple[Poly, ...]:
@@ -224,7 +247,7 @@ class Plan:
             strides = lmad.strides
         else:
             why = seen.because(self.tree.spell.poly)
-            raise Failed(2, f"{self._called(name)} has another shape: {why}.")
+            raise Failed(Refusal.OTHER_SHAPE, f"{self._called(name)} has another shape: {why}.")
         dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
         return Lmad(lmad.offset, dims)
 
@@ -248,7 +271,7 @@ class Plan:
         for k, (dim, size) in enumerate(zip(dims, self._shape(array), strict=True)):
             if not isinstance(dim, DimSlice) or normal(dim.count) != normal(size):
                 raise Failed(
-                    2,
+                    Refusal.A_PART,
                     f"Only a part of {self._called(array)} goes into the place: all of it would "
                     "not fit.",
                 )
@@ -256,7 +279,7 @@ class Plan:
             if stride == -1:
                 lmad = lmad.slice(k, size - 1, size, Poly.const(-1))
             elif stride != 1:
-                raise Failed(2, f"{self._called(name)} skips elements.")
+                raise Failed(Refusal.SKIPPING, f"{self._called(name)} skips elements.")
         return lmad
 
     # --- condition 2: forwards ---
@@ -276,7 +299,10 @@ class Plan:
             result = scope.results[array]
             assert isinstance(result, str)
             if self.tree.place[result].block != self.tree.block(str(scope.results[at])):
-                raise Failed(2, f"A branch returns {self._called(name)} in a way not followed.")
+                raise Failed(
+                    Refusal.BRANCHED,
+                    f"A branch returns {self._called(name)} in a way not followed.",
+                )
             self.build(scope, len(scope.items), result, self.new[name], array)
         self.dropped.append(block)
 
@@ -318,10 +344,15 @@ class Plan:
         if back is None or back not in new:
             back = next((x for x in new if self._same(tree.place[x], tree.place[name])), None)
         if back is None:
-            raise Failed(2, f"{self._called(name)} is built in the same memory in another way.")
+            raise Failed(
+                Refusal.BUILT_OTHERWISE,
+                f"{self._called(name)} is built in the same memory in another way.",
+            )
         old = tree.place
         if not self._same(old[name], old[back]):
-            raise Failed(2, f"{self._called(name)} changes its layout on the way.")
+            raise Failed(
+                Refusal.OTHER_LAYOUT, f"{self._called(name)} changes its layout on the way."
+            )
         return new[back].lmad
 
     def _check_loop(self, name: Name) -> None:
@@ -338,7 +369,9 @@ class Plan:
             and result in self.new
             and self._same(self.new[result], self.new[name])
         ):
-            raise Failed(2, f"{self._called(name)} moves from one iteration to the next.")
+            raise Failed(
+                Refusal.MOVES_IN_LOOP, f"{self._called(name)} moves from one iteration to the next."
+            )
 
     def _sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name) -> Lmad[Poly]:
         return sliced(self.terms, lmad, dims, self.tree.binder[name])
@@ -351,34 +384,71 @@ class Plan:
 
     # --- condition 4 ---
 
-    def make_available(self, scope: Scope, before: Item, names: set[Name], end: int) -> None:
-        """Lift what computes `names` in front of `before`, where it is bound later."""
+    def make_available(
+        self, scope: Scope, before: Item, names: set[Name], end: int, source: Name = ""
+    ) -> None:
+        """Lift what computes `names` in front of `before`, where it is bound later.
+
+        With a `source`: what only its author can move is taken to be moved, and noted as `late`.
+        """
         needed: dict[int, Item] = {}
-        wanted = list(names)
+        by_author: set[int] = set()
+        moved: set[Name] = set()
+        roots: dict[Name, Name] = {}
+        wanted = sorted(names)
         while wanted:
             name = wanted.pop()
             at = self.tree.position(name, scope)
             if name in self.terms.atoms:
-                raise Failed(4, "An index is no polynomial and has no name.")
+                raise Failed(Refusal.NO_NAME, "An index is no polynomial and has no name.")
             if at is None:
                 raise Failed(
-                    4, f"{self._called(name)} is not in scope where the source is created."
+                    Refusal.OUT_OF_SCOPE,
+                    f"{self._called(name)} is not in scope where the source is created.",
                 )
             if at < before.at:
                 continue
             item = self.tree.binder[name]
             if item.serial in needed:
+                if item.serial in by_author and name not in moved:
+                    self._move(roots.get(name, name), source)
                 continue
             if item is before or not (_liftable(item) or self._is_read(item, before)):
+                if source and item is not before and isinstance(item.stm.exp, _MOVABLE):
+                    if name not in moved:
+                        self._move(roots.get(name, name), source)
+                    moved |= item.names
+                    roots |= dict.fromkeys(item.names, roots.get(name, name))
+                    by_author.add(item.serial)
+                    needed[item.serial] = item
+                    wanted += sorted(item.names)
+                    continue
+                what = self._called(roots.get(name, name))
                 raise Failed(
-                    4,
-                    f"The place depends on {self._called(name)}, which is computed only after the "
-                    "array has been made.",
+                    Refusal.DEPENDS_ON_IT,
+                    f"The place depends on {what}, which is computed only after the array has been "
+                    "made.",
                 )
             needed[item.serial] = item
-            wanted += item.names
+            if name in roots or self.tree.said(name) is not None:
+                roots |= dict.fromkeys(item.names, roots.get(name, name))
+            wanted += sorted(item.names)
             wanted += self._divisors(item, scope, before, end)
         self.lift(list(needed.values()))
+
+    def _move(self, name: Name, source: Name) -> None:
+        """Note that the author would have to compute something before an array is made."""
+        what, array = self._called(name), self._called(source)
+        because = (
+            f"The place depends on {what}, which is computed only after {array} has been made."
+        )
+        if self.late is not None and self.late.refusal is not Refusal.COMPUTED_LATER:
+            raise Failed(Refusal.COMPUTED_LATER, because)
+        if what not in self.earlier:
+            self.earlier.append(what)
+        hint = f"Compute {' and '.join(self.earlier)} before {array}."
+        because = because if self.late is None else self.late.because
+        self.late = Failed(Refusal.COMPUTED_LATER, because, hint)
 
     def _is_read(self, item: Item, before: Item) -> bool:
         """Whether an element is read that is certainly there already, and known to be one.
@@ -460,7 +530,12 @@ class Plan:
                 continue
             check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
             if check is None:
-                raise Failed(4, "The place is computed by a division that is not checked before.")
+                value = self.terms.poly(divisor) if prim_of(divisor) == "i64" else None
+                raise Failed(
+                    Refusal.DIVIDED,
+                    "The place is computed by a division that is not checked before.",
+                    missing=() if value is None else (value - 1,),
+                )
             if check.at > before.at:
                 self.lift([check])
                 names += check.names
@@ -481,7 +556,7 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Ite
         if name is None and isinstance(se, Var):
             name = se.name
         if name is None:
-            raise Failed(4, "An index is no polynomial and has no name.")
+            raise Failed(Refusal.NO_NAME, "An index is no polynomial and has no name.")
         return Poly.var(name)
 
     return slices.sliced(lmad, dims, poly, slices.whole)

@@ -53,6 +53,7 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.covers import Cover, covers
+from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
@@ -192,7 +193,9 @@ class Safety:
         """Anything may happen to the arrays that a function is given."""
         for name in item.names:
             if name in self.new:
-                raise Failed(5, f"{called(self.tree, name)} is given to a function.")
+                raise Failed(
+                    Refusal.GIVEN_AWAY, f"{called(self.tree, name)} is given to a function."
+                )
             if name in self.tree.place and self._is_used(name):
                 out.uses.append(Access(name, None, True))
 
@@ -345,7 +348,9 @@ class Safety:
             for inner in all_items(scope):
                 for name in inner.names:
                     if name in self.new:
-                        raise Failed(5, f"An operator uses {called(self.tree, name)}.")
+                        raise Failed(
+                            Refusal.IN_OPERATOR, f"An operator uses {called(self.tree, name)}."
+                        )
                     if name in self.tree.place and self._is_used(name):
                         out.uses.append(Access(name, None, True, self._wider(name)))
 
@@ -582,13 +587,13 @@ class Safety:
                     unknown = use if use.lmad is None else write
                     array = called(self.tree, unknown.array)
                     raise Failed(
-                        5,
+                        Refusal.COMPUTED_CELLS,
                         f"Which elements of {array} are used {where} depends on values that are "
                         "computed there.",
                     )
                 if use.lmad == self.whole:
                     raise Failed(
-                        5,
+                        Refusal.ANY_CELL,
                         f"Any element of the destination may be "
                         f"{'written' if use.writes else 'read'} {where}, through "
                         f"{called(self.tree, use.array)}.",
@@ -599,7 +604,9 @@ class Safety:
                     first, second = both(self.tree, write.array, use.array)
                     does = "written" if use.writes else "read"
                     because = not_apart(self.tree.spell.poly, first, second, does, where, verdict)
-                    raise Failed(5, because + self._unbounded(write.lmad, use.lmad, verdict))
+                    raise Failed(
+                        Refusal.NOT_APART, because + self._unbounded(write.lmad, use.lmad, verdict)
+                    )
 
     def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:
         missing = verdict.missing if isinstance(verdict, Unknown) else None

@@ -248,8 +248,10 @@ class Trials:
         What a run shows is kept with the attempt, and said in place of what is not proved.
         """
         attempt = self.shortcut.attempts[number]
-        if attempt.done or attempt.condition not in (CELLS, GUARD) or self.is_late:
+        if attempt.done or self.is_late:
             return False
+        if attempt.condition not in (CELLS, GUARD):
+            return bool(attempt.missing)
         if attempt.condition == GUARD:
             stop = self.stop(number)
             if stop is not None:

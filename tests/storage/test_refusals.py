@@ -1,0 +1,263 @@
+"""Every kind of refusal: a program that is refused so, and what the author can do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler import api
+from compiler.base.context import Options
+from compiler.base.remarks import NOTHING
+from compiler.pipeline import Compilation
+from compiler.protocol.proofs import AttemptsRequest
+from compiler.storage.short_circuit import outcomes
+from compiler.storage.short_circuit.attempts import Attempt
+from compiler.storage.short_circuit.refusals import Ending, Refusal
+from tests.storage import test_guards, test_reasons, test_short_circuit
+from tests.test_advice import OLD, pasted
+
+EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
+LATER = """
+entry main [n] (xs: *[n]i32) (ys: [3]i32) (zs: [n]i64): *[n]i32 =
+  let part = scan (+) 0 ys
+  let k = i64.max 0 (reduce i64.min 0 zs)
+  let j = i64.max 0 (reduce i64.max 0 zs)
+  in xs with [k + j:k + j + 3] = part
+"""
+LATER_AND_USED = """
+entry main [n] (xs: *[n]i32) (ys: [3]i32) (zs: [n]i64): (*[n]i32, i32) =
+  let part = scan (+) 0 ys
+  let k = i64.max 0 (reduce i64.min 0 zs)
+  let new = xs with [k:k + 3] = part
+  in (new, part[0])
+"""
+FROM_ITSELF = """
+entry main [n] (xs: *[n]i32) (ys: [3]i32): *[n]i32 =
+  let part = scan (+) 0 ys
+  let k = i64.i32 (reduce (+) 0 part)
+  in xs with [k:k + 3] = part
+"""
+ROUND = """
+entry main [n] (xss: *[n][6]i32) (v: i32) (k: i64): *[n][6]i32 =
+  let c = loop c = replicate 6 v for i < k do scan (+) 0 c
+  in xss with [0] = c
+"""
+TURNED = """
+entry main [n] (xss: *[n][6]i32) (v: i32) (k: i64): *[n][6]i32 =
+  let c = loop c = replicate 6 v for i < k do reverse c
+  in xss with [0] = c
+"""
+TRANSPOSED = """
+entry main [n] (xss: *[n][6]i32) (a: *[6]i32): *[n][6]i32 =
+  let c = copy a with [0] = 3
+  let b = flatten (transpose (unflatten (c :> [2 * 3]i32))) :> [6]i32
+  in xss with [0] = b
+"""
+ROOM = """
+entry main [n] (xs: [n]i32) (k: i64) (m: i64): []i32 =
+  let a = map (+ 1) xs
+  let c = replicate (k - m) 1
+  in scan (+) 0 a ++ scan (+) 0 c
+"""
+DIVIDED = """
+entry main [n] [m] (k: i64) (xs: *[m]i32) (ys: [n]i32): *[m]i32 =
+  xs with [0:(k * n + k + 1):(n + 1)] = map (+ 1) (ys[0:k + 1])
+"""
+SCATTERED = """
+entry main [n] (xss: *[n][4]i32) (is: [n]i64): *[n][4]i32 =
+  scatter xss is (map (\\i -> scan (+) 0 [i, i, i, i]) (map i32.i64 is))
+"""
+OPERATOR = """
+entry main [n] [m] (xss: *[n][m]i32) (yss: [n]i32) (k: i64): *[n][m]i32 =
+  let t = scan (+) 0 xss[1]
+  let r = reduce (\\a b -> a * b + t[k]) 1 yss
+  let xss = xss with [0] = t
+  in xss with [1, 1] = r
+"""
+ANYWHERE = """
+entry main [n] (xs: *[n]i32) (is: [n]i64): *[n]i32 =
+  let new = map (\\i -> xs[is[i]]) (iota n)
+  in xs with [0:n] = new
+"""
+SHARED = """
+entry main [n] (xs: [n]i32) (k: i64): [n]i32 =
+  let ys = scan (+) 0 xs
+  let (a, _) = loop (a, b) = (ys, copy xs) for i < k do (map2 (+) a b, a)
+  in a
+"""
+START = """
+entry main [n] (xs: [n]i32) (k: i64): ([n]i32, [n]i32) =
+  let ys = scan (+) 0 xs
+  let zs = loop a = ys for i < k do map (+ 1) a
+  in (zs, ys)
+"""
+BRANCH = """
+entry main [n] (xs: *[n]i32) (ys: [n]i32) (b: bool): *[n]i32 =
+  let zs = if b then scan (+) 0 ys else xs
+  in map (+ 1) zs
+"""
+LOOP = """
+entry main [n] (xs: [n]i32) (k: i64): [n]i32 =
+  let zs = loop a = scan (+) 0 xs for i < k do scan (*) 1 a
+  in map (+ 1) zs
+"""
+KEPT = """
+entry main [n] (xs: *[n]i32) (k: i64): ([n]i32, [n]i32) =
+  loop (a, b) = (xs, copy xs) for i < k do (map (+ 1) a, a)
+"""
+PROGRAMS = {
+    Refusal.ELSEWHERE_IN_IT: test_guards.PARTS_OF_PARTS,
+    Refusal.THERE_ALREADY: test_reasons.LIVING,
+    Refusal.MOVING: ROUND,
+    Refusal.OTHER_SHAPE: TRANSPOSED,
+    Refusal.A_PART: test_short_circuit.PART,
+    Refusal.OTHER_LAYOUT: TURNED,
+    Refusal.USED_AGAIN: test_reasons.AFTERWARDS,
+    Refusal.RESULT_AS_WELL: test_reasons.COPIED,
+    Refusal.HANDED_ON: test_short_circuit.HANDED_ON,
+    Refusal.COMPUTED_LATER: LATER,
+    Refusal.DEPENDS_ON_IT: FROM_ITSELF,
+    Refusal.DIVIDED: DIVIDED,
+    Refusal.NO_ROOM: ROOM,
+    Refusal.OUTSIDE: SCATTERED,
+    Refusal.IN_OPERATOR: OPERATOR,
+    Refusal.ANY_CELL: ANYWHERE,
+    Refusal.NOT_APART: OLD,
+    Refusal.MADE_OUTSIDE: test_reasons.COUNTED,
+    Refusal.KEPT: KEPT,
+    Refusal.LENT: test_short_circuit.NOT_UNIQUE,
+    Refusal.FROM_BRANCH: BRANCH,
+    Refusal.FROM_LOOP: LOOP,
+    Refusal.LOOP_SHARES: SHARED,
+    Refusal.START_KEPT: START,
+    Refusal.GUARD: test_guards.SOME,
+    Refusal.SPENT: OLD,
+    Refusal.SLOWER: (EXAMPLES / "lattice_boltzmann.fut").read_text("utf-8"),
+}
+NEVER_SEEN = {
+    *(Refusal.OTHER_SPACE, Refusal.OTHER_TYPE, Refusal.BRANCHED, Refusal.SEVERAL),
+    *(Refusal.NO_WAY_BACK, Refusal.NOT_CREATED, Refusal.HELD_ANOTHER, Refusal.SKIPPING),
+    *(Refusal.BUILT_OTHERWISE, Refusal.MOVES_IN_LOOP, Refusal.INNER_BODY, Refusal.NO_NAME),
+    *(Refusal.OUT_OF_SCOPE, Refusal.NOT_EXPRESSIBLE, Refusal.GIVEN_AWAY),
+    Refusal.COMPUTED_CELLS,
+}
+"""Kinds for which no program is known: they stand against what other passes may bring about."""
+
+
+def made(source: str) -> list[Attempt]:
+    """All attempts, as the compiler makes them."""
+    options = Options(target="c")
+    work = Compilation(source, options)
+    return outcomes(work.result("funmem").prog, options, work.names())
+
+
+def told(source: str) -> list[dict[str, Any]]:
+    """All attempts, as the page is told of them."""
+    found: list[dict[str, Any]] = api.attempts(AttemptsRequest(source))["attempts"]
+    return found
+
+
+def of_kind(source: str, kind: Refusal, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those attempts that are refused so."""
+    return [one for one, how in zip(found, made(source), strict=True) if how.refusal is kind]
+
+
+def test_every_kind_has_a_program_or_none_is_known() -> None:
+    assert set(Refusal) == set(PROGRAMS) | NEVER_SEEN
+    assert not set(PROGRAMS) & NEVER_SEEN
+
+
+@pytest.fixture
+def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No steps at all for the refusal that tells of them."""
+    if request.getfixturevalue("kind") is Refusal.SPENT:
+        from compiler.storage.short_circuit import budget
+
+        monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (0, False))
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize("kind", PROGRAMS, ids=lambda kind: kind.name)
+def test_a_refusal_ends_in_what_helps_or_says_that_nothing_does(kind: Refusal) -> None:
+    source = PROGRAMS[kind]
+    refused = of_kind(source, kind, told(source))
+    assert refused
+    for one in refused:
+        assert one["condition"] == kind.condition
+        if kind.ending is Ending.SAID:
+            assert one["hint"] == ""
+            assert one["way_out"] is None
+        elif one["way_out"] is None:
+            assert one["hint"]
+            assert (one["hint"] == NOTHING) == (kind.ending is not Ending.CHANGE)
+        else:
+            assert kind.ending is Ending.CONDITION
+            again = told(pasted(source, one["way_out"]))
+            (same,) = [
+                other
+                for other in again
+                if (other["rule"], other["source"][:3]) == (one["rule"], one["source"][:3])
+            ]
+            assert same["done"]
+
+
+def test_conditions_are_offered_where_they_help() -> None:
+    (one,) = of_kind(OLD, Refusal.NOT_APART, told(OLD))
+    assert one["way_out"] is not None
+    assert one["hint"] == ""
+
+
+CHANGED = {
+    Refusal.COMPUTED_LATER: (
+        "Compute `k` and `j` before `part`.",
+        LATER.replace("  let part = scan (+) 0 ys\n", "").replace(
+            "  in xs", "  let part = scan (+) 0 ys\n  in xs"
+        ),
+    ),
+    Refusal.USED_AGAIN: (
+        "Use the part of the result instead of `row`.",
+        test_reasons.AFTERWARDS.replace("row[j])", "yss[0, j])"),
+    ),
+    Refusal.LENT: (
+        "With a unique type, `xs: *[]..`, it may be reused.",
+        test_short_circuit.NOT_UNIQUE.replace("(xs: ", "(xs: *"),
+    ),
+}
+
+
+def test_every_change_that_is_offered_is_tried_here() -> None:
+    assert set(CHANGED) == {kind for kind in Refusal if kind.ending is Ending.CHANGE}
+
+
+@pytest.mark.parametrize("kind", CHANGED, ids=lambda kind: kind.name)
+def test_the_change_that_is_offered_builds_it_in_its_place(kind: Refusal) -> None:
+    source = PROGRAMS[kind]
+    hint, changed = CHANGED[kind]
+    (before,) = of_kind(source, kind, told(source))
+    assert before["hint"] == hint
+    after = [one for one in told(changed) if one["rule"] == before["rule"]]
+    assert after
+    assert all(one["done"] for one in after)
+
+
+def test_two_changes_that_are_needed_together_are_not_offered_as_one() -> None:
+    (one,) = [one for one in told(LATER_AND_USED) if not one["done"]]
+    assert one["hint"] == NOTHING
+
+
+GROWING = """
+entry main [n] (xs: [n]i32): i32 =
+  loop s = 0 for i < n do
+    let part = scan (+) s (take i xs)
+    in s + reduce (+) 0 (scan (+) 0 (map (* 2) part))
+"""
+
+
+def test_memory_that_cannot_be_shared_or_kept_ends_so_too() -> None:
+    work = Compilation(GROWING)
+    work.result("imp")
+    missed = [one for one in work.remarks() if one.kind == "missed" and "merge/" in one.rule]
+    assert missed
+    assert {one.hint for one in missed} == {NOTHING}
