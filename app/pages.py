@@ -9,6 +9,7 @@ from flask import (
     Blueprint,
     Response,
     abort,
+    copy_current_request_context,
     current_app,
     g,
     jsonify,
@@ -55,7 +56,8 @@ def permalink(name: str) -> Response:
     parts().limits.count("read")
     made = rendered_page(_link_id(name))
     g.nonce = made.token
-    return zipped(made.content, "text/html", made.token, A_WHILE)
+    caching = A_WHILE if made.current else "no-cache"
+    return zipped(made.content, "text/html", made.token, caching)
 
 
 @blueprint.get("/z/<name>.json")
@@ -63,7 +65,8 @@ def permalink_json(name: str) -> Response:
     """All of a frozen state."""
     parts().limits.count("read")
     link = _link_id(name)
-    made = parts().renderings.get(link, "state", lambda _: _text(link))
+    make = copy_current_request_context(lambda _: _text(link))
+    made = parts().renderings.get(link, "state", make)
     return zipped(made.content, "application/json", made.token, FOREVER)
 
 
@@ -124,7 +127,7 @@ def rendered_page(name: str) -> Rendering:
         view = frozen_view(json.loads(_text(name)))
         return render_template("frozen.html", name=name, frozen=view)
 
-    return parts().renderings.get(name, "page", make)
+    return parts().renderings.get(name, "page", copy_current_request_context(make))
 
 
 def _text(name: str) -> str:

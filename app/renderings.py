@@ -1,9 +1,10 @@
 """What readers of links get, made once: the page and the JSON of a link, compressed, in bytes.
 
 A link's content does not change, so that neither does what is made of it by one renderer: these
-templates, this version, these style sheets. It is made when the link is, or (after an upgrade, or
-when it was dropped for its size) by its first reader, while others wait for that one. It is kept in
-memory and in the database, in each up to a bound; if neither takes it, it is made again.
+templates, this version, these style sheets. It is made when the link is, or (when it was dropped
+for its size) by its first reader, while others wait for that one. After an upgrade readers get what
+the renderer before made of it, and it is made anew behind them, one link after another. It is kept
+in memory and in the database, in each up to a bound; if neither takes it, it is made again.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 Form = Literal["page", "state"]
 LEVEL = 6
 """Of compression."""
+BEHIND = 1.0
+"""Seconds after which a link is made anew: readers come all at once, and are answered first."""
 LOCKS = 64
 """So many things are made at a time at most, each for all who wait for it."""
 
@@ -58,6 +61,8 @@ class Rendering:
 
     token: str
     content: bytes
+    current: bool = True
+    """Whether this renderer has made it, and not an earlier one."""
 
 
 class Renderings:
@@ -70,32 +75,59 @@ class Renderings:
         self._stored = stored
         self._renderer = renderer or renderer_name()
         self._locks = tuple(threading.Lock() for _ in range(LOCKS))
+        self._renewing: set[str] = set()
+        self._behind = threading.Lock()
 
     def get(self, link: str, form: Form, make: Callable[[str], str]) -> Rendering:
         """What there is of a link, or what `make` makes of it with a token. Raises what that does.
 
-        A database that fails is no error here: what it has not got is made.
+        `make` is called in another thread where there is something of an earlier renderer. A
+        database that fails is no error here: what it has not got is made.
         """
         key = f"{link} {form}"
         found = self._memory.get(key)
-        if found is not None:
+        if found is not None and (found.current or key in self._renewing):
             return found
         with self._locks[hash(key) % LOCKS]:
             found = self._memory.get(key) or self._load(link, form)
             if found is None:
-                token = secrets.token_urlsafe(12)
-                found = Rendering(
-                    token, gzip.compress(make(token).encode(errors="replace"), LEVEL, mtime=0)
-                )
-                self._store(link, form, found)
+                return self._make(link, form, make)
             self._memory.keep(key, found, len(found.content))
+            if not found.current and key not in self._renewing:
+                self._renewing.add(key)
+                later = threading.Timer(BEHIND, self._renew, (key, link, form, make))
+                later.daemon = True
+                later.start()
         return found
+
+    def _make(self, link: str, form: Form, make: Callable[[str], str]) -> Rendering:
+        token = secrets.token_urlsafe(12)
+        content = gzip.compress(make(token).encode(errors="replace"), LEVEL, mtime=0)
+        made = Rendering(token, content)
+        self._store(link, form, made)
+        self._memory.keep(f"{link} {form}", made, len(content))
+        return made
+
+    def _renew(self, key: str, link: str, form: Form, make: Callable[[str], str]) -> None:
+        """Make a link anew, when no other is. A failure is logged: its next reader tries again."""
+        try:
+            with self._behind:
+                self._make(link, form, make)
+        except Exception:
+            log.exception("link %s cannot be rendered anew", link)
+        finally:
+            self._renewing.discard(key)
 
     def _load(self, link: str, form: Form) -> Rendering | None:
         try:
             with self._database.session(RenderedLink) as session:
                 row = session.get(RenderedLink, (link, form, self._renderer))
-                return None if row is None else Rendering(row.token, row.content)
+                if row is not None:
+                    return Rendering(row.token, row.content)
+                of_link = (RenderedLink.link == link, RenderedLink.form == form)
+                last = select(RenderedLink).where(*of_link).order_by(RenderedLink.made.desc())
+                row = session.scalars(last.limit(1)).first()
+                return None if row is None else Rendering(row.token, row.content, current=False)
         except FAILURES as error:
             log.info("rendered links cannot be read: %s", error)
             return None

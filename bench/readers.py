@@ -7,8 +7,8 @@ machine. A reader asks for the page, and then, as its script does, for the JSON:
 connection of its own, all at the same time. The link holds the example with the longest texts.
 
 They read a link that has just been made; the same again, as a browser that has it; the same
-from a server that has to take it from its database; and one that nobody has read since an upgrade,
-so that its page has to be made.
+from a server that has to take it from its database; one that nobody has read since an upgrade; and
+one whose page was dropped, so that it has to be made.
 """
 
 from __future__ import annotations
@@ -137,12 +137,16 @@ def measure() -> dict[str, Any]:
             parts["known to the browser"] = summary(*readers(port, server, name, found.tags))
         with serving(folder) as (port, server):
             parts["from the database"] = summary(*readers(port, server, name, {}))
-        database = sqlite3.connect(Path(folder) / "permalinks.sqlite")
-        database.execute("delete from rendered")
-        database.commit()
-        database.close()
-        with serving(folder) as (port, server):
-            parts["not read since an upgrade"] = summary(*readers(port, server, name, {}))
+        for part, change in (
+            ("not read since an upgrade", "update rendered set renderer = 'an earlier one'"),
+            ("dropped", "delete from rendered"),
+        ):
+            database = sqlite3.connect(Path(folder) / "permalinks.sqlite")
+            database.execute(change)
+            database.commit()
+            database.close()
+            with serving(folder) as (port, server):
+                parts[part] = summary(*readers(port, server, name, {}))
     return parts
 
 

@@ -240,10 +240,75 @@ def test_what_is_larger_than_the_bound_is_shown_and_not_stored(tmp_path: Path) -
     assert not (tmp_path / "permalinks.sqlite").exists() or rows(tmp_path) == []
 
 
-def test_another_renderer_makes_its_own(tmp_path: Path) -> None:
-    for renderer, text in (("old", "1"), ("new", "2"), ("old", "3")):
-        made = store(tmp_path, 0, 10_000, renderer).get("x", "page", lambda token, t=text: t)
-        assert gzip.decompress(made.content) == {"old": b"1", "new": b"2"}[renderer]
+def join_renewals() -> None:
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join()
+
+
+def test_another_renderer_makes_its_own_behind_its_first_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.renderings.BEHIND", 0.0)
+    store(tmp_path, 0, 10_000, "old").get("x", "page", lambda token: "1")
+    renewed = threading.Event()
+    made: list[str] = []
+
+    def make(token: str) -> str:
+        renewed.wait(20)
+        made.append("2")
+        return "2"
+
+    new = store(tmp_path, 1000, 10_000, "new")
+    for _ in range(3):  # the last one while it is made
+        found = new.get("x", "page", make)
+        assert (gzip.decompress(found.content), found.current) == (b"1", False)
+    renewed.set()
+    join_renewals()
+    found = new.get("x", "page", make)
+    assert (gzip.decompress(found.content), found.current) == (b"2", True)
+    assert made == ["2"]
+    for renderer, text in (("old", b"1"), ("new", b"2")):
+        again = store(tmp_path, 0, 10_000, renderer).get("x", "page", lambda token: "3")
+        assert (gzip.decompress(again.content), again.current) == (text, True)
+
+
+def test_a_page_of_the_version_before_is_shown_once_and_asked_for_again(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not kept by browsers as the new one is, and it is styled: its nonce is its own."""
+    monkeypatch.setattr("app.renderings.BEHIND", 0.0)
+    name = share(make_app())
+    before = make_app().test_client().get(f"/z/{name}")
+    monkeypatch.setattr("app.renderings.renderer_name", lambda: "another")
+    client = make_app().test_client()
+    first = client.get(f"/z/{name}")
+    assert first.data == before.data
+    assert first.headers["Cache-Control"] == "no-cache"
+    assert first.headers["ETag"] == before.headers["ETag"]
+    assert first.headers["Content-Security-Policy"] == before.headers["Content-Security-Policy"]
+    join_renewals()
+    then = client.get(f"/z/{name}", headers={"If-None-Match": first.headers["ETag"]})
+    assert then.status_code == 200
+    assert then.headers["ETag"] != first.headers["ETag"]
+    assert then.headers["Cache-Control"] == before.headers["Cache-Control"]
+    nonce = then.get_data(as_text=True).partition('data-nonce="')[2].partition('"')[0]
+    assert f"'nonce-{nonce}'" in then.headers["Content-Security-Policy"]
+
+
+def test_what_cannot_be_made_anew_is_tried_again_by_the_next_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.renderings.BEHIND", 0.0)
+    store(tmp_path, 0, 10_000, "old").get("x", "page", lambda token: "1")
+    new = store(tmp_path, 1000, 10_000, "new")
+    assert gzip.decompress(new.get("x", "page", lambda token: str(1 // 0)).content) == b"1"
+    join_renewals()
+    assert "cannot be rendered anew" in caplog.text
+    assert not new.get("x", "page", lambda token: "2").current
+    join_renewals()
+    made = new.get("x", "page", lambda token: pytest.fail("it is there"))
+    assert (gzip.decompress(made.content), made.current) == (b"2", True)
 
 
 def test_the_renderers_name_is_that_of_its_templates(
