@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from compiler import api, switches, worker
 from compiler.algebra import checker
@@ -313,13 +313,31 @@ def _options(args: argparse.Namespace) -> Options:
     }
 
 
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stridescope", description="A compiler explorer for data-parallel functional arrays."
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the exact version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    common, certified = _common(), _certified()
+    details: dict[str, Any] = {
+        "epilog": switches.help_text(),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
+    compiling = {**details, "parents": [common, certified]}
+    commands.add_parser("check", parents=[common], help="parse and type check")
+    _add_compiling(commands, compiling, {**details, "parents": [common]})
+    _add_run(commands, compiling)
+    _add_proving(commands, certified)
+    _add_serving(commands)
+    return parser
 
+
+def _common() -> argparse.ArgumentParser:
+    """The options of all commands that compile a program."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("file", help="a Futhark program, or - for standard input")
     common.add_argument("--json", action="store_true", help="answer as the worker would")
@@ -347,19 +365,20 @@ def _parser() -> argparse.ArgumentParser:
         help="how much parallelism a code version needs, by the names that stage flat shows; "
         "may be given several times",
     )
+    return common
+
+
+def _certified() -> argparse.ArgumentParser:
+    """The option of all commands that prove something."""
     certified = argparse.ArgumentParser(add_help=False)
     certified.add_argument(
         "--certificate", metavar="FILE", help="write what was proved, for `stridescope verify`"
     )
-    details: dict[str, Any] = {
-        "parents": [common],
-        "epilog": switches.help_text(),
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-    }
+    return certified
 
-    commands.add_parser("check", parents=[common], help="parse and type check")
 
-    compiling = {**details, "parents": [common, certified]}
+def _add_compiling(commands: _Commands, compiling: dict[str, Any], plain: dict[str, Any]) -> None:
+    """What the compiler makes of a program, and why."""
     show = commands.add_parser("show", help="print stages of the pipeline", **compiling)
     show.add_argument("--stage", action="append", metavar="ID", help="may be given several times")
     show.add_argument("--entry", default="", help="compile only this entry point")
@@ -376,10 +395,12 @@ def _parser() -> argparse.ArgumentParser:
     bounds = commands.add_parser(
         "bounds",
         help="print which checks of indices are proved, made once, or made each time, and why",
-        **{**details, "parents": [common]},
+        **plain,
     )
     bounds.add_argument("--entry", default="", help="compile only this entry point")
 
+
+def _add_run(commands: _Commands, compiling: dict[str, Any]) -> None:
     run = commands.add_parser("run", help="run an entry point", **compiling)
     run.add_argument("--entry", default="", help="default: main")
     run.add_argument("--backend", default="c", choices=api.RUNNERS)
@@ -403,6 +424,9 @@ def _parser() -> argparse.ArgumentParser:
         "--deadline", type=float, default=600.0, metavar="SECONDS", help="default: 600"
     )
 
+
+def _add_proving(commands: _Commands, certified: argparse.ArgumentParser) -> None:
+    """Proofs about LMADs, and certificates."""
     prove = commands.add_parser("prove", help="whether two LMADs share a cell", parents=[certified])
     prove.add_argument("file", help="a problem as JSON, or - for standard input")
     prove.add_argument("--json", action="store_true", help="answer as the worker would")
@@ -418,6 +442,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--to", required=True, choices=FORMATS)
     export.set_defaults(json=False)
 
+
+def _add_serving(commands: _Commands) -> None:
+    """The processes that answer others."""
     serving = commands.add_parser(
         "worker", help="answer JSON requests on standard input, line by line"
     )
@@ -426,9 +453,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="be killed when the thread that started this process ends (on Linux)",
     )
-
     commands.add_parser("serve", help="serve the page", add_help=False)
-    return parser
 
 
 if __name__ == "__main__":

@@ -210,33 +210,35 @@ class Naming:
 
     def bind(self, p: Pat, value: Value, fr: Frame, out: list[Binding]) -> None:
         """Make `p` stand for `value`; what cannot be substituted is bound in `out`."""
-        if isinstance(p, PVar):
-            if not isinstance(value, Exp) or isinstance(value, Const | Var):
-                fr.names[p.name] = value
-                return
-            size = exp_size(value, 3) if p.span.file and p.type == I64 else None
-            if size is None:
-                named = replace(p, name=called(value) or p.name) if p.span.file else p
-                pat = self.pat(named, fr)
-                fr.names[p.name] = fr.names[named.name]
-                out.append(((), pat, value))
-            else:
-                fr.names[p.name] = size
-        elif isinstance(p, PRecord) and isinstance(value, Rec):
-            parts = dict(value.fields)
-            for name, q in p.fields:
-                self.bind(q, parts[name], fr, out)
-        elif isinstance(p, PConstr) and isinstance(value, Tagged):
-            for q, part in zip(p.args, value.args, strict=True):
-                self.bind(q, part, fr, out)
-        elif isinstance(p, PRecord) and isinstance(value, RecordExp):
-            exps = dict(value.fields)
-            for name, q in p.fields:
-                self.bind(q, exps[name], fr, out)
-        elif (isinstance(value, Exp) and not isinstance(value, Const | Var)) or (
-            isinstance(value, Exp) and isinstance(p, PRecord)
-        ):
-            out.append(((), self.pat(p, fr), value))
+        match p, value:
+            case PVar(), _:
+                self._bind_variable(p, value, fr, out)
+            case PRecord(), Rec(fields=fields) | RecordExp(fields=fields):
+                parts = dict(fields)
+                for name, q in p.fields:
+                    self.bind(q, parts[name], fr, out)
+            case PConstr(), Tagged(args=args):
+                for q, part in zip(p.args, args, strict=True):
+                    self.bind(q, part, fr, out)
+            case PRecord() | PConstr(), Exp():
+                out.append(((), self.pat(p, fr), value))
+            case _, Exp() if not isinstance(value, Const | Var):
+                out.append(((), self.pat(p, fr), value))
+
+    def _bind_variable(self, p: PVar, value: Value, fr: Frame, out: list[Binding]) -> None:
+        """Substitute names, literals, functions and small sizes of the prelude; bind the rest."""
+        if not isinstance(value, Exp) or isinstance(value, Const | Var):
+            fr.names[p.name] = value
+            return
+        from_prelude = bool(p.span.file)
+        size = exp_size(value, 3) if from_prelude and p.type == I64 else None
+        if size is not None:
+            fr.names[p.name] = size
+            return
+        named = replace(p, name=called(value) or p.name) if from_prelude else p
+        pat = self.pat(named, fr)
+        fr.names[p.name] = fr.names[named.name]
+        out.append(((), pat, value))
 
     def trivial(self, value: Value, out: list[Binding]) -> Value:
         """`value` as something that may be used any number of times."""

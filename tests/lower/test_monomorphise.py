@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from compiler.base.context import Ctx, Options
@@ -14,6 +15,8 @@ from compiler.frontend.parts import parts
 from compiler.frontend.show_typed import show
 from compiler.frontend.types import Arrow, Record, Type
 from compiler.lower.monomorphise import monomorphise
+from compiler.pipeline import Compilation
+from compiler.semantics import interp
 
 
 def mono(source: str, entry: str = "") -> ty.TypedProg:
@@ -162,3 +165,15 @@ def test_functions_that_are_chosen_at_run_time_are_a_limitation(source: str) -> 
         mono(source)
     assert isinstance(caught.value, Limitation) or caught.value.kind == "type"
     assert caught.value.span.line == 1
+
+
+def test_a_pattern_of_a_constructor_takes_a_value_that_has_a_name() -> None:
+    source = """
+    type one = #c i32
+    entry main (a: i32): i32 =
+      let v = loop (v: one) = #c a for i < 3 do (match v case #c y -> #c (y + i))
+      let f = \\(#c x: one) (g: i32 -> i32) -> g x
+      in f v (+ 1)
+    """
+    prog = Compilation(source).result("soa").prog
+    assert interp.run(prog, "main", [np.int32(5)]) == [9]

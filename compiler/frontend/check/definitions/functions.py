@@ -155,6 +155,9 @@ class _Params:
     sizes: list[Name] = field(default_factory=list)
     lifted: set[Name] = field(default_factory=set)
     open: set[Name] = field(default_factory=set)
+    bounds: list[Bound] = field(default_factory=list)
+    visible: set[Name] = field(default_factory=set)
+    """Names that the type of the result may mention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +209,10 @@ def define(st: State, source: Source, top: bool) -> Made:
     """
     if source.name in LOGIC or source.name == "!":
         raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
+    born, loose = len(st.born), len(st.loose)
     st.level += 1
-    mark, born, loose = st.scope.mark(), len(st.born), len(st.loose)
-    if source.params:
-        st.scope.bind(source.name, Recursive(source.span))
     params = _Params(st)
-    params.lifted = bind_type_params(
-        st, source.type_params, params.types, params.sizes, params.open
-    )
-    _distinct(source)
-    bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
-    visible = simple_names([b.pat for b in bounds]) | set(params.sizes)
-    ret = None if source.ret is None else _written_result(st, source.ret, visible, born)
-    body = st.infer(source.body, None if ret is None else ret.type)
-    st.scope.leave(mark)
-    what = f"The body of `{source.name}`"
-    result = finish_result(st, ret, body, born, visible, what)
+    body, result = _inside(st, source, params, born)
     st.level -= 1
     for size, given in st.loose[loose:]:
         if isinstance(resolve_size(size), MetaS):
@@ -230,13 +221,40 @@ def define(st: State, source: Source, top: bool) -> Made:
     if top:
         settle(st)
     type_, ext = hide(
-        st, result.type, lambda n: n in visible or n in result.ext or st.born.get(n, -1) < born
+        st,
+        result.type,
+        lambda n: n in params.visible or n in result.ext or st.born.get(n, -1) < born,
     )
     result = replace(result, type=type_, ext=(*result.ext, *ext))
-    type_ = function_type(bounds, result)
+    type_ = function_type(params.bounds, result)
     _all_sizes_used(source, params, type_)
     _generalise(st, type_, params)
-    check_parameters(st, bounds, set(params.sizes), born)
+    check_parameters(st, params.bounds, set(params.sizes), born)
+    return _made(st, source, params, type_, body, result)
+
+
+def _inside(st: State, source: Source, params: _Params, born: int) -> tuple[t.Exp, Result]:
+    """The body and the result of a definition; its parameters are bound on the way."""
+    mark = st.scope.mark()
+    if source.params:
+        st.scope.bind(source.name, Recursive(source.span))
+    params.lifted = bind_type_params(
+        st, source.type_params, params.types, params.sizes, params.open
+    )
+    _distinct(source)
+    params.bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
+    params.visible = simple_names([b.pat for b in params.bounds]) | set(params.sizes)
+    ret = None if source.ret is None else _written_result(st, source.ret, params.visible, born)
+    body = st.infer(source.body, None if ret is None else ret.type)
+    st.scope.leave(mark)
+    what = f"The body of `{source.name}`"
+    return body, finish_result(st, ret, body, born, params.visible, what)
+
+
+def _made(
+    st: State, source: Source, params: _Params, type_: Type, body: t.Exp, result: Result
+) -> Made:
+    """A checked definition under a name of its own."""
     name = st.authored(source.name)
     scheme = Scheme(
         name,
@@ -252,7 +270,7 @@ def define(st: State, source: Source, top: bool) -> Made:
         source.name,
         scheme.type_params,
         scheme.size_params,
-        tuple(b.pat for b in bounds),
+        tuple(b.pat for b in params.bounds),
         result.type,
         result.unique,
         result.ext,
@@ -261,7 +279,7 @@ def define(st: State, source: Source, top: bool) -> Made:
         source.span,
         fresh_fields=result.fresh_fields,
     )
-    return Made(scheme, definition, bounds)
+    return Made(scheme, definition, params.bounds)
 
 
 def _distinct(source: Source) -> None:
