@@ -2,7 +2,7 @@
 
 An expression may be *speculated*, that is computed before the checks in front of it, once too
 often, or for nothing, if it cannot fail, nor run for ever. Which scalar operators fail on which
-operands is told by `ir/total.py`, what an expression overwrites by `ir/effects.py`.
+operands is told by `ir/total.py`, what an expression overwrites by `ir/aliases.py`.
 """
 
 from __future__ import annotations

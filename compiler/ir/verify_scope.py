@@ -13,7 +13,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
-from compiler.ir.effects import aliases, consumed
+from compiler.ir.aliases import aliases, consumed
 from compiler.ir.forms import Form
 from compiler.ir.known import Known
 from compiler.ir.nodes import (

@@ -1,7 +1,7 @@
 """Going over programs: parts, free names, uses, bindings, substitution, renaming.
 
 Everything follows from one table, made from the nodes' field annotations: what a field of type
-`SE`, `Name`, `Poly`, `Body`, .. is. A new node in `nodes.py` needs nothing here. `effects.py` says
+`SE`, `Name`, `Poly`, `Body`, .. is. A new node in `nodes.py` needs nothing here. `aliases.py` says
 what an expression consumes and what its results alias.
 
 All bindings of a program are unique, so a name is free in a node if it is used and not bound

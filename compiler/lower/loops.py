@@ -10,9 +10,9 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
+from compiler.ir.aliases import of_body
 from compiler.ir.build import whole_dims
-from compiler.ir.effects import aliases, consumed
-from compiler.ir.nodes import SE, TRUE, ZERO, Param, Stm, Var
+from compiler.ir.nodes import SE, ZERO, Param, Var
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering
 from compiler.lower.exps import bind_pat, leaf_names, pat_hint, se
@@ -129,11 +129,10 @@ def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly
 
 def _consumed_params(s: Lowering, params: list[Param], body: ir.Body, skip: int) -> list[Param]:
     """The parameters; unique where the body consumes them or passes them on to unique ones."""
-    unique = set(consumed(ir.If(TRUE, body, body), s.funs))
+    taken, found = of_body(body.stms, body.results[skip:], s.funs)
+    unique = set(taken)
     unique |= {p.name for p in params if p.unique}
     if not unique.isdisjoint(p.name for p in params):
-        results = ir.Body(body.stms, body.results[skip:])
-        found = aliases(Stm(tuple(params), ir.If(TRUE, results, results)), s.funs)
         for _ in params:
             for p, names in zip(params, found, strict=True):
                 if p.name in unique:

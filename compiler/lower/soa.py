@@ -30,9 +30,9 @@ from compiler.base.rules import Pass
 from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
-from compiler.ir.effects import aliases
+from compiler.ir.aliases import of_body
 from compiler.ir.forms import CALLS
-from compiler.ir.nodes import I64, TRUE, Function, Operand, Param, Prog, Stm
+from compiler.ir.nodes import I64, Function, Operand, Param, Prog
 from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
 from compiler.lower import arrays, branches, exps, invoke, loops
@@ -41,7 +41,7 @@ from compiler.lower.constants import Definitions, Lowered
 from compiler.lower.exps import bind_pat, leaf_names
 from compiler.lower.leaves import leaves
 from compiler.lower.twice import may_be, overwritten
-from compiler.lower.values import Arr, Shape, Value, as_params, leaf_type, operand
+from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 _RULES = {**exps.RULES, **branches.RULES, **loops.RULES, **arrays.RULES, **invoke.RULES}
 
@@ -184,10 +184,8 @@ def _aliased(s: Lowering, value: Value) -> list[bool]:
     """For each result, whether it may share memory with a parameter that is not consumed."""
     if not any(isinstance(x, Arr) for x in value):
         return [False] * len(value)
-    body = ir.Body(tuple(s.stms), tuple(operand(x) for x in value))
-    pat = tuple(Param("", leaf_type(x)) for x in value)
-    found = aliases(Stm(pat, ir.If(TRUE, body, body)), s.funs)
-    fresh = s.unique_params
+    taken, found = of_body(tuple(s.stms), tuple(operand(x) for x in value), s.funs)
+    fresh = s.unique_params.union(taken)
     return [
         bool(names - fresh) or (isinstance(x, Arr) and x.borrowed)
         for x, names in zip(value, found, strict=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from compiler.base.names import Name
-from compiler.ir.effects import aliases, consumed
+from compiler.ir.aliases import aliases, consumed
 from compiler.ir.nodes import Function, If, Loop, Operand, Stm
 from compiler.ir.walk import all_stms
 

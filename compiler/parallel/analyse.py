@@ -12,12 +12,10 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Missed
 from compiler.base.rules import Rule
-from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
     Array,
-    Assert,
     Body,
     ForLoop,
     Hist,
@@ -251,18 +249,3 @@ def _type_names(type_: object) -> set[Name]:
 def is_regular_type(sc: Scope, type_: object, extra: frozenset[Name]) -> bool:
     """Whether a value has the same shape at every point of the nest."""
     return is_known(sc, _type_names(type_), extra)
-
-
-def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, frozenset[Name]], frozenset[Name]]:
-    """For each name of a body the arrays that it may be a view of, and those that are consumed."""
-    roots: dict[Name, frozenset[Name]] = {}
-    gone: set[Name] = set()
-    for stm in stms:
-        if isinstance(stm.exp, (*SE_NODES, Assert)):
-            continue
-        for name in consumed(stm.exp):
-            gone |= roots.get(name, frozenset((name,)))
-        for param, names in zip(stm.pat, aliases(stm), strict=True):
-            above = [roots.get(n, frozenset((n,))) for n in names]
-            roots[param.name] = frozenset((param.name,)).union(*above)
-    return roots, frozenset(gone)

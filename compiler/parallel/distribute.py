@@ -19,6 +19,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov, merge_prov
+from compiler.ir.aliases import consumed_params
 from compiler.ir.nodes import (
     FALSE,
     SE,
@@ -50,7 +51,6 @@ from compiler.ir.types import as_operand, with_dims
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
 from compiler.parallel.analyse import has_parallelism
-from compiler.parallel.lambdas import consumed_params
 from compiler.parallel.nest import (
     At,
     Nest,

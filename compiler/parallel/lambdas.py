@@ -5,7 +5,6 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.build import Fresh
-from compiler.ir.effects import consumed
 from compiler.ir.nodes import (
     Array,
     Lambda,
@@ -15,13 +14,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.types import row_type
-
-
-def consumed_params(fn: Lambda) -> frozenset[Name]:
-    """The parameters whose rows the lambda updates in place."""
-    if not any(isinstance(p.type, Array) for p in fn.params):
-        return frozenset()
-    return frozenset(consumed(Map(Poly.const(0), fn, tuple(p.name for p in fn.params))))
 
 
 class VectorOp:

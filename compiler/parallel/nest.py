@@ -17,8 +17,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir.aliases import of_body
 from compiler.ir.build import row_at, row_dims, var
-from compiler.ir.effects import consumed
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -230,8 +230,7 @@ def kernel_body(
 ) -> KernelBody:
     """A thread's code: reads, then the statements, all sequential."""
     body = KernelBody(sequentialise(stms, sc.ctx.fresh), results, returns)
-    taken = consumed(SegMap("thread", SegSpace(()), KernelBody(stms, (), ()))) if stms else ()
-    reads = close(sc, free(body), prov, frozenset(taken))
+    reads = close(sc, free(body), prov, frozenset(of_body(stms)[0]))
     return KernelBody((*reads, *body.stms), results, returns) if reads else body
 
 

@@ -25,7 +25,7 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.spans import NOWHERE
-from compiler.ir.effects import consumed
+from compiler.ir.aliases import consumed, roots_of
 from compiler.ir.nodes import (
     SE_NODES,
     Assert,
@@ -63,7 +63,6 @@ from compiler.parallel.analyse import (
     is_known,
     is_parallel,
     is_regular_type,
-    roots_of,
 )
 from compiler.parallel.nest import At, Nest, Scope, is_empty
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir.aliases import consumed_params
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
 from compiler.ir.nodes import (
     SE,
@@ -38,7 +39,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.walk import NESTED, map_stms, subst
-from compiler.parallel.lambdas import consumed_params, vectorised
+from compiler.parallel.lambdas import vectorised
 
 
 def sequentialise(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:

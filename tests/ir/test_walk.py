@@ -9,8 +9,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import NameSource
 from compiler.ir import walk
+from compiler.ir.aliases import aliases, consumed
 from compiler.ir.counts import counts
-from compiler.ir.effects import aliases, consumed
 from compiler.ir.nodes import Lit, Prog, Stm, Var
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text

@@ -13,7 +13,8 @@ from heapq import heappop, heappush
 
 from compiler.analysis.effects import may_fail
 from compiler.base.names import Name
-from compiler.ir import effects, walk
+from compiler.ir import walk
+from compiler.ir.aliases import consumed
 from compiler.ir.nodes import (
     Array,
     Assert,
@@ -98,7 +99,7 @@ class Graph:
             for name in node.reads:
                 if (source := self.definer.get(name)) is not None:
                     _edge(source, node)
-            taken = {self.classes.find(n) for n in effects.consumed(node.stm.exp)}
+            taken = {self.classes.find(n) for n in consumed(node.stm.exp)}
             if taken:
                 self.overwrites[node] = taken
                 for group in taken:

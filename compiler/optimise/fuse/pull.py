@@ -17,7 +17,8 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
 from compiler.base.spans import merge_prov
-from compiler.ir import effects, walk
+from compiler.ir import walk
+from compiler.ir.aliases import consumed
 from compiler.ir.build import whole_dims
 from compiler.ir.nodes import (
     ONE,
@@ -96,7 +97,7 @@ def _refused(
     if must_stay(producer.exp):
         return Missed(f"The checks for all elements of `{name}` have to be made, in order.")
     reads = {found.find(n) for n in walk.free(producer.exp)}
-    if any(found.find(n) in reads for stm in between for n in effects.consumed(stm.exp)):
+    if any(found.find(n) in reads for stm in between for n in consumed(stm.exp)):
         return Missed(f"What `{name}` is computed from is overwritten in between.")
     return None
 

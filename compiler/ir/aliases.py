@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 from compiler.base.names import Name
 from compiler.ir.nodes import (
+    SE_NODES,
     Array,
+    Assert,
     Body,
     Call,
     Exp,
@@ -56,6 +58,51 @@ def aliases(stm: Stm, funs: Funs | None = None) -> tuple[Sources, ...]:
     return _by_name(stm, _effects(stm.exp, funs)[1])
 
 
+def of_body(
+    stms: tuple[Stm, ...], results: tuple[Operand, ...] = (), funs: Funs | None = None
+) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
+    """What a body consumes, and what its results may be views of: arrays bound outside of it.
+
+    Through views as well: `let ys = xs[1:] in ys` may be a view of `xs`.
+    """
+    sources: dict[Name, Sources] = {}
+    found: list[Name] = []
+    for stm in stms:
+        taken, views = _effects(stm.exp, funs)
+        for name in taken:
+            found.extend(sources.get(name, (name,)))
+        for param, names in zip(stm.pat, _by_name(stm, views), strict=True):
+            sources[param.name] = frozenset(y for x in names for y in sources.get(x, (x,)))
+    ends = (sources.get(r, frozenset((r,))) if isinstance(r, str) else NOTHING for r in results)
+    return tuple(found), tuple(ends)
+
+
+def consumed_params(fn: Lambda) -> frozenset[Name]:
+    """The parameters of which a lambda overwrites what they stand for."""
+    if not any(isinstance(p.type, Array) for p in fn.params):
+        return frozenset()
+    taken = of_body(fn.body.stms)[0]
+    return frozenset(p.name for p in fn.params if p.name in taken)
+
+
+def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
+    """For each name of a body the arrays that it may be a view of, and those that are consumed.
+
+    Through all views, itself included: two names may share memory if their sets do.
+    """
+    roots: dict[Name, Sources] = {}
+    gone: set[Name] = set()
+    for stm in stms:
+        if isinstance(stm.exp, (*SE_NODES, Assert)):
+            continue
+        taken, views = _effects(stm.exp, None)
+        gone.update(root for name in taken for root in roots.get(name, (name,)))
+        for param, names in zip(stm.pat, _by_name(stm, views), strict=True):
+            above = [roots.get(n, frozenset((n,))) for n in names]
+            roots[param.name] = frozenset((param.name,)).union(*above)
+    return roots, frozenset(gone)
+
+
 def _effects(exp: Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
     """What is consumed, and what each result may be a view of (nothing at all: an empty tuple).
 
@@ -94,27 +141,11 @@ def _by_name(stm: Stm, found: tuple[Sources, ...]) -> tuple[Sources, ...]:
     return tuple(names if isinstance(p.type, Array) else NOTHING for p, names in pairs)
 
 
-def _by_stms(
-    stms: tuple[Stm, ...], results: tuple[Operand, ...], funs: Funs | None
-) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
-    """The same for a body, in terms of what is bound outside of it, through views as well."""
-    sources: dict[Name, Sources] = {}
-    found: list[Name] = []
-    for stm in stms:
-        taken, views = _effects(stm.exp, funs)
-        for name in taken:
-            found.extend(sources.get(name, (name,)))
-        for param, names in zip(stm.pat, _by_name(stm, views), strict=True):
-            sources[param.name] = frozenset(y for x in names for y in sources.get(x, (x,)))
-    ends = (sources.get(r, frozenset((r,))) if isinstance(r, str) else NOTHING for r in results)
-    return tuple(found), tuple(ends)
-
-
 def _by_branches(
     then: Body, orelse: Body, funs: Funs | None
 ) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
-    first, one = _by_stms(then.stms, then.results, funs)
-    second, other = _by_stms(orelse.stms, orelse.results, funs)
+    first, one = of_body(then.stms, then.results, funs)
+    second, other = of_body(orelse.stms, orelse.results, funs)
     # What one branch consumes is the statement's own, if the other returns it as it is.
     gone = frozenset(first + second)
     return first + second, tuple((a | b) - gone for a, b in zip(one, other, strict=True))
@@ -125,18 +156,18 @@ def _by_lambda(fn: Lambda, arrays: tuple[Name, ...], funs: Funs | None) -> tuple
     if not fn.body.stms:
         return ()
     row_of = {p.name: array for p, array in zip(fn.params, arrays, strict=False)}
-    return tuple(row_of.get(x, x) for x in _by_stms(fn.body.stms, (), funs)[0])
+    return tuple(row_of.get(x, x) for x in of_body(fn.body.stms, (), funs)[0])
 
 
 def _by_kernel(body: KernelBody, funs: Funs | None) -> tuple[Name, ...]:
     written = tuple(r.dest for r in body.results if isinstance(r, Write))
-    return written + _by_stms(body.stms, (), funs)[0]
+    return written + of_body(body.stms, (), funs)[0]
 
 
 def _by_loop(
     params: tuple[Param, ...], init: tuple[Operand, ...], body: Body, funs: Funs | None
 ) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
-    inside, ends = _by_stms(body.stms, body.results, funs)
+    inside, ends = of_body(body.stms, body.results, funs)
     start: dict[Name, Sources] = {}
     taken: list[Name] = []
     for param, value in zip(params, init, strict=True):
