@@ -25,6 +25,7 @@ from compiler.base.names import untagged
 from compiler.ir import values
 from compiler.protocol import programs, proofs, runs
 from compiler.protocol.kinds import Options
+from compiler.protocol.proofs import Certificate
 from compiler.protocol.reading import checked
 
 Json = dict[str, Any]
@@ -244,7 +245,7 @@ def _certify(source: str, args: argparse.Namespace) -> None:
         _write(args.certificate, answer["certificate"])
 
 
-def _write(path: str, certificate: Json) -> None:
+def _write(path: str, certificate: Certificate) -> None:
     try:
         Path(path).write_text(json.dumps(certificate) + "\n", "utf-8")
     except (OSError, ValueError) as error:

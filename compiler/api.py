@@ -365,7 +365,7 @@ def _with_memory(
 def memory(asked: storage.MemoryRequest) -> Json:
     """Blocks, arrays and kernels; for values an array's cells, and which threads touch which."""
     prog, symbols = _with_memory(asked), asked.values or {}
-    answer: Json = layout.describe(prog)
+    answer: Json = {"functions": layout.describe(prog)}
     if asked.array:
         answer |= layout.cells(prog, asked.array, symbols)
     if asked.kernel:
@@ -380,9 +380,9 @@ def lifetimes(asked: storage.LifetimesRequest) -> Json:
 
 
 @answers(storage.INTERFERENCE)
-def interference(asked: storage.InterferenceRequest) -> Json:
+def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
     """Which blocks are needed at the same time, and which can share memory."""
-    return {"ok": True, **interference_of(_with_memory(asked))}
+    return {"ok": True, "functions": interference_of(_with_memory(asked))}
 
 
 @answers(proofs.ATTEMPTS)
@@ -396,7 +396,7 @@ def attempts(asked: proofs.AttemptsRequest) -> Json:
 
 
 @answers(proofs.BOUNDS)
-def bounds(asked: proofs.BoundsRequest) -> Json:
+def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
     """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
     work = compilation(asked.source, asked.options)
     typed: TypedProg = work.result("typed").prog
@@ -405,7 +405,7 @@ def bounds(asked: proofs.BoundsRequest) -> Json:
 
 
 @answers(proofs.CERTIFICATE)
-def certificate(asked: proofs.CertificateRequest) -> Json:
+def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
     """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
     work = compilation(asked.source, asked.options)
     found = theorems_of(work.result("funmem").prog, work.options)
@@ -421,13 +421,13 @@ def tuning_tree(asked: storage.TuningRequest) -> Json:
 
 
 @answers(runs.VALIDITY)
-def check_validity(asked: runs.ValidityRequest) -> Json:
+def check_validity(asked: runs.ValidityRequest) -> runs.ValidityAnswer:
     """Do all stages agree on this input? One verdict per stage that can be run."""
     work = compilation(asked.source, asked.options)
     entry = entry_named(work, asked.entry)
     args = _values(asked, entry_function(work, entry))
     expected = interp.run(work.result("soa").prog, entry, args)
-    verdicts: Json = {}
+    verdicts: dict[str, runs.Verdict] = {}
     for stage in STAGES:
         if stage.id == "soa" or stage.kind not in ("ir", "imp"):
             continue

@@ -34,6 +34,7 @@ from compiler.algebra.gate import is_stated, plain, step
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
+from compiler.protocol.proofs import Certificate
 
 Json = dict[str, Any]
 _STEPS: dict[type, tuple[str, ...]] = {
@@ -157,7 +158,7 @@ def _names(given: checker.Given) -> set[Name]:
     return {given.name} - {""} | {name for poly in polys for mono in poly for name in mono}
 
 
-def document(theorems: Sequence[Json]) -> Json:
+def document(theorems: Sequence[Json]) -> Certificate:
     """A file of claims."""
     claims = list(theorems)
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal
+from typing import Any
 
 from compiler.algebra.argument import Argument, Rule, Source, all_lines
 from compiler.algebra.encode import inequality
@@ -21,9 +21,9 @@ from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, S
 from compiler.ir.show_scalar import show_se
 from compiler.ir.walk import children, stms_of
 from compiler.lower.arrays import OUT_OF_BOUNDS
+from compiler.protocol.proofs import Access, AccessKind, AccessState, Claim
 
 Json = dict[str, Any]
-State = Literal["dropped", "hoisted", "kept", "unused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,8 @@ class _Left:
     around: int
 
 
-def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Json]:
-    """One record for each access, in order of the text.
-
-    src (the access) and at (what stands in brackets), as spans; kind: index, slice, update; state:
-    `dropped`, `hoisted` (made once, before a loop or parallel operation), `kept`, or `unused` (no
-    program is made of it); because, a sentence; claims: what is proved, each with the facts it
-    rests on; missing: the conditions that are checked when the program runs.
-    """
+def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Access]:
+    """One record for each access, in order of the text."""
     left: dict[Span, list[_Left]] = {}
     for check in _left(last):
         left.setdefault(check.span, []).append(check)
@@ -100,7 +94,7 @@ def _left_in(stms: Iterable[Stm], around: int) -> Iterator[_Left]:
             yield from _left_in(stms_of(child), around + inner)
 
 
-def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[_Left]) -> Json:
+def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[_Left]) -> Access:
     state, because = _state(fates, left)
     arguments = dict.fromkeys(argument for fate in fates for argument in fate.why)
     return {
@@ -114,7 +108,7 @@ def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[
     }
 
 
-def _kind(access: ty.Index | ty.Update) -> str:
+def _kind(access: ty.Index | ty.Update) -> AccessKind:
     if isinstance(access, ty.Update):
         return "update"
     whole = all(isinstance(dim, ty.IndexFix) for dim in access.dims)
@@ -132,7 +126,7 @@ def _brackets(access: ty.Index | ty.Update) -> Span:
     return min(parts).to(max(parts)) if parts else access.span
 
 
-def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[State, str]:
+def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[AccessState, str]:
     hows = {fate.how for fate in fates}
     if left:
         outside = "outside" in hows
@@ -161,7 +155,7 @@ def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[State, str]:
 # --- what was proved, in words ---------------------------------------------------------------
 
 
-def _claim(argument: Argument) -> Json:
+def _claim(argument: Argument) -> Claim:
     claim, facts = _said(argument), _facts(argument)
     text = untagged("\0".join((claim, *facts))).split("\0")
     return {"says": text[0], "facts": text[1:]}

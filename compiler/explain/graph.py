@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from compiler.base.names import base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
 from compiler.explain.lifetimes import label
 from compiler.ir.nodes import Body, Function, If, Loop, Prog
+from compiler.protocol.storage import Colour as Shared
+from compiler.protocol.storage import FunctionGraphs, Interference, Node, Place
 from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.merge import Colour, Colouring
 
-Data = dict[str, Any]
+
+def interference(prog: Prog) -> list[FunctionGraphs]:
+    """For each function one graph per body with several blocks."""
+    return [{"name": fun.name, "bodies": _graphs(fun)} for fun in prog.funs]
 
 
-def interference(prog: Prog) -> Data:
-    """Under `functions`, for each its name and `bodies`: one graph per body with several blocks.
-
-    A graph has `where` (the function, branch or loop, in words) with `src`; `points` (the body's
-    statements: label, src); `nodes` (name, base, bytes as text, prim, space, from and until as
-    indices of points, escapes, colour, src); `edges`: `a` and `b`, indices of nodes that are both
-    needed `at` a point and until another; `colours`: blocks that can share memory as `members`,
-    indices of nodes, the `bytes` that they need together, and those `saved`.
-    """
-    return {"functions": [{"name": fun.name, "bodies": _graphs(fun)} for fun in prog.funs]}
-
-
-def _graphs(fun: Function) -> list[Data]:
+def _graphs(fun: Function) -> list[Interference]:
     sizes = Sizes(fun)
     return [
         _graph(where, prov, found, body, sizes)
@@ -49,11 +41,11 @@ def _bodies(where: str, prov: Prov, body: Body) -> Iterator[tuple[str, Prov, Bod
                 yield from _bodies(label(stm), stm.prov, stm.exp.body)
 
 
-def _graph(where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes) -> Data:
+def _graph(where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes) -> Interference:
     colours = Colouring(body, sizes, None).of(found)
     colour = {life.name: k for k, one in enumerate(colours) for life in one.members}
     number = {life.name: k for k, life in enumerate(found)}
-    points = [{"label": label(stm), "src": user_spans(stm.prov)} for stm in body.stms]
+    points: list[Place] = [{"label": label(stm), "src": user_spans(stm.prov)} for stm in body.stms]
     return {
         "where": where,
         "src": user_spans(prov),
@@ -69,7 +61,7 @@ def _graph(where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes) 
     }
 
 
-def _node(life: Life, colour: int) -> Data:
+def _node(life: Life, colour: int) -> Node:
     return {
         "name": life.name,
         "base": base_of(life.name),
@@ -84,7 +76,7 @@ def _node(life: Life, colour: int) -> Data:
     }
 
 
-def _colour(colour: Colour, number: dict[str, int]) -> Data:
+def _colour(colour: Colour, number: dict[str, int]) -> Shared:
     size = BYTES[colour.keeper.alloc.prim]
     total = sum((life.alloc.count for life in colour.members[1:]), colour.keeper.alloc.count)
     return {

@@ -36,6 +36,7 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.walk import all_stms
+from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFunction
 from compiler.semantics.points import points
 
 Data = dict[str, Any]
@@ -45,21 +46,16 @@ LIMIT = 4096
 """At most so many cells, or pairs of a thread and a cell, in one answer."""
 
 
-def describe(prog: Prog) -> Data:
-    """Under `functions`, for each its name, blocks, arrays and kernels, in order of the program.
-
-    A block: name, prim, space, count (elements), bytes, kind (`parameter`, `alloc` or `carried`),
-    src. An array: name, prim, shape, block, lmad, symbols (what its picture needs values for), src.
-    A kernel: name (of its first result), kind, level, space, src.
-    """
-    return {"functions": [_function(fun) for fun in prog.funs]}
+def describe(prog: Prog) -> list[MemoryFunction]:
+    """For each function its blocks, arrays and kernels, in order of the program."""
+    return [_function(fun) for fun in prog.funs]
 
 
-def _function(fun: Function) -> Data:
+def _function(fun: Function) -> MemoryFunction:
     known = _definitions(fun)
-    blocks: list[Data] = []
-    arrays: list[Data] = []
-    kernels: list[Data] = []
+    blocks: list[BlockInfo] = []
+    arrays: list[ArrayInfo] = []
+    kernels: list[KernelInfo] = []
     for param, prov, exp in _params(fun):
         kind = param.type
         if isinstance(kind, Mem):
@@ -84,7 +80,7 @@ def _params(fun: Function) -> Iterator[tuple[Param, Prov, object]]:
             yield param, stm.prov, stm.exp
 
 
-def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> Data:
+def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> BlockInfo:
     made = isinstance(exp, Alloc)
     count = exp.count if isinstance(exp, Alloc) else None
     return {
@@ -98,7 +94,7 @@ def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> Data:
     }
 
 
-def _array(param: Param, kind: Array, known: Known, prov: Prov) -> Data:
+def _array(param: Param, kind: Array, known: Known, prov: Prov) -> ArrayInfo:
     assert kind.mem is not None
     lmad = known.normal_lmad(kind.mem.lmad)
     return {
@@ -113,7 +109,7 @@ def _array(param: Param, kind: Array, known: Known, prov: Prov) -> Data:
     }
 
 
-def _kernel(stm: Stm, exp: SegOp) -> Data:
+def _kernel(stm: Stm, exp: SegOp) -> KernelInfo:
     return {
         "name": stm.pat[0].name,
         "kind": type(exp).__name__.lower(),

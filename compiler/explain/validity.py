@@ -8,14 +8,14 @@ floating point may differ by rounding, because the two need not add up in the sa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
+from compiler.protocol.runs import Outcome, Verdict
 from compiler.semantics import heap, interp
 from compiler.semantics.limits import Limits
 
@@ -31,16 +31,24 @@ class Validity:
     `allocated` is in bytes, `reads` and `writes` count the cells that were touched.
     """
 
-    verdict: str
+    verdict: Outcome
     because: str
     allocated: int = 0
     reads: int = 0
     writes: int = 0
     kernels: int = 0
 
-    def data(self) -> dict[str, Any]:
-        """The outcome as plain data, with `valid` as a bool."""
-        return {"valid": self.verdict == "valid", **asdict(self)}
+    def data(self) -> Verdict:
+        """The outcome as plain data; `valid` is None if it is not known."""
+        return {
+            "valid": None if self.verdict == "unknown" else self.verdict == "valid",
+            "because": self.because,
+            "verdict": self.verdict,
+            "allocated": self.allocated,
+            "reads": self.reads,
+            "writes": self.writes,
+            "kernels": self.kernels,
+        }
 
 
 def check(
@@ -92,16 +100,16 @@ def verdict(
     args: Sequence[Value],
     expected: Sequence[Value],
     limits: Limits = Limits(10.0),  # noqa: B008
-) -> dict[str, Any]:
+) -> Verdict:
     """What `against` finds, as plain data; `valid` is None if the run takes too long."""
     try:
         return against(prog, entry, args, expected, limits).data()
     except RuntimeError_ as error:
         because = f"{error.message} The heap goes cell by cell: try a smaller input."
-        return {**Validity("unknown", because).data(), "valid": None}
+        return Validity("unknown", because).data()
 
 
-def compare(found: Sequence[Value], expected: Sequence[Value]) -> dict[str, Any]:
+def compare(found: Sequence[Value], expected: Sequence[Value]) -> Verdict:
     """Whether results are as expected: `valid`, and `because` in a sentence."""
     if len(found) != len(expected):
         because = f"There are {len(found)} results instead of {len(expected)}."

@@ -260,14 +260,19 @@ class Claim(TypedDict):
     facts: list[str]
 
 
+AccessKind = Literal["index", "slice", "update"]
+AccessState = Literal["dropped", "hoisted", "kept", "unused"]
+
+
 class Access(TypedDict):
     """An index, slice or update, and what became of its check."""
 
     src: Span
     at: Span
     """what stands in brackets"""
-    kind: Literal["index", "slice", "update"]
-    state: Literal["dropped", "hoisted", "kept", "unused"]
+    kind: AccessKind
+    state: AccessState
+    """`hoisted`: made once, before a loop or parallel operation; `unused`: nothing is made of it"""
     because: str
     claims: list[Claim]
     missing: list[str]

@@ -69,13 +69,16 @@ RUN = Operation(
 )
 
 
+Outcome = Literal["valid", "invalid", "race", "unknown"]
+
+
 class Verdict(TypedDict):
     """Whether a stage means what the program means."""
 
     valid: bool | None
     """null where the run took too long"""
     because: str
-    verdict: NotRequired[Literal["valid", "invalid", "race", "unknown"]]
+    verdict: NotRequired[Outcome]
     """of a stage with memory, whose heap is watched; so with all that follows"""
     allocated: NotRequired[int]
     """bytes"""

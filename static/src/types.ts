@@ -901,6 +901,7 @@ export interface Access {
   /** what stands in brackets */
   at: Span;
   kind: "index" | "slice" | "update";
+  /** `hoisted`: made once, before a loop or parallel operation; `unused`: nothing is made of it */
   state: "dropped" | "hoisted" | "kept" | "unused";
   because: string;
   claims: Claim[];

@@ -9,7 +9,7 @@ from tests.storage.helpers import ALL, expanded, with_memory
 
 
 def test_blocks_arrays_and_kernels_are_listed() -> None:
-    (fun,) = layout.describe(with_memory(ALL["STENCIL"]))["functions"]
+    (fun,) = layout.describe(with_memory(ALL["STENCIL"]))
     assert [(b["kind"], b["bytes"]) for b in fun["blocks"]] == [
         ("parameter", None),
         ("carried", None),
@@ -49,7 +49,7 @@ def test_threads_of_an_expanded_block_interleave_on_the_gpu() -> None:
     values = {"n_1": 2, "m_2": 3}
     for target, first in (("c", [0, 1, 2]), ("cuda", [0, 2, 4])):
         prog = expanded(ALL["ROWS"], target)
-        (fun,) = layout.describe(prog)["functions"]
+        (fun,) = layout.describe(prog)
         array = next(a for a in fun["arrays"] if a["base"] == "tmp")
         data = layout.cells(prog, array["name"], {**values, "i_6": 0})
         assert [pair["cell"] for pair in data["cells"]] == first
@@ -96,7 +96,7 @@ entry main [n_1, m_2] (xs_3: [n_1][m_2]i32) : (r_5: i32) =
   in (x_8)
 """
     prog = with_memory(text)
-    (fun,) = layout.describe(prog)["functions"]
+    (fun,) = layout.describe(prog)
     assert fun["arrays"][1]["symbols"] == ["m_2", "n_1"]
     assert layout.cells(prog, "f_7", {"n_1": 2, "m_2": 2})["last"] == 3
     assert parse(text) is not None

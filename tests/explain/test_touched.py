@@ -148,7 +148,7 @@ def test_readers_of_a_column_are_all_there() -> None:
     """Each cell of the second matrix is read by one thread for every row of the first."""
     (example,) = (one for one in load(EXAMPLES) if one.name == "matrix_multiplication")
     prog = api.compilation(example.source, {}).result("funmem").prog
-    (fun,) = layout.describe(prog)["functions"]
+    (fun,) = layout.describe(prog)
     sizes = {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][0]["symbols"]}
     sizes |= {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][1]["symbols"]}
     kernel = next(one for one in fun["kernels"] if one["kind"] == "segmap")

@@ -257,7 +257,7 @@ def test_each_merge_costs_fuel() -> None:
 def test_blocks_that_meet_have_an_edge_and_another_colour() -> None:
     for source in PROGRAMS.values():
         prog = before(source)
-        for graph in interference(prog)["functions"][0]["bodies"]:
+        for graph in interference(prog)[0]["bodies"]:
             nodes, points = graph["nodes"], graph["points"]
             edges = {(edge["a"], edge["b"]): edge for edge in graph["edges"]}
             for i, j in edges:
@@ -274,7 +274,7 @@ def test_blocks_that_meet_have_an_edge_and_another_colour() -> None:
 
 
 def test_the_graph_says_what_a_colour_needs_and_saves() -> None:
-    (graph,) = interference(before(OTHER_SIZE))["functions"][0]["bodies"]
+    (graph,) = interference(before(OTHER_SIZE))[0]["bodies"]
     assert graph["where"] == "`main`"
     assert [len(colour["members"]) for colour in graph["colours"]] == [2, 2]
     assert "max(" in graph["colours"][0]["bytes"]
