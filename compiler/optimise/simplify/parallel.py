@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied
 from compiler.ir.nodes import (
     SE_NODES,
@@ -23,6 +25,7 @@ from compiler.ir.nodes import (
     SegRed,
     SegScan,
     SegSpace,
+    Soac,
     Stm,
 )
 from compiler.ir.walk import Rewrite, rewrite
@@ -54,29 +57,8 @@ def soac_operator(s: State, stm: Stm) -> None:
         splice(s, stm, instead)
         return
     exp, prepare = soac.inputs(s, stm, exp, width)
-    arrays = tuple(map(s.name, exp.arrays))
-    if all_same(arrays, exp.arrays):
-        arrays = exp.arrays
-    fn, clean = nested_lambda(s, exp.fn, prepare, width)
-    new: Exp
-    if isinstance(exp, Map):
-        same = width is exp.width and fn is exp.fn and arrays is exp.arrays
-        new = exp if same else Map(width, fn, arrays)
-    elif isinstance(exp, Scatter):
-        dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
-        dests = exp.dests if dests == exp.dests else dests
-        same = width is exp.width and fn is exp.fn and arrays is exp.arrays and dests is exp.dests
-        new = exp if same else Scatter(width, dests, fn, arrays)
-    elif isinstance(exp, Hist):
-        hists, ops_clean = _hist_ops(s, exp.ops)
-        same = width is exp.width and fn is exp.fn and arrays is exp.arrays and hists is exp.ops
-        new, clean = exp if same else Hist(width, hists, fn, arrays), clean and ops_clean
-    else:
-        ops, ops_clean = _operators(s, exp.ops)
-        same = width is exp.width and fn is exp.fn and arrays is exp.arrays and ops is exp.ops
-        new = exp if same else type(exp)(width, ops, fn, arrays)
-        clean = clean and ops_clean
-    new, pat, extra = soac.outputs(s, new, stm)
+    whole, clean = _with_parts(s, exp, width, prepare)
+    new, pat, extra = soac.outputs(s, whole, stm)
     if not pat and extra:
         stms(s, tuple(extra))
     if not pat and pat is not stm.pat:
@@ -84,19 +66,9 @@ def soac_operator(s: State, stm: Stm) -> None:
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
     typed = pattern(s, final)
     shared = not any(p.name in s.rigid for p in pat)
-    if shared and not s.is_off(CSE):
-        found = s.table.find_soac(new)
-        if found is not None and s.rigid.isdisjoint(found):
-            said = soac.computed_before(final, found)
-            found = s.settle(CSE, stm.prov, Applied(found, said))
-        else:
-            found = None
-        if found is not None:
-            for param, name in zip(pat, found, strict=True):
-                s.counts[name] = s.counts.get(name, 0) + 1
-                s.alias(param, name if type(param.type) is Array else variable(name, param))
-            stms(s, tuple(extra))
-            return
+    if shared and _computed_before(s, final, new):
+        stms(s, tuple(extra))
+        return
     safe = (
         unless_it_can_fail(s, clean, stm.pat, new) if not isinstance(exp, (Scatter, Hist)) else None
     )
@@ -108,6 +80,47 @@ def soac_operator(s: State, stm: Stm) -> None:
         s.table.add_soac(new, tuple(p.name for p in pat), depth)
     if extra:
         stms(s, tuple(extra))
+
+
+def _with_parts(s: State, exp: Soac, width: Poly, prepare: Callable[[], None]) -> tuple[Soac, bool]:
+    """The operator with its parts simplified, itself if none changes; whether it cannot fail."""
+    arrays = tuple(map(s.name, exp.arrays))
+    if all_same(arrays, exp.arrays):
+        arrays = exp.arrays
+    fn, clean = nested_lambda(s, exp.fn, prepare, width)
+    same = width is exp.width and fn is exp.fn and arrays is exp.arrays
+    match exp:
+        case Map():
+            return exp if same else Map(width, fn, arrays), clean
+        case Scatter():
+            dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
+            same = same and dests == exp.dests
+            return exp if same else Scatter(width, dests, fn, arrays), clean
+        case Hist():
+            hists, ops_clean = _hist_ops(s, exp.ops)
+            same = same and hists is exp.ops
+            return exp if same else Hist(width, hists, fn, arrays), clean and ops_clean
+        case Reduce() | Scan():
+            ops, ops_clean = _operators(s, exp.ops)
+            same = same and ops is exp.ops
+            new = exp if same else type(exp)(width, ops, fn, arrays)
+            return new, clean and ops_clean
+
+
+def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
+    """Give the results of an equal operator the names of these, if there is one."""
+    if s.is_off(CSE):
+        return False
+    found = s.table.find_soac(new)
+    if found is None or not s.rigid.isdisjoint(found):
+        return False
+    found = s.settle(CSE, stm.prov, Applied(found, soac.computed_before(stm, found)))
+    if found is None:
+        return False
+    for param, name in zip(stm.pat, found, strict=True):
+        s.counts[name] = s.counts.get(name, 0) + 1
+        s.alias(param, name if type(param.type) is Array else variable(name, param))
+    return True
 
 
 def _operators(s: State, ops: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], bool]:
