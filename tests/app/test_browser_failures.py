@@ -48,13 +48,13 @@ def trouble(page: Page) -> Any:
 
 
 FAILURES = {
-    "429": (answering(429, failure("busy", "Too many.", retry=40)), "Too many.", "40 s|39 s"),
+    "429": (answering(429, failure("busy", "Too many.", retry=40)), "Too many.", r"(40|3\d) s"),
     "429 of a proxy": (
         answering(429, "<h1>Slow down</h1>", **{"Retry-After": "50"}),
         "Too many requests.",
-        "50 s|49 s",
+        r"(50|4\d) s",
     ),
-    "503": (answering(503, failure("busy", "The queue is full.")), "queue is full", r"[23] s"),
+    "503": (answering(503, failure("busy", "The queue is full.")), "queue is full", r"\d s"),
     "502 of a proxy": (answering(502, "<h1>Bad gateway</h1>"), "status 502", r"\d s"),
     "a timeout": (
         answering(504, failure("timeout", "It took too long.")),
@@ -102,7 +102,7 @@ def test_the_page_goes_on_by_itself_when_the_connection_is_back(guest: Page) -> 
 def test_while_the_server_takes_nothing_it_is_not_asked(guest: Page) -> None:
     guest.goto("/")
     expect(pane(guest)).to_contain_text("-- fused")
-    guest.route("**/api/*", answering(429, failure("busy", "Too many.", retry=4)))
+    guest.route("**/api/*", answering(429, failure("busy", "Too many.", retry=9)))
     write(guest, "entry main = 1\n")
     expect(trouble(guest)).to_contain_text("Too many.")
     asked: list[str] = []
@@ -111,7 +111,7 @@ def test_while_the_server_takes_nothing_it_is_not_asked(guest: Page) -> None:
     guest.wait_for_timeout(600)
     assert asked == []
     guest.unroute("**/api/*")
-    expect(pane(guest)).to_contain_text("entry main = 2 -- fused", timeout=15_000)
+    expect(pane(guest)).to_contain_text("entry main = 2 -- fused", timeout=30_000)
 
 
 def test_a_visit_that_fails_says_nothing_about_a_program(guest: Page) -> None:
@@ -242,7 +242,7 @@ def test_a_run_that_was_not_made_is_asked_for_again(guest: Page) -> None:
     run_button(guest, "Run").click()
     said = guest.locator(".run-result .trouble")
     expect(said).to_contain_text("Too many runs.")
-    expect(said).to_contain_text(re.compile("in (30|29) s"))
+    expect(said).to_contain_text(re.compile(r"in (30|2\d) s"))
     guest.unroute("**/api/run")
     said.get_by_role("button", name="Retry").click()
     expect(guest.locator(".run-result .value")).to_have_text("[3i64]")

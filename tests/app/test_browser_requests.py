@@ -1,5 +1,7 @@
 """What the page asks of the server: one request for each edit, whatever panes are seen."""
 
+import time
+
 import pytest
 from playwright.sync_api import Page, Request, expect
 
@@ -8,23 +10,45 @@ from tests.app.browsing import MARKS, operations, pane, write
 pytestmark = MARKS
 
 
+QUIET = 0.8
+"""Seconds without a request after which panes have asked what they ask, as the page takes it."""
+
+
 class Asked:
     """The requests of a page to the API, with their operations."""
 
     def __init__(self, page: Page) -> None:
         self.ops: list[list[str]] = []
+        self._page = page
+        self._open: set[Request] = set()
+        self._last = time.monotonic()
         page.on("request", self._note)
+        for event in ("requestfinished", "requestfailed"):
+            page.on(event, self._end)  # type: ignore[call-overload]
 
     def _note(self, request: Request) -> None:
         if ops := operations(request):
             self.ops.append(ops)
+            self._open.add(request)
+
+    def _end(self, request: Request) -> None:
+        self._open.discard(request)
+        self._last = time.monotonic()
+
+    def settle(self) -> None:
+        """Wait until every question is answered, and no other has followed."""
+        self._last = time.monotonic()
+        while self._open or time.monotonic() < self._last + QUIET:
+            self._page.wait_for_timeout(50)
 
 
 @pytest.fixture
 def asked(page: Page) -> Asked:
+    asked = Asked(page)
     expect(page.locator("svg.lanes")).to_be_visible()
-    page.wait_for_timeout(800)
-    return Asked(page)
+    asked.settle()
+    asked.ops.clear()
+    return asked
 
 
 def edit(page: Page, asked: Asked, number: int) -> list[list[str]]:
@@ -32,7 +56,7 @@ def edit(page: Page, asked: Asked, number: int) -> list[list[str]]:
     asked.ops.clear()
     write(page, f"-- {number}\nentry main (xs: []i64) =\n  map (+{number}) xs\n")
     expect(pane(page)).to_contain_text(f"map (+{number}) xs -- fused")
-    page.wait_for_timeout(900)  # in which panes ask
+    asked.settle()
     return [sorted(ops) for ops in asked.ops]
 
 
@@ -51,7 +75,7 @@ def test_an_edit_costs_one_request_whatever_is_seen(page: Page, asked: Asked) ->
     for number, (look, ops) in enumerate(LOOKS.items()):
         tab = page.get_by_role("tab", name=look)
         (tab if tab.count() else page.get_by_role("button", name=look)).click()
-        page.wait_for_timeout(900)
+        asked.settle()
         assert len(edit(page, asked, 2 * number)) == 1, look
         assert edit(page, asked, 2 * number + 1) == [sorted(["check", "show", *ops])], look
 
@@ -75,7 +99,7 @@ def test_answers_that_came_with_an_edit_are_those_that_panes_show(page: Page, as
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     page.get_by_role("tab", name="Memory").click()
     page.get_by_role("tab", name="Proof").click()
-    page.wait_for_timeout(600)
+    asked.settle()
     assert asked.ops == [["attempts"], ["cells"]]  # and nothing twice
 
 
