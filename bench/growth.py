@@ -20,7 +20,8 @@ from compiler.pipeline import STAGES, Compilation
 from compiler.storage.short_circuit.assumptions import forget
 from compiler.worker import with_deep_stack
 
-SIZES = (10, 40, 80, 120, 200, 1000)
+SIZES = (10, 40, 80, 120, 200, 1000, 2000)
+DEEPEST = 60
 MOST = 30.0
 """Seconds: after a size that takes longer, a family ends."""
 
@@ -140,7 +141,7 @@ def loops(count: int) -> str:
 
 
 def nested_loops(count: int) -> str:
-    """Loops inside of loops, at most 60 deep, then the next nest."""
+    """Loops inside of loops, at most 8 deep, then the next nest."""
     lines = []
     left = count
     while left > 0:
@@ -194,6 +195,36 @@ def maps(count: int) -> str:
     return _entry("[n] (a: *[n]i64) (xs: [n]i64): [n]i64", lines, "a")
 
 
+def map_chain(count: int) -> str:
+    """Maps that each take the result of the one before: all become one."""
+    lines = [f"  let x{k + 1} = map (\\x -> x * {k + 2} + {k}) x{k}" for k in range(count)]
+    return _entry("[n] (x0: [n]i64): [n]i64", lines, f"x{count}")
+
+
+def statements(count: int) -> str:
+    """Reads of one array, each put to use at once."""
+    lines = [f"  let x{k + 1} = x{k} * {k % 7 + 2} + xs[{k}]" for k in range(count)]
+    return _entry("[n] (xs: [n]i64) (x0: i64): i64", lines, f"x{count}")
+
+
+def small_functions(count: int) -> str:
+    """Functions on numbers, each called once."""
+    text = [f"def f{k} (x: i64) = x * {k} + 1\n" for k in range(count)]
+    lines = [f"  let x{k + 1} = f{k} x{k}" for k in range(count)]
+    return "".join(text) + "\n" + _entry("(x0: i64): i64", lines, f"x{count}")
+
+
+def depth(count: int) -> str:
+    """Conditions inside of conditions, at most 60 deep, then the next nest."""
+    lines = []
+    for first in range(0, count, DEEPEST):
+        last = min(count, first + DEEPEST)
+        heads = [f"if x{k} > {k} then let x{k + 1} = x{k} * 3 in " for k in range(first, last)]
+        tails = "".join(f" else x{k}" for k in reversed(range(first, last)))
+        lines.append(f"  let x{last} = {''.join(heads)}x{last}{tails}")
+    return _entry("(x0: i64): i64", lines, f"x{count}")
+
+
 def scalars(count: int) -> str:
     """Scalars, each of which is made of the ones before."""
     lines = [f"  let x{k + 1} = if x{k} > {k} then x{k} * 3 else x{k} + {k}" for k in range(count)]
@@ -221,7 +252,11 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     asserted,
     in_kernel,
     maps,
+    map_chain,
     scalars,
+    statements,
+    small_functions,
+    depth,
 )
 
 
