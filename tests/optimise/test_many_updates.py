@@ -41,3 +41,16 @@ def test_what_lies_between_is_found() -> None:
     assert found is not None
     assert found in last.before
     assert graph.path(last, first) is None
+
+
+def test_readers_come_in_the_order_of_the_text() -> None:
+    """Remarks are in their order, which must be the same in every run."""
+    lines = ["entry main [n] (xs: [n]i32) =", "  let ys = scan (+) 0 xs"]
+    lines += [f"  let z{k} = scan (\\a b -> a + b + {k}) 0 ys" for k in range(40)]
+    source = "\n".join([*lines, "  in (" + ", ".join(f"z{k}" for k in range(40)) + ")"])
+    prog = Compilation(source).result("simplified").prog
+    body = prog.funs[0].body
+    graph = Graph(body.stms, body.results, classes(prog))
+    places = [user.at for user in graph.users(body.stms[0].pat[0].name, graph.nodes[0])]
+    assert len(places) == 40
+    assert places == sorted(places)

@@ -117,8 +117,9 @@ class Graph:
                 last_assert = node
 
     def users(self, name: Name, node: Node) -> list[Node]:
-        """The statements that read a name which `node` defines."""
-        return [user for user in node.after if name in user.reads]
+        """The statements that read a name which `node` defines, in order."""
+        found = [user for user in node.after if name in user.reads]
+        return sorted(found, key=_place) if len(found) > 1 else found
 
     def path(self, source: Node, target: Node) -> Node | None:
         """A statement between the two, directly before `target`, if one depends on `source`."""
@@ -191,7 +192,7 @@ class Graph:
 
     def stms(self) -> tuple[Stm, ...]:
         """The statements in an order that respects all edges, close to the original one."""
-        return tuple(n.stm for n in sorted(self.live(), key=lambda n: (n.rank, n.at)))
+        return tuple(n.stm for n in sorted(self.live(), key=_place))
 
 
 def _push_down(moved: Node) -> None:
@@ -214,6 +215,10 @@ def _push_down(moved: Node) -> None:
 
 def _rank(node: Node) -> float:
     return node.rank
+
+
+def _place(node: Node) -> tuple[float, int]:
+    return node.rank, node.at
 
 
 def _edge(before: Node, after: Node) -> None:
