@@ -131,24 +131,24 @@ def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[AccessState, s
     if left:
         outside = "outside" in hows
         if outside and not any(check.around for check in left):
-            return "hoisted", "It is checked once, before the loop or parallel operation around it."
+            return "hoisted", "Checked once, before the loop or parallel operation around it."
         if outside:
-            return "kept", "It is checked outside of an inner loop, but within another one."
+            return "kept", "Checked outside of an inner loop, but within another one."
         if any(fate.why for fate in fates):
-            return "kept", "A part of it is proved, and the rest is checked when the program runs."
-        return "kept", "It is checked when the program runs."
+            return "kept", "Partly proved; the rest is checked when the program runs."
+        return "kept", "Checked when the program runs."
     if not fates:
         return "unused", "Nothing uses it: no program is made of it."
     if "unsafe" in hows:
-        return "dropped", "It stands under #[unsafe], and is neither proved nor checked."
+        return "dropped", "Neither proved nor checked: #[unsafe]."
     if any(fate.why for fate in fates):
-        return "dropped", "It is proved to lie inside, and not checked when the program runs."
+        return "dropped", "Check removed: proved to lie inside."
     if "joined" in hows:
-        return "dropped", "It is a part of the access around it, which is checked or proved."
+        return "dropped", "Covered by the access around it, which is checked or proved."
     if "repeated" in hows:
-        return "dropped", "The same was checked before, or follows from a check that stands before."
+        return "dropped", "Check removed: an earlier check covers it."
     if hows == {"dropped"}:
-        return "dropped", "It lies inside whatever the sizes are."
+        return "dropped", "Check removed: inside whatever the sizes are."
     return "dropped", "What it is in never runs, or is not needed."
 
 

@@ -387,10 +387,10 @@ def _check_place(s: Lowering, place: Place, shape: tuple[Poly, ...]) -> None:
     """Assert that the positions are inside; plain variables are indices from here on."""
     cond = place.full
     if place.needed != cond:
-        said = "the index lies within the array: it needs no check"
+        said = "Bounds check removed: ranges and conditions keep the index inside."
         if place.needed != TRUE:
-            said = "only a part of the check is needed"
-        outcome = Applied(place.needed, f"From ranges and conditions, {said}.")
+            said = "Bounds check shortened: ranges and conditions prove the rest."
+        outcome = Applied(place.needed, said)
         cond = s.ctx.settle(BOUNDS, s.prov, outcome) or cond
     how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
     if cond == TRUE:

@@ -97,7 +97,7 @@ def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -
     state.note(
         RESULT,
         prov,
-        f"{state.called(array)} is copied, because {why} and must be row-major "
+        f"Copies {state.called(array)}, because {why} and must be row-major "
         "from the start of its block; it is a view of another array.",
         ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
     )
@@ -183,8 +183,7 @@ def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
     state.note(
         RESHAPE,
         stm.prov,
-        f"{state.called(exp.array)} is copied to change its shape: "
-        f"{seen.because(state.spell.poly)}.",
+        f"Copies {state.called(exp.array)} to change its shape: {seen.because(state.spell.poly)}.",
         ("copied", state.spell.size(old.prim, Poly.product(old.shape))),
     )
     copied = state.copy(exp.array, stm.prov, out)
@@ -220,10 +219,10 @@ def _update(state: State, stm: Stm, out: list[Stm]) -> None:
     if isinstance(exp.value, str):
         value, target = map(state.called, (exp.value, exp.array))
         shared = state.mem(exp.value).block == mem.block
-        because = f"{value} is copied from where it was built to its place in {target}."
+        because = f"Copies {value} from where it was built to its place in {target}."
         if shared:
             because = (
-                f"{value} is copied twice: it lies in the same block as {target}, and so must "
+                f"Copies {value} twice: it lies in the same block as {target}, and so must "
                 "be out of the way before it is written there."
             )
         kind = state.array(exp.value)

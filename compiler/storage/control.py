@@ -239,7 +239,7 @@ def _first_guess(
         state.note(
             LOOP,
             prov,
-            f"{state.called(start)} is copied once before the loop, because it is not "
+            f"Copies {state.called(start)} once before the loop, because it is not "
             "row-major and the arrays that take its place in later iterations are.",
             ("copied", state.spell.size(kind.prim, Poly.product(kind.shape))),
         )

@@ -284,9 +284,9 @@ class Colouring:
         if self.ctx is None or self.called is None:
             return True
         keeper = self.called(colour.keeper.name, colour.keeper.prov)
-        because = (
-            f"The earlier block of {keeper} is not used any more when "
-            f"{self.called(life.name, life.prov)} is first written, and {why}: both are one block."
+        because = sentence(
+            f"{self.called(life.name, life.prov)} takes over the block of {keeper}, which nothing "
+            f"uses any more by then, and which {why}."
         )
         numbers = (("saved", self.called.spell.size(life.alloc.prim, life.alloc.count)),)
         return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None

@@ -158,7 +158,7 @@ class _Reserving:
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no turn hands on before the loop."""
         array = self.around.called(name, stm.prov)
-        because = f"The memory of {array} is made once, and not in every iteration of the loop."
+        because = f"Allocates the memory of {array} once, not in every iteration of the loop."
         numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
         if self.ctx.settle(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
@@ -308,7 +308,7 @@ def joined(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[Stm]:
         if count is None:
             continue
         array = called(param.name, stm.prov)
-        because = f"Both branches make memory for {array}: it is made before them."
+        because = f"Allocates memory for {array} once, before the branches: both need it."
         if ctx.settle(HOIST, stm.prov, Applied(True, because)) is None:
             continue
         before.append(Stm((param,), replace(first, count=count), stm.prov))

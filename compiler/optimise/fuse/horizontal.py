@@ -38,7 +38,7 @@ def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outc
     if obstacle:
         return Missed(obstacle.format(one=one, other=other, what=what))
     needed = {param.name for param in first.stm.pat}
-    said = f"{one} and {other} are computed in one pass over {what}."
+    said = f"One pass over {what} computes {one} and {other}."
     return Applied(merge(first.stm, second.stm, needed), said, _numbers(shared, second.stm))
 
 

@@ -117,7 +117,7 @@ def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     fn = Lambda(tuple(p for p, _ in outer), body, (row.type,))
     exp = Map(nest.inner.width, fn, tuple(a for _, a in outer))
     stms.append(Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
-    said = f"`{base_of(rearrange.array)}` is computed transposed, from views of its inputs."
+    said = f"Computes `{base_of(rearrange.array)}` transposed, from views of its inputs."
     return Applied(stms, said)
 
 
@@ -150,7 +150,7 @@ def flatten_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
         body = Body((*_reads(nest, at, view), *body.stms), body.results)
     exp = _map(size, inputs, body, nest.inner.fn)
     stms.append(Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
-    said = f"`{base_of(reshape.array)}` is computed flat, without an inner dimension."
+    said = f"Computes `{base_of(reshape.array)}` flat, without an inner dimension."
     return Applied(stms, said)
 
 

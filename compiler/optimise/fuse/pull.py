@@ -124,9 +124,7 @@ def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
         arrays.append(part.name)
     prov = merge_prov(cut.prov, producer.prov)
     stms.append(Stm(cut.pat, Map(first.count, exp.fn, tuple(arrays)), prov))
-    return Applied(
-        stms, f"Only the elements of `{base_of(view.array)}` that are read are computed."
-    )
+    return Applied(stms, f"Computes only the elements of `{base_of(view.array)}` that are read.")
 
 
 def _rest_is_whole(view: Slice, kind: Array) -> bool:

@@ -92,14 +92,14 @@ def repeated(user: Node, name: Name) -> Missed:
         else "row of the operator around it"
     )
     return Missed(
-        f"`{base_of(name)}` is read for every {where}, so it is computed once, before.",
+        f"Computed once, before: every {where} reads `{base_of(name)}`.",
     )
 
 
 def _why(gone: set[Name], name: Name, second: Node) -> str:
     reader = conditions.names_of(second.stm)
     if not gone:
-        return f"`{base_of(name)}` and {reader} are computed in the same pass over their inputs."
+        return f"One pass over their inputs computes `{base_of(name)}` and {reader}."
     what = " and ".join(f"`{base_of(n)}`" for n in sorted(gone))
     verb = "is" if len(gone) == 1 else "are"
     return f"{what} {verb} never in memory: each element goes straight into {reader}."

@@ -35,7 +35,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
         depth -= 1
     if depth == s.depth:
         return False
-    said = "The check is the same every time: it is made once, before."
+    said = "Checks once, before: the condition is the same every time."
     if s.settle(HOIST, prov, Applied(cond, said)) is None:
         return False
     s.ctx.fates.append(Fate(prov, "outside"))

@@ -105,7 +105,7 @@ def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
         case Iota(_, start, step, prim):
             at = refold(Conv("i64", prim, exp.at[0]))
             value = refold(Bin("+", prim, refold(Bin("*", prim, at, step)), start))
-            return Applied(value, f"Element i of `{name}` is computed from i, not read.")
+            return Applied(value, f"Computes element i of `{name}` from i instead of reading it.")
         case Replicate(shape, value):
             rest = exp.at[len(shape) :]
             if not rest:
@@ -124,7 +124,7 @@ def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
             return _read(source, exp.at)
         case Update(_, dims, value) if not isinstance(value, str):
             if dims == tuple(map(DimFix, exp.at)):
-                return Applied(value, f"`{name}` was given this value at this place just before.")
+                return Applied(value, f"`{name}` got this value at this place just before.")
     return None
 
 
@@ -143,11 +143,11 @@ def _index_of_concat(s: State, exp: Index, arrays: tuple[Name, ...]) -> Outcome[
 
 
 def _read(array: Name, at: tuple[SE, ...]) -> Applied[New]:
-    return Applied(Index(array, at), f"The element is read from `{base_of(array)}` directly.")
+    return Applied(Index(array, at), f"Reads the element from `{base_of(array)}` directly.")
 
 
 def _known(name: str) -> str:
-    return f"The elements of `{name}` are known: nothing is read."
+    return f"Reads nothing: the elements of `{name}` are known."
 
 
 def reshaped(
@@ -229,7 +229,7 @@ def view_of_made(s: State, stm: Stm, exp: View) -> Outcome[New]:
             begin = refold(Bin("*", prim, refold(Conv("i64", prim, start)), step))
             begin = refold(Bin("+", prim, begin, first))
             made = Iota(count, begin, refold(Bin("*", prim, by, step)), prim)
-            return Applied(made, f"A part of `{base_of(name)}` is computed like the whole.")
+            return Applied(made, f"Computes a part of `{base_of(name)}` like the whole.")
         case Slice(name, dims), Replicate(shape, value) if len(shape) == len(dims):
             part = Replicate(selected(dims), value)
             return Applied(part, f"A part of `{base_of(name)}` is like the whole.")
@@ -280,10 +280,10 @@ def copy_of(s: State, stm: Stm, exp: Copy) -> Outcome[New]:
         return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
     if s.fresh.get(array) == s.depth and s.counts.get(array) == 1:
         s.rigid.add(array)
-        return Applied(Same(array), f"`{base_of(array)}` is not needed any more: it is the copy.")
+        return Applied(Same(array), f"`{base_of(array)}` becomes the copy: nothing else needs it.")
     made = s.defs.get(array)
     if isinstance(made, Iota) or (isinstance(made, Replicate) and not isinstance(made.value, str)):
-        return Applied(made, f"`{base_of(array)}` is made again instead of being copied.")
+        return Applied(made, f"Makes `{base_of(array)}` again instead of copying it.")
     return None
 
 
@@ -293,7 +293,7 @@ def replicate_of(s: State, stm: Stm, exp: Replicate) -> Outcome[New]:
     if not isinstance(made, Replicate):
         return None
     all_equal = Replicate((*exp.shape, *made.shape), made.value)
-    return Applied(all_equal, "All rows are the same, and so are their elements: no row is made.")
+    return Applied(all_equal, "Makes no row: all rows are the same, and so are their elements.")
 
 
 def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
@@ -309,7 +309,7 @@ def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
         return None
     if not parts:
         return None
-    return Applied(Concat(tuple(parts)), "Arrays are put one after another once, not twice.")
+    return Applied(Concat(tuple(parts)), "Puts arrays one after another once, not twice.")
 
 
 def is_in_bounds(s: State, exp: Index | Slice | Update, limit: int) -> bool:

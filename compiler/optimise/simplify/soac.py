@@ -342,7 +342,7 @@ def one_element(s: State, stm: Stm, exp: Map | Reduce | Scan) -> Outcome[Instead
         if shape_of(param.type):
             stms.append(Stm((param,), ArrayLit((values[k],)), stm.prov))
             values[k] = param.name
-    said = "There is one element: it is computed without a parallel operator."
+    said = "Computes the one element without a parallel operator."
     return Applied(Instead(Body(tuple(stms), tuple(values))), said)
 
 

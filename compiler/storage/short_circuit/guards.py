@@ -92,7 +92,7 @@ class Guards:
             self.ctx.settle(GUARD, item.stm.prov, Missed(attempt.because))
             return attempt
         applied = Applied(
-            attempt, f"{claim}: this is proved, and not checked when the program runs."
+            attempt, f"Check removed, as it is proved: {claim[0].lower()}{claim[1:]}."
         )
         attempt.because = applied.because
         if self.ctx.settle(GUARD, item.stm.prov, applied) is not None:

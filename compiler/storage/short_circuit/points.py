@@ -247,7 +247,9 @@ class Shortcut:
         """Give the result the block of what it overwrites; whether there was fuel for it."""
         name, array = attempt.source, attempt.destination
         source, destination = both(self.tree, name, array)
-        because = sentence(f"{source} takes the place of {destination}, which is used no more.")
+        because = sentence(
+            f"{source} takes the place of {destination}, which nothing uses any more."
+        )
         numbers = (("allocated", attempt.allocated),)
         new = Applied(attempt, because, numbers)
         if self.ctx.settle(IN_PLACE_MAP, attempt.prov, new) is None:
@@ -454,8 +456,8 @@ class Shortcut:
         if attempt.rule is KERNEL_RESULT:
             how = f"builds {source} in" if done else f"copies {source} into"
             return f"Every point {how} its row of {destination}"
-        how = "built in" if done else "copied into"
-        return sentence(f"{source} is {how} its place in {destination}")
+        how = f"Builds {source} in" if done else f"Copies {source} into"
+        return f"{how} its place in {destination}"
 
     def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> bool:
         saved = [
