@@ -323,6 +323,11 @@ class Compilation:
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [fate for ctx in shown for fate in ctx.fates]
 
+    def proved(self) -> list[tuple[str, list[Any]]]:
+        """The arguments that were accepted, by stage, of those made for the shown target."""
+        shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
+        return [pair for ctx in shown for pair in ctx.proved.items()]
+
     def _make(self, stage: Stage, target: str) -> Result | CompileError:
         try:
             earlier = _before(stage)

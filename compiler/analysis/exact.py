@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
+from compiler.algebra.argument import Argument
 from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
@@ -92,6 +93,11 @@ class Exact:
                 (self._facts.given if fun.entry else self._facts.array)(kind.shape)
                 self._type(kind)
         self._stms(fun.body.stms)
+
+    @property
+    def shown(self) -> list[Argument]:
+        """The arguments by which something may be read as polynomials."""
+        return self._facts.shown
 
     # --- the walk ----------------------------------------------------------------------------
 
@@ -278,11 +284,16 @@ class _Sizes(Exact):
 _sizes = lru_cache(maxsize=1)(_Sizes)
 
 
-def is_exact(size: Poly, fun: Function) -> bool:
-    """Whether a size of an array of `fun` is its polynomial wherever it stands."""
+def is_exact(size: Poly, fun: Function, shown: list[Argument]) -> bool:
+    """Whether a size of an array of `fun` is its polynomial wherever it stands.
+
+    Adds the arguments for that to `shown`, once for each function.
+    """
     if size.as_name is not None or _is_small(size, fun):
         return True
     exact = _sizes(fun)
+    if exact.shown and not (shown and shown[-1] is exact.shown[-1]):
+        shown += exact.shown
     reading = exact.sizes.get(size, "opaque")
     return reading == "named" or (reading == "unfolded" and size.names().isdisjoint(exact.defined))
 

@@ -39,14 +39,17 @@ class Learned(Ranges):
 
     __slots__ = ("_arguer", "_clock", "_noted", "shown")
 
-    def __init__(self, equal: Mapping[Name, Poly]) -> None:
-        """`equal`: i64 names whose definition is a polynomial of others; may grow later."""
+    def __init__(self, equal: Mapping[Name, Poly], shown: list[Argument] | None = None) -> None:
+        """`equal`: i64 names whose definition is a polynomial of others; may grow later.
+
+        `shown`: what arguments are added to that are found and accepted.
+        """
         super().__init__(equal)
         self._clock = 0
         self._noted: list[tuple[Poly, Prim | Literal[""], int]] = []
         """What has been read as a value since the last question, or lesson, began."""
         self._arguer = Arguer(self)
-        self.shown: list[Argument] = []
+        self.shown: list[Argument] = [] if shown is None else shown
         """The arguments on which something was said to hold, and which the checker accepted."""
 
     def enter(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
@@ -55,9 +55,15 @@ class Ctx:
     fates: list[Fate] = field(default_factory=list)
     """What became of the checks of accesses, in order of the stages."""
     stage: str = ""
+    proved: dict[str, list[Any]] = field(default_factory=dict)
+    """By stage, the arguments about integers that the checker has accepted."""
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
     """What the author asked for with `#[..]`, by the place of the expression: single words."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
+
+    def proved_here(self) -> list[Any]:
+        """Those of this stage, to which more may be added."""
+        return self.proved.setdefault(self.stage, [])
 
     def fresh(self, base: str) -> str:
         """A new unique name."""

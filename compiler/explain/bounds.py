@@ -50,15 +50,30 @@ def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Acces
     ]
 
 
-def theorems(fates: Iterable[Fate]) -> list[Json]:
-    """What checks were dropped for, as claims of a certificate, each once."""
+def theorems(
+    fates: Iterable[Fate], proved: Iterable[tuple[str, Iterable[Argument]]] = ()
+) -> list[Json]:
+    """What checks were dropped for, as claims of a certificate, each once.
+
+    Behind them what else was `proved` in a stage, if the same was not used for a check.
+    """
     found: dict[str, Json] = {}
+    said_before: set[str] = set()
     for fate in fates:
         at = ":".join(map(str, fate.at[0][:2])) if fate.at else "-"
         for argument in fate.why:
             said = _claim(argument)
-            about = f"{at} check: {'; '.join((said['says'], *said['facts']))}"
+            text = "; ".join((said["says"], *said["facts"]))
+            about = f"{at} check: {text}"
+            said_before.add(text)
             found.setdefault(about, inequality(argument, about))
+    for stage, arguments in proved:
+        for argument in arguments:
+            said = _claim(argument)
+            text = "; ".join((said["says"], *said["facts"]))
+            if text not in said_before:
+                about = f"{stage}: {text}"
+                found.setdefault(about, inequality(argument, about))
     return list(found.values())
 
 
@@ -201,6 +216,8 @@ def _facts(argument: Argument) -> list[str]:
 def _fact(source: Source) -> str:
     about = source.about
     match source.kind:
+        case "fact":
+            return f"{about[0]} >= 0"
         case "size":
             return f"{about[0]} is the size of an array"
         case "input":

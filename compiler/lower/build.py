@@ -70,7 +70,7 @@ class Lowering:
         """By open block: i64 expressions that have a name already."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
-        self.facts = Facts(self.defined)
+        self.facts = Facts(self.defined, ctx.proved_here())
         self.base: dict[Name, Name] = {}
         """The array that a view looks at."""
         self.parts: dict[Name, tuple[Name, tuple[ir.DimIndex, ...]]] = {}

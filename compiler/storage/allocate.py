@@ -61,7 +61,8 @@ def allocate(prog: Prog, ctx: Ctx) -> Prog:
 
 def _function(fun: Function, ctx: Ctx) -> Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
-    state = State(ctx, HANDLERS, lambda size: is_exact(size, fun), Spelling.of(fun, ctx.names.said))
+    called, shown = Spelling.of(fun, ctx.names.said), ctx.proved_here()
+    state = State(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), called)
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)

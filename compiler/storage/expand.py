@@ -81,7 +81,7 @@ def expand(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx) -> Function:
     types: dict[Name, Type] = {param.name: param.type for param in fun.params}
     called = Inhabitants(fun, ctx.names.said)
-    stms = _host(fun.body.stms, types, ctx, Sizes(fun), called)
+    stms = _host(fun.body.stms, types, ctx, Sizes(fun, ctx.proved_here()), called)
     if stms is fun.body.stms:
         return fun
     return replace(fun, body=Body(stms, fun.body.results))

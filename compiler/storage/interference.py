@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from compiler.algebra.argument import Argument
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import Facts
 from compiler.base.names import Name
@@ -157,13 +158,14 @@ class Aliases:
 class Sizes:
     """Compares the sizes of a function's blocks."""
 
-    def __init__(self, fun: Function) -> None:
+    def __init__(self, fun: Function, shown: list[Argument] | None = None) -> None:
+        """`shown`: what arguments are added to by which sizes compare and do not wrap."""
         self.known = Known()
         shapes = [param.type.shape for param in fun.params if isinstance(param.type, Array)]
         self.names = frozenset(name for shape in shapes for size in shape for name in size.names())
         """Names that sizes of the parameters are made of."""
         defined: dict[Name, Poly] = {}
-        self._facts = Facts(defined)
+        self._facts = Facts(defined, shown)
         self._facts.oldest(param.name for param in fun.params)
         for shape in shapes:
             (self._facts.given if fun.entry else self._facts.array)(shape)

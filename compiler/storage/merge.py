@@ -69,7 +69,9 @@ def merge_inside(
 
 
 def _function(fun: Function, ctx: Ctx) -> Function:
-    body = _Merging(Sizes(fun), ctx, Inhabitants(fun, ctx.names.said)).body(fun.body)
+    body = _Merging(Sizes(fun, ctx.proved_here()), ctx, Inhabitants(fun, ctx.names.said)).body(
+        fun.body
+    )
     return fun if body is fun.body else replace(fun, body=body)
 
 

@@ -151,7 +151,7 @@ class State:
         self.types: dict[Name, Array] = {}
         self.defs: dict[Name, Exp] = {}
         self.moved: dict[Name, Prov] = {}
-        self.facts = Facts(self.polys)
+        self.facts = Facts(self.polys, ctx.proved_here())
         self.table = Table()
         self.scopes: list[Scope] = []
         self.mask = 0

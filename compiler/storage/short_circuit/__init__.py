@@ -31,6 +31,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from compiler.algebra.argument import Argument
+from compiler.analysis.exact import exactness
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
 from compiler.base.rules import Pass
@@ -91,11 +93,20 @@ def outcomes(prog: Prog, options: Options, names: NameSource) -> list[Attempt]:
     return [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
 
 
-def theorems(prog: Prog, options: Options | None = None) -> list[dict[str, Any]]:
-    """What `short_circuit` rests on: a claim with its proof for each pair of accesses."""
+def theorems(
+    prog: Prog, options: Options | None = None
+) -> tuple[list[dict[str, Any]], list[Argument]]:
+    """What `short_circuit` rests on: a claim with its proof for each pair of accesses.
+
+    And the arguments for inequalities, and for what is read as polynomials.
+    """
     ctx = Ctx(options or Options(), NameSource(FREE), stage="shortcircuit")
-    made = [attempt for shortcut in _run(prog, ctx)[1] for attempt in shortcut.attempts]
-    return [theorem for attempt in made if attempt.done for theorem in attempt.theorems()]
+    shortcuts = _run(prog, ctx)[1]
+    made = [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
+    pairs = [theorem for attempt in made if attempt.done for theorem in attempt.theorems()]
+    shown = [argument for one in shortcuts for argument in one.assumptions.proved]
+    read = [argument for fun in prog.funs for argument in exactness(fun).shown] if made else []
+    return pairs, [*shown, *read]
 
 
 def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Shortcut]]:
