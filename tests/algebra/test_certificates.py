@@ -176,7 +176,7 @@ def test_a_compilation_writes_all_that_it_rests_on(
     proved = sum(len(a["obligations"]) for a in answer["attempts"] if a["done"])
     assert number == f"{len(sentences)} claims shown."
     assert sum(" share no cell" in sentence for sentence in sentences) == proved > 20
-    assert all(re.match(r"\d+:\d+ \S+: ", sentence) for sentence in sentences)
+    assert all(re.match(r"(\d+:\d+ \S+|[a-z]+): ", sentence) for sentence in sentences)
     checks = [sentence for sentence in sentences if re.match(r"\d+:\d+ check: ", sentence)]
     assert len(checks) == len(sentences) - proved > 5
 
