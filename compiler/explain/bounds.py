@@ -7,13 +7,14 @@ computed again to be shown, and no text is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from compiler.algebra.argument import Argument, Rule, Source, all_lines
 from compiler.algebra.encode import inequality
-from compiler.base.names import untagged
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name, untagged
 from compiler.base.remarks import Fate
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
@@ -171,13 +172,45 @@ def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[AccessState, s
 
 
 def _claim(argument: Argument) -> Claim:
-    claim, facts = _said(argument), _facts(argument)
+    known = _known(argument)
+    atoms = _atoms(known)
+    claim = _said(argument, atoms)
+    facts = list(dict.fromkeys(filter(None, (_fact(source, atoms) for source in known))))
     text = untagged("\0".join((claim, *facts))).split("\0")
     return {"says": text[0], "facts": text[1:]}
 
 
-def _said(argument: Argument) -> str:
-    about = argument.says.about
+def _atoms(known: Iterable[Source]) -> dict[Name, str]:
+    """What has no name of its own, as what it is computed from."""
+    found: dict[Name, str] = {}
+    for source in known:
+        if source.kind not in ("choice", "atom"):
+            continue
+        name, kind, one, other, *_ = source.about
+        if name[0] == "?" and kind != "either":
+            left, right = _spelt((one, other), found)
+            found[name] = f"{kind}({left}, {right})"
+            if kind not in ("min", "max"):
+                found[name] = f"({_operand(left)} {kind} {_operand(right)})"
+    return found
+
+
+def _operand(text: str) -> str:
+    """The text, in parentheses unless it is one name or number."""
+    return text if text.isalnum() or text.isidentifier() else f"({text})"
+
+
+def _spelt(about: Iterable[Any], atoms: Mapping[Name, str]) -> tuple[Any, ...]:
+    """The same with polynomials as text."""
+
+    def spell(name: Name) -> str:
+        return atoms.get(name, "(a number)" if name[0] == "?" else name)
+
+    return tuple(x.show(spell) if isinstance(x, Poly) else x for x in about)
+
+
+def _said(argument: Argument, atoms: Mapping[Name, str]) -> str:
+    about = _spelt(argument.says.about, atoms)
     match argument.says.kind:
         case "within":
             at, size = about
@@ -200,7 +233,7 @@ def _said(argument: Argument) -> str:
             return f"{number} = ({quotient}) * ({by}) + {rest}, 0 <= {rest} < {by}"
 
 
-def _facts(argument: Argument) -> list[str]:
+def _known(argument: Argument) -> list[Source]:
     """What is known of the program and used, in order of time."""
     known: dict[Source, None] = {}
     for line in all_lines(argument.lines):
@@ -209,12 +242,11 @@ def _facts(argument: Argument) -> list[str]:
                 known[source] = None
             case Rule(_, about) if about and isinstance(about[0], Source):
                 known[about[0]] = None
-    in_time = sorted(known, key=lambda source: source.since)
-    return list(dict.fromkeys(filter(None, map(_fact, in_time))))
+    return sorted(known, key=lambda source: source.since)
 
 
-def _fact(source: Source) -> str:
-    about = source.about
+def _fact(source: Source, atoms: Mapping[Name, str]) -> str:
+    about = _spelt(source.about, atoms)
     match source.kind:
         case "fact":
             return f"{about[0]} >= 0"
@@ -225,7 +257,7 @@ def _fact(source: Source) -> str:
         case "block":
             return f"{about[0]} elements are in memory"
         case "index":
-            return f"{about[0]} runs from 0 to {about[1] - 1}"
+            return f"{about[0]} runs from 0 to {_spelt((source.about[1] - 1,), atoms)[0]}"
         case "runs":
             return f"this runs only where {about[0]} >= 1"
         case "condition":
@@ -235,7 +267,8 @@ def _fact(source: Source) -> str:
             op, left, right = about
             return f"{left} {op} {right} holds here"
         case "product":
-            return f"{about[0] * about[1]} does not wrap"
+            first, second = source.about
+            return f"{_spelt((first * second,), atoms)[0]} does not wrap"
         case "between":
             name, low, high = about
             if low == high:
@@ -243,6 +276,8 @@ def _fact(source: Source) -> str:
             return f"{name} lies between {low} and {high}"
         case "choice" | "atom":
             name, kind, one, other, *_ = about
+            if name in atoms:
+                return ""
             if kind in ("min", "max"):
                 return f"{name} is the {kind} of {one} and {other}"
             if kind == "either":

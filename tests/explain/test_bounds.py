@@ -143,3 +143,18 @@ entry main (xs: []i64) (n: i64): i64 =
     facts = {fact for claim in access["claims"] for fact in claim["facts"]}
     assert access["state"] == "dropped"
     assert any(fact.endswith("<= n - 1 holds here") for fact in facts), facts
+
+
+UNNAMED = """
+entry main [n] [m] (xs: [n]i32) (ys: [m]i32) (k: i64): i32 =
+  let i = i64.max 0 (i64.min k (i64.min (n - 1) (m - 1)))
+  in if n > 0 && m > 0 then xs[i64.min (n - 1) (i64.min i (m - 1))] + ys[k % m] else 0
+"""
+
+
+def test_what_has_no_name_is_spelt_as_what_it_is() -> None:
+    accesses = api.bounds(BoundsRequest(UNNAMED, {}))["accesses"]
+    told = [claim for one in accesses for claim in one["claims"]]
+    texts = [text for claim in told for text in (claim["says"], *claim["facts"])]
+    assert any("(k % m)" in text for text in texts)
+    assert not any("?" in text for text in texts)
