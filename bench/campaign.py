@@ -43,11 +43,10 @@ from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.cc import compile_c
 from compiler.semantics import heap, interp, value
 from compiler.semantics.limits import Limits
-from compiler.storage.short_circuit import attempts
 from compiler.switches import PASSES
 from tests import generate_extremes, generate_storage
 from tests.generate_storage import Generated
-from tests.storage.helpers import Always
+from tests.storage.helpers import Always, attempts
 
 BATCH = 20
 """Programs in a batch."""

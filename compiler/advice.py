@@ -20,7 +20,6 @@ from compiler.base.spans import user_spans
 from compiler.frontend import decs
 from compiler.frontend.parser import parse
 from compiler.pipeline import Compilation
-from compiler.storage.short_circuit import outcomes
 
 Json = dict[str, Any]
 COMPILED = 8
@@ -85,7 +84,7 @@ def _inserted(
     lines[place.line - 1] = f"{before}{text}{rest}"
     try:
         work = Compilation("\n".join(lines), options)
-        made = outcomes(work.result("funmem").prog, options, work.names())
+        made = work.record("shortcircuit").all()
     except CompileError:
         return None
     refused = [(a.rule.id, user_spans(a.prov)) for a in made if not a.done]

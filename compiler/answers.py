@@ -57,6 +57,7 @@ def remark_json(remark: Remark) -> programs.Remark:
         "src": user_spans(remark.at),
         "because": remark.because,
         "hint": remark.hint,
+        "attempt": remark.attempt,
         "numbers": [list(pair) for pair in remark.numbers],
     }
 

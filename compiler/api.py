@@ -43,8 +43,6 @@ from compiler.protocol.kinds import Operation, R
 from compiler.protocol.reading import check_options
 from compiler.runtime import device_process, imp_interp, runner
 from compiler.semantics import interp
-from compiler.storage.short_circuit import attempts as attempts_of
-from compiler.storage.short_circuit import theorems as theorems_of
 
 Json = dict[str, Any]
 P = ParamSpec("P")
@@ -389,8 +387,7 @@ def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnsw
 def attempts(asked: proofs.AttemptsRequest) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
     work = compilation(asked.source, asked.options)
-    prog = work.result("funmem").prog
-    found = attempts_of(prog, work.options, work.names())
+    found = work.record("shortcircuit").told()
     advise(asked.source, work.options, found)
     return {"ok": True, "attempts": found}
 
@@ -408,7 +405,7 @@ def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
 def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
     """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
     work = compilation(asked.source, asked.options)
-    pairs, shown = theorems_of(work.result("funmem").prog, work.options)
+    pairs, shown = work.record("shortcircuit").theorems()
     work.result("merged")
     checks = dropped_checks(work.fates(), [*work.proved(), ("shortcircuit", shown)])
     return {"ok": True, "certificate": document([*pairs, *checks])}

@@ -318,6 +318,12 @@ class Compilation:
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [remark for ctx in shown for remark in ctx.remarks]
 
+    def record(self, name: str) -> Any:
+        """What the last pass of a stage has kept for those who ask about it later."""
+        stage = stage_named(name)
+        self.result(name)
+        return self._ctx[_target(stage, self.options.target)].records[stage.passes[-1].id]
+
     def fates(self) -> list[Fate]:
         """What became of the checks of accesses, in the stages made for the shown target."""
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]

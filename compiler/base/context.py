@@ -55,6 +55,8 @@ class Ctx:
     fates: list[Fate] = field(default_factory=list)
     """What became of the checks of accesses, in order of the stages."""
     stage: str = ""
+    records: dict[str, Any] = field(default_factory=dict)
+    """What passes keep of their work for those who ask about it later, by the pass's id."""
     proved: dict[str, list[Any]] = field(default_factory=dict)
     """By stage, the arguments about integers that the checker has accepted."""
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
@@ -90,11 +92,14 @@ class Ctx:
         because: str,
         hint: str = "",
         numbers: tuple[tuple[str, str], ...] = (),
+        attempt: int | None = None,
     ) -> None:
         """Record what a rule has done, or has not, where nothing is left to decide."""
-        self.remark(Remark(kind, rule.id, at, because, hint, numbers, self.stage))
+        self.remark(Remark(kind, rule.id, at, because, hint, numbers, self.stage, attempt))
 
-    def settle(self, rule: Rule, at: Prov, outcome: Outcome[T]) -> T | None:
+    def settle(
+        self, rule: Rule, at: Prov, outcome: Outcome[T], attempt: int | None = None
+    ) -> T | None:
         """What a rewrite engine does with a rule's outcome.
 
         Records the remark, spends fuel, and answers the new thing if it is to be used.
@@ -103,8 +108,8 @@ class Ctx:
             case Applied(new, because, numbers):
                 if self.options.is_off(rule) or not self.fuel.spend():
                     return None
-                self.tell("applied", rule, at, because, "", numbers)
+                self.tell("applied", rule, at, because, "", numbers, attempt)
                 return new
             case Missed(because, hint, numbers):
-                self.tell("missed", rule, at, because, hint, numbers)
+                self.tell("missed", rule, at, because, hint, numbers, attempt)
         return None

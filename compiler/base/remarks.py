@@ -28,6 +28,8 @@ class Remark:
     hint: str = ""
     numbers: tuple[tuple[str, str], ...] = ()
     stage: str = ""
+    attempt: int | None = None
+    """The number of the attempt that it tells of, which its pass keeps as a record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,8 @@ class Remark(TypedDict):
     src: list[Span]
     because: str
     hint: str
+    attempt: int | None
+    """the number of the attempt to build in place that it tells of"""
     numbers: list[Annotated[list[str], Length(2)]]
     """names with values and units"""
 

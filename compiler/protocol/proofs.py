@@ -211,6 +211,8 @@ class WayOut(TypedDict):
 class Attempt(TypedDict):
     """An attempt to build an array in its place."""
 
+    number: int
+    """which remarks of it have, too"""
     rule: str
     source: str
     destination: str

@@ -75,8 +75,10 @@ class Page {
       this.tabs.open("proof");
       proof.open(wanted);
     };
-    const showProof = (remark: Remark): void => showAttempt((one) => one.rule === remark.rule
-      && remark.because.endsWith(one.because) && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE));
+    // Links from before attempts had numbers know the place only.
+    const showProof = (remark: Remark): void => showAttempt((one) => remark.attempt === undefined
+      ? one.rule === remark.rule && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE)
+      : one.number === remark.attempt);
     const selection = new SelectionPane(this.model, this.link, attempts, {
       open: (stage) => this.openStage(stage),
       goTo: (span) => this.editor.goTo(span),

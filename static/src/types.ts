@@ -170,6 +170,8 @@ export interface Remark {
   src: Span[];
   because: string;
   hint: string;
+  /** the number of the attempt to build in place that it tells of */
+  attempt: number | null;
   /** names with values and units */
   numbers: [string, string][];
 }
@@ -797,6 +799,8 @@ export interface AttemptsAnswer {
 
 /** An attempt to build an array in its place. */
 export interface Attempt {
+  /** which remarks of it have, too */
+  number: number;
   rule: string;
   source: string;
   destination: string;

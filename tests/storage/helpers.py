@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from compiler.base.context import Ctx, Options
@@ -13,6 +15,8 @@ from compiler.ir.values import Value
 from compiler.pipeline import verify
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
+from compiler.storage.short_circuit import ID, short_circuit
+from compiler.storage.short_circuit.trial import FREE
 from tests.storage import programs
 
 ALL = {name: text for name, text in vars(programs).items() if name.isupper()}
@@ -50,6 +54,16 @@ def expanded(text: str, target: str, ctx: Ctx | None = None) -> Prog:
     prog = expand(with_memory(text, ctx), ctx)
     verify(prog, "expanded")
     return prog
+
+
+def attempts(
+    prog: Prog, options: Options | None = None, names: NameSource | None = None
+) -> list[dict[str, Any]]:
+    """The attempts of short-circuiting on a program of stage `funmem`, as plain data."""
+    ctx = Ctx(options or Options(), (names or NameSource()).fork(FREE), stage="shortcircuit")
+    short_circuit(prog, ctx)
+    found: list[dict[str, Any]] = ctx.records[ID].told()
+    return found
 
 
 def arguments(prog: Prog, seed: int) -> list[Value]:

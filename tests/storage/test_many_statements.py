@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from bench import growth
-from compiler.storage.short_circuit import attempts, budget
+from compiler.storage.short_circuit import budget
+from tests.storage.helpers import attempts
 from tests.storage.test_short_circuit import check, outcomes
 
 N, M, MANY = 70, 3, 40

@@ -22,10 +22,9 @@ from compiler.ir.values import Value
 from compiler.pipeline import Compilation, verify
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
-from compiler.storage.short_circuit import attempts
 from compiler.storage.short_circuit.wording import not_apart
 from tests.generate import program
-from tests.storage.helpers import Always
+from tests.storage.helpers import Always, attempts
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 

@@ -11,7 +11,7 @@ from bench.witnesses import judged, measure, refusals
 from compiler.ir import values
 from compiler.pipeline import Compilation
 from compiler.semantics import interp
-from compiler.storage.short_circuit import attempts
+from tests.storage.helpers import attempts
 
 OLD_ROW = """
 entry main [n] (xs: *[n]i32) (zs: [2]i32) (k: i64): (*[n]i32, i32) =

@@ -29,21 +29,24 @@ wording.py      what arrays are called in remarks
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from compiler.algebra.argument import Argument
 from compiler.analysis.exact import exactness
 from compiler.base.context import Ctx, Options
-from compiler.base.names import NameSource
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
 from compiler.storage.short_circuit.attempts import RULES, Attempt
 from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
-from compiler.storage.short_circuit.trial import FREE, Trials
+from compiler.storage.short_circuit.trial import Trials
 from compiler.storage.short_circuit.ways_out import holder, stated
 
+ID = "shortcircuit"
 _SECONDS = 4.0
 """After so long no further attempt of a program is tried."""
 _TRIED = 32
@@ -51,74 +54,71 @@ _TRIED = 32
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
-    """Build arrays in their places.
+    """Build arrays in their places; the attempts are kept as the record `ID`, an `Attempted`.
 
     Needs: memory, allocations inside kernels. Keeps: values, names and provenance of statements;
     results of entry points stay where they are.
     """
-    return _run(prog, ctx)[0]
-
-
-def attempts(
-    prog: Prog, options: Options | None = None, names: NameSource | None = None
-) -> list[dict[str, Any]]:
-    """All attempts that `short_circuit` makes on a program of stage `funmem`, as plain data.
-
-    `names` are those of its compilation, which know what the author called what. Refused attempts
-    are tried: at most `_TRIED` of a program, on a few small inputs each.
-    """
-    options = options or Options()
-    names = (names or NameSource()).fork(FREE)
-    ctx = Ctx(options, names, stage="shortcircuit")
-    found: list[dict[str, Any]] = []
-    left = _TRIED
-    deadline = time.monotonic() + _SECONDS
-    for at, shortcut in enumerate(_run(prog, ctx)[1]):
-        if not shortcut.attempts:
-            continue
-        trials = Trials(prog, at, options, shortcut, deadline)
-        for number in range(len(shortcut.attempts)):
-            if left and trials.look(number):
-                left -= 1
-                attempt = shortcut.attempts[number]
-                attempt.stated, attempt.holder = tuple(stated(trials, number)), holder(trials)
-        origins = Origins(trials.assumptions, shortcut.terms)
-        found += [{**one.json(origins), "entry": trials.fun.name} for one in shortcut.attempts]
-    return found
-
-
-def outcomes(prog: Prog, options: Options, names: NameSource) -> list[Attempt]:
-    """The attempts as `short_circuit` makes them, without trials."""
-    shortcuts = _run(prog, Ctx(options, names.fork(FREE), stage="shortcircuit"))[1]
-    return [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
-
-
-def theorems(
-    prog: Prog, options: Options | None = None
-) -> tuple[list[dict[str, Any]], list[Argument]]:
-    """What `short_circuit` rests on: a claim with its proof for each pair of accesses.
-
-    And the arguments for inequalities, and for what is read as polynomials.
-    """
-    ctx = Ctx(options or Options(), NameSource(FREE), stage="shortcircuit")
-    shortcuts = _run(prog, ctx)[1]
-    made = [attempt for shortcut in shortcuts for attempt in shortcut.attempts]
-    pairs = [theorem for attempt in made if attempt.done for theorem in attempt.theorems()]
-    shown = [argument for one in shortcuts for argument in one.assumptions.proved]
-    read = [argument for fun in prog.funs for argument in exactness(fun).shown] if made else []
-    return pairs, [*shown, *read]
-
-
-def _run(prog: Prog, ctx: Ctx) -> tuple[Prog, list[Shortcut]]:
-    budget = Budget()
-    shortcuts = [Shortcut(fun, ctx, budget=budget) for fun in prog.funs]
+    budget, numbers = Budget(), count()
+    shortcuts = tuple(Shortcut(fun, ctx, budget=budget, numbers=numbers) for fun in prog.funs)
     funs = tuple(shortcut.run() for shortcut in shortcuts)
+    ctx.records[ID] = Attempted(prog, ctx.options, shortcuts)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
-    return (prog if same else Prog(funs)), shortcuts
+    return prog if same else Prog(funs)
+
+
+@dataclass(slots=True)
+class Attempted:
+    """The attempts that `short_circuit` has made on `prog`, function by function."""
+
+    prog: Prog
+    options: Options
+    shortcuts: tuple[Shortcut, ...]
+    _told: list[dict[str, Any]] | None = None
+
+    def all(self) -> Iterator[Attempt]:
+        """All attempts, in the order in which they were made."""
+        for shortcut in self.shortcuts:
+            yield from shortcut.attempts
+
+    def told(self) -> list[dict[str, Any]]:
+        """All attempts as plain data; refused ones are tried when this is first asked for.
+
+        At most `_TRIED` of a program are, on a few small inputs each.
+        """
+        if self._told is None:
+            self._told = list(self._tried())
+        return [dict(one) for one in self._told]
+
+    def theorems(self) -> tuple[list[dict[str, Any]], list[Argument]]:
+        """What the program rests on: a claim with its proof for each pair of accesses.
+
+        And the arguments for inequalities, and for what is read as polynomials.
+        """
+        made = list(self.all())
+        pairs = [theorem for one in made if one.done for theorem in one.theorems()]
+        shown = [argument for one in self.shortcuts for argument in one.assumptions.proved]
+        funs = self.prog.funs if made else ()
+        return pairs, [*shown, *(found for fun in funs for found in exactness(fun).shown)]
+
+    def _tried(self) -> Iterator[dict[str, Any]]:
+        left = _TRIED
+        deadline = time.monotonic() + _SECONDS
+        for at, shortcut in enumerate(self.shortcuts):
+            if not shortcut.attempts:
+                continue
+            trials = Trials(self.prog, at, self.options, shortcut, deadline)
+            for k, attempt in enumerate(shortcut.attempts):
+                if left and trials.look(k):
+                    left -= 1
+                    attempt.stated, attempt.holder = tuple(stated(trials, k)), holder(trials)
+            origins = Origins(trials.assumptions, shortcut.terms)
+            for one in shortcut.attempts:
+                yield {**one.json(origins), "entry": trials.fun.name}
 
 
 SHORT_CIRCUIT = Pass(
-    "shortcircuit",
+    ID,
     "Builds arrays where they end up, where that is proved to be safe.",
     short_circuit,
     (*RULES, BUDGET),

@@ -43,6 +43,8 @@ _NEVER_SEEN = "They meet for some values of their names. No run was found that h
 class Attempt:
     """One attempt. `because` is the outcome in a sentence; `condition` is 0 for a success."""
 
+    number: int
+    """Its own among all attempts of the program: remarks of it have it as well."""
     rule: Rule
     source: Name
     destination: Name
@@ -80,15 +82,17 @@ class Attempt:
     def json(self, origins: Origins) -> Json:
         """As plain data.
 
-        rule, source, destination (names in the program), src (the point's spans), made (those of
-        the statements that make the source); done, condition (0: none failed) with its title,
-        because, hint; witness: None, or the inputs of a run that shows what would go wrong
-        (values: of sizes and numbers; input: all of them as text); place, creation, projected (the
-        place of the array that is created), moved (each array's new place), lifted; obligations:
-        write and use (LMADs), why, what `prove` says, origins (of each fact: why, src); copied and
-        allocated: what is saved, in bytes; open: whether a condition might help.
+        number (its remark has it, too), rule, source, destination (names in the program), src (the
+        point's spans), made (those of the statements that make the source); done, condition (0:
+        none failed) with its title, because, hint; witness: None, or the inputs of a run that shows
+        what would go wrong (values: of sizes and numbers; input: all of them as text); place,
+        creation, projected (the place of the array that is created), moved (each array's new
+        place), lifted; obligations: write and use (LMADs), why, what `prove` says, origins (of each
+        fact: why, src); copied and allocated: what is saved, in bytes; open: whether a
+        condition might help.
         """
         return {
+            "number": self.number,
             "rule": self.rule.id,
             "source": self.source,
             "destination": self.destination,

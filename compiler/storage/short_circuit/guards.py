@@ -32,7 +32,16 @@ from compiler.storage.short_circuit.wording import called
 class Guards:
     """The guards of one function."""
 
-    def __init__(self, tree: Tree, terms: Terms, assumptions: Assumptions, ctx: Ctx) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        terms: Terms,
+        assumptions: Assumptions,
+        ctx: Ctx,
+        numbers: Iterator[int],
+    ) -> None:
+        """`numbers`: those of the attempts to come."""
+        self.numbers = numbers
         self.tree = tree
         self.terms = terms
         self.assumptions = assumptions
@@ -68,7 +77,9 @@ class Guards:
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
         name, array, place = self._guarded(dims, item)
-        attempt = Attempt(GUARD, name, array, item.stm.prov, place, check=item.stm)
+        attempt = Attempt(
+            next(self.numbers), GUARD, name, array, item.stm.prov, place, check=item.stm
+        )
         what = f"the slice of {called(self.tree, array)}" if array else "the slice"
         because = ""
         if self.assumptions.budget.is_spent:
@@ -89,13 +100,13 @@ class Guards:
         if because:
             attempt.refusal, attempt.condition = Refusal.GUARD, Refusal.GUARD.condition
             attempt.because = f"{claim}: this is checked when the program runs, as {because}."
-            self.ctx.settle(GUARD, item.stm.prov, Missed(attempt.because))
+            self.ctx.settle(GUARD, item.stm.prov, Missed(attempt.because), attempt.number)
             return attempt
         applied = Applied(
             attempt, f"Check removed, as it is proved: {claim[0].lower()}{claim[1:]}."
         )
         attempt.because = applied.because
-        if self.ctx.settle(GUARD, item.stm.prov, applied) is not None:
+        if self.ctx.settle(GUARD, item.stm.prov, applied, attempt.number) is not None:
             attempt.done = True
             del item.scope.items[item.at]
             item.scope.renumber(item.at)

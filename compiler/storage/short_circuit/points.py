@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -104,6 +105,7 @@ class Shortcut:
         given: Context = NOTHING,
         forced: int | None = None,
         budget: Budget | None = None,
+        numbers: Iterator[int] | None = None,
     ) -> None:
         """`given`: what else holds in the function.
 
@@ -116,6 +118,7 @@ class Shortcut:
         self.terms = Terms(self.tree)
         self.assumptions = Assumptions(self.tree, self.terms, given, budget)
         self.attempts: list[Attempt] = []
+        self.numbers = numbers or count()
         self.forced = forced
         self.inside: set[Name] = set()
         """Arrays that are parts of others now: that they fit is checked where they are created."""
@@ -134,7 +137,7 @@ class Shortcut:
         if overwriting:
             self._overwriting(self.tree.root, False)
         if not self._off(GUARD):
-            guards = Guards(self.tree, self.terms, self.assumptions, self.ctx)
+            guards = Guards(self.tree, self.terms, self.assumptions, self.ctx, self.numbers)
             self.attempts += guards.prove(self.tree.root)
         if not any(attempt.done for attempt in self.attempts):
             return self.tree.fun
@@ -178,7 +181,7 @@ class Shortcut:
                 continue
             if in_place.is_carried(self.tree, target.block) != carried:
                 continue
-            attempt = Attempt(IN_PLACE_MAP, name, array, item.stm.prov, target)
+            attempt = Attempt(next(self.numbers), IN_PLACE_MAP, name, array, item.stm.prov, target)
             kind = self.tree.array(name)
             attempt.allocated = self._bytes(kind.prim, Poly.product(kind.shape))
             safety = Safety(
@@ -241,7 +244,7 @@ class Shortcut:
         source, destination = both(self.tree, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         missed = Missed(because, attempt.hint, (("allocated", attempt.allocated),))
-        self.ctx.settle(IN_PLACE_MAP, attempt.prov, missed)
+        self.ctx.settle(IN_PLACE_MAP, attempt.prov, missed, attempt.number)
 
     def _reuse(self, attempt: Attempt) -> bool:
         """Give the result the block of what it overwrites; whether there was fuel for it."""
@@ -252,7 +255,7 @@ class Shortcut:
         )
         numbers = (("allocated", attempt.allocated),)
         new = Applied(attempt, because, numbers)
-        if self.ctx.settle(IN_PLACE_MAP, attempt.prov, new) is None:
+        if self.ctx.settle(IN_PLACE_MAP, attempt.prov, new, attempt.number) is None:
             return False
         self.attempts.append(attempt)
         attempt.done, attempt.because, attempt.creation = True, because, name
@@ -366,7 +369,14 @@ class Shortcut:
 
     def _attempt(self, point: Point, target: MemBind | None) -> Attempt:
         kind = self.tree.array(self._reshaped(point.source))
-        attempt = Attempt(point.rule, point.source, point.destination, point.item.stm.prov, target)
+        attempt = Attempt(
+            next(self.numbers),
+            point.rule,
+            point.source,
+            point.destination,
+            point.item.stm.prov,
+            target,
+        )
         attempt.copied = self._bytes(kind.prim, Poly.product(kind.shape))
         self.attempts.append(attempt)
         return attempt
@@ -448,7 +458,7 @@ class Shortcut:
         attempt.refused(failed)
         because = f"{self._words(attempt, False)}. {failed.because}"
         missed = Missed(because, attempt.hint, (("copied", attempt.copied),))
-        self.ctx.settle(attempt.rule, attempt.prov, missed)
+        self.ctx.settle(attempt.rule, attempt.prov, missed, attempt.number)
 
     def _words(self, attempt: Attempt, done: bool) -> str:
         """What happens to the source, as a sentence without its end."""
@@ -468,7 +478,8 @@ class Shortcut:
         attempt.allocated = " or ".join(dict.fromkeys(saved))
         because = f"{self._words(attempt, True)}, and nothing is copied."
         numbers = (("copied", attempt.copied), ("allocated", attempt.allocated))
-        if self.ctx.settle(point.rule, attempt.prov, Applied(plan, because, numbers)) is None:
+        new = Applied(plan, because, numbers)
+        if self.ctx.settle(point.rule, attempt.prov, new, attempt.number) is None:
             attempt.because = "There is no fuel left."
             return False
         attempt.done, attempt.because = True, because
