@@ -180,6 +180,10 @@ def _claim(argument: Argument) -> Claim:
     return {"says": text[0], "facts": text[1:]}
 
 
+_NUMBER = "(a number)"
+"""What the program computes without a name, and of which nothing is said."""
+
+
 def _atoms(known: Iterable[Source]) -> dict[Name, str]:
     """What has no name of its own, as what it is computed from."""
     found: dict[Name, str] = {}
@@ -197,14 +201,15 @@ def _atoms(known: Iterable[Source]) -> dict[Name, str]:
 
 def _operand(text: str) -> str:
     """The text, in parentheses unless it is one name or number."""
-    return text if text.isalnum() or text.isidentifier() else f"({text})"
+    plain = text.isalnum() or text.isidentifier() or text == _NUMBER
+    return text if plain else f"({text})"
 
 
 def _spelt(about: Iterable[Any], atoms: Mapping[Name, str]) -> tuple[Any, ...]:
     """The same with polynomials as text."""
 
     def spell(name: Name) -> str:
-        return atoms.get(name, "(a number)" if name[0] == "?" else name)
+        return atoms.get(name, _NUMBER if name[0] == "?" else name)
 
     return tuple(x.show(spell) if isinstance(x, Poly) else x for x in about)
 
