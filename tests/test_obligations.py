@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from pathlib import Path
@@ -182,3 +183,20 @@ def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler that believes its provers."""
     monkeypatch.setattr(Facts, "_accepted", lambda *_: True)
     monkeypatch.setattr(encode, "refusal", lambda *_: "")
+
+
+@pytest.mark.parametrize("name", ["lu_step", "heat_by_parts", "blocked_wavefront"])
+def test_a_changed_rule_is_refused(name: str) -> None:
+    """Of each line that is no sum, in each claim of an example; one other rule, by chance."""
+    rng = random.Random(name)
+    certificate = api.certificate(CertificateRequest(example(name)))["certificate"]
+    changed = 0
+    for claim in certificate["claims"]:
+        for line in claim["lines"]:
+            if "rule" in line:
+                rule, changed = line["rule"], changed + 1
+                line["rule"] = rng.choice([one for one in checker.RULES if one != rule])
+                with pytest.raises(checker.Refused):
+                    checker.Theorem(claim).check()
+                line["rule"] = rule
+    assert changed > 20
