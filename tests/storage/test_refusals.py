@@ -143,7 +143,7 @@ NEVER_SEEN = {
     *(Refusal.OUT_OF_SCOPE, Refusal.NOT_EXPRESSIBLE, Refusal.GIVEN_AWAY),
     Refusal.COMPUTED_CELLS,
 }
-"""Kinds for which no program is known: they stand against what other passes may bring about."""
+"""Kinds without a small program here: most stand against what other passes may bring about."""
 
 
 def made(source: str) -> list[Attempt]:
