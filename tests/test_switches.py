@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import switches
+from compiler import pipeline, switches
 from compiler.base.context import Options
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
@@ -20,9 +20,9 @@ from compiler.worker import answer
 from tests import switches as combined
 
 ROOT = Path(__file__).parent.parent
-PASSES = ("soa", "simplify", "fuse", "flatten", "memory", "shortcircuit", "merge")
 EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
-ID = re.compile(rf"({'|'.join(PASSES)})/([a-z-]+)")
+OWNERS = {rule.id.partition("/")[0] for p in pipeline.PASSES for rule in p.rules}
+ID = re.compile(rf"({'|'.join(sorted(OWNERS))})/([a-z-]+)")
 
 
 @cache
