@@ -31,7 +31,11 @@ OPS: dict[Prim, list[str]] = {
 PRINTERS: dict[str, tuple[Callable[[SE], str], ModuleType, str]] = {
     "python": (py_scalar.show, py_scalar, "py_name"),
     "c": (lambda se: c_scalar.Scalars().show(se), c_scalar, "c_name"),
-    "ir": (show_scalar.show_se, show_scalar, "name_text"),
+    "ir": (
+        lambda se: show_scalar.show_se(se, spell=lambda name: show_scalar.name_text(name)),
+        show_scalar,
+        "name_text",
+    ),
 }
 
 

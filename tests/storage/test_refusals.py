@@ -12,7 +12,7 @@ from compiler.base.context import Options
 from compiler.base.remarks import NOTHING
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
-from compiler.storage.short_circuit import outcomes
+from compiler.storage.short_circuit import Attempted, budget
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.refusals import Ending, Refusal
 from tests.storage import test_guards, test_reasons, test_short_circuit
@@ -133,7 +133,7 @@ PROGRAMS = {
     Refusal.LOOP_SHARES: SHARED,
     Refusal.START_KEPT: START,
     Refusal.GUARD: test_guards.SOME,
-    Refusal.SPENT: OLD,
+    Refusal.SPENT: OLD + "-- a text of its own: what was made of the one above is kept\n",
     Refusal.SLOWER: (EXAMPLES / "lattice_boltzmann.fut").read_text("utf-8"),
 }
 NEVER_SEEN = {
@@ -148,9 +148,8 @@ NEVER_SEEN = {
 
 def made(source: str) -> list[Attempt]:
     """All attempts, as the compiler makes them."""
-    options = Options(target="c")
-    work = Compilation(source, options)
-    return outcomes(work.result("funmem").prog, options, work.names())
+    record: Attempted = Compilation(source, Options(target="c")).record("shortcircuit")
+    return list(record.all())
 
 
 def told(source: str) -> list[dict[str, Any]]:
@@ -173,8 +172,6 @@ def test_every_kind_has_a_program_or_none_is_known() -> None:
 def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No steps at all for the refusal that tells of them."""
     if request.getfixturevalue("kind") is Refusal.SPENT:
-        from compiler.storage.short_circuit import budget
-
         monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (0, False))
 
 
