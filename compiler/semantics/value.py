@@ -17,7 +17,7 @@ read before it is written. They fail with `CompilerBug`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -89,6 +89,7 @@ from compiler.ir.syntax import literal_text
 from compiler.ir.total import is_division
 from compiler.ir.values import Value
 from compiler.semantics.limits import USUAL, Limits, Watched
+from compiler.semantics.points import points
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +144,6 @@ def _outward(data: Data, kind: Type) -> Value:
 
 
 # --- arrays ----------------------------------------------------------------------------------
-
-
-def points(shape: Sequence[int]) -> Iterator[Point]:
-    """All indices of a shape in row-major order; the one empty index, if it has no dimensions."""
-    return product(*(range(size) for size in shape))
 
 
 def inside(at: Point, shape: tuple[int, ...]) -> bool:
@@ -295,7 +291,10 @@ class Machine(Watched):
     ) -> tuple[list[int], list[Point]]:
         """What slices pick: the shape of it, and the index of every element in row-major order."""
         counts = [[self.size(count) for count in dim.counts] for dim in dims]
-        self.room([count for each in counts for count in each], 1)
+        extents = [count for each in counts for count in each]
+        self.room(extents, 1)
+        if 0 in extents:
+            return extents, []
         axes: list[list[int]] = []
         for dim, own in zip(dims, counts, strict=True):
             start, strides = int(self.se(dim.start)), [int(self.se(s)) for s in dim.strides]
@@ -304,7 +303,7 @@ class Machine(Watched):
         for axis, size in zip(axes, shape, strict=True):
             for i in axis:
                 self.check_index(i, size)
-        return [count for each in counts for count in each], list(product(*axes))
+        return extents, list(product(*axes))
 
     def check_index(self, index: int, size: int) -> None:
         """Fail unless an index is within bounds."""

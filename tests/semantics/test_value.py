@@ -123,6 +123,14 @@ def test_extremes(case: Any) -> None:
         assert_same(soa, "main", args)
 
 
+@pytest.mark.parametrize("shape", ["m 1 0 1", "0 1 m 1"])
+def test_a_part_without_elements_takes_no_memory(shape: str) -> None:
+    """However large its other size is."""
+    source = f"entry main [n] (xs: [n]i64) (m: i64) = intrinsics.flat_index_2d xs 0 {shape}"
+    soa = Compilation(source).result("soa").prog
+    assert_same(soa, "main", [np.arange(3), np.int64(2**46)])
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_nests_and_all_versions_of_them(seed: int) -> None:
     before = random_nests.program(seed)
