@@ -179,8 +179,12 @@ class Poly:
 
     def show(self, spell: Callable[[Name], str]) -> str:
         """The same text, with names as `spell` writes them."""
-        if not self.terms:
-            return "0"
+        number = self.constant
+        if number is not None:
+            return str(number)
+        only = self.as_name
+        if only is not None:
+            return spell(only)
         parts: list[str] = []
         for mono, coeff in sorted(self.terms.items(), key=_display_order):
             spelt = [(spell(name), power) for name, power in mono]
