@@ -84,14 +84,15 @@ def _assert(m: Evaluator, exp: Assert, pat: Sequence[Param]) -> list[Data]:
     bad = m.active(np.logical_not(good))
     if not np.any(bad):
         return []
-    point = np.unravel_index(int(np.argmax(bad)), np.shape(bad))
+    shown = [part if isinstance(part, str) else m.se(part) for part in exp.message]
+    shape = _joint(bad, *(part for part in shown if not isinstance(part, str)))
+    point = np.unravel_index(int(np.argmax(np.broadcast_to(bad, shape))), shape)
     parts: list[str] = []
-    for part in exp.message:
+    for part in shown:
         if isinstance(part, str):
             parts.append(part)
             continue
-        data = m.se(part)
-        value = data if data.ndim == 0 else np.broadcast_to(data, _joint(data, bad))[point]
+        value = np.broadcast_to(part, shape)[point]
         text = literal_text(value.item(), arrays.prim_of_dtype(value.dtype), suffix=False)
         parts.append(text)
     raise m.error("".join(parts))

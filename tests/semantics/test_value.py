@@ -142,6 +142,25 @@ def test_nests_and_all_versions_of_them(seed: int) -> None:
             assert_same(after, "main", args, thresholds=thresholds)
 
 
+@pytest.mark.parametrize("at", [1, 2**62])
+def test_the_message_of_a_check_whose_values_vary_further_in(at: int) -> None:
+    """The check is about a whole row, what it shows about each of its elements."""
+    source = r"""
+entry main (a: i64) (n: i64) (is: []i64) =
+  map (\e -> let r = (replicate n (replicate (e - 1) e) with [a] = replicate (e - 1) 1)[a]
+             in r[a] + length r) is
+"""
+    soa = Compilation(source).result("soa").prog
+    for values_ in ([2, 2], [1, 3], [3, 1]):
+        args = [np.int64(at), np.int64(2), np.array(values_)]
+        said = []
+        for run in (value.run, interp.run):
+            with pytest.raises(RuntimeError_) as caught:
+                run(soa, "main", args, LIMITS)
+            said.append(caught.value.message)
+        assert said[0] == said[1]
+
+
 def test_what_is_not_written_must_not_be_read() -> None:
     text = """
 entry main (i_1: i64) : (r_2: i32) =
