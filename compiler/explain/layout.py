@@ -37,7 +37,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.walk import all_stms
 from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFunction
-from compiler.semantics.points import points
+from compiler.semantics.indices import all_indices
 
 Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
@@ -140,7 +140,7 @@ def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMI
     fun, kind = _find(prog, array)
     assert kind.mem is not None
     lmad = _concrete(_definitions(fun).normal_lmad(kind.mem.lmad), values)
-    shown = islice(points(lmad.shape), limit)
+    shown = islice(all_indices(lmad.shape), limit)
     pairs = [{"index": list(at), "cell": lmad.index(*at)} for at in shown]
     normal = [stride * (size - 1) for size, stride in zip(lmad.shape, lmad.strides, strict=True)]
     first = lmad.offset + sum(min(0, reach) for reach in normal)

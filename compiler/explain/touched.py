@@ -53,8 +53,8 @@ from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
 from compiler.ir.walk import all_stms, bound, free, se_parts
+from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Step, compile_se
-from compiler.semantics.points import points
 
 Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
@@ -357,7 +357,7 @@ def _cells_of(
         return answer | {"because": f"values are needed for {', '.join(sorted(missing))}"}
     pairs: list[Data] = []
     left, visits = limit, _Visits(lmad, scalars)
-    for point in points([size.evaluate(values) for size in bounds]):
+    for point in all_indices([size.evaluate(values) for size in bounds]):
         if left <= 0 or visits.left <= 0:
             break
         env = {**values, **dict(zip(indices, point, strict=True))}
@@ -394,7 +394,7 @@ class _Visits:
                 yield from self.cells(rest, {**env, name: turn})
             return
         here = self.lmad.evaluate(self.scalars.at(env))
-        for at in points(here.shape):
+        for at in all_indices(here.shape):
             self.left -= 1
             if self.left <= 0:
                 return

@@ -1,4 +1,4 @@
-"""Array operations of the reference interpreter, for all points of the levels around at once."""
+"""Array operations of the reference interpreter, for all lanes of the levels around at once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def widened(data: Data, rank: int, outer: tuple[int, ...]) -> Data:
 
 
 def _grids(outer: tuple[int, ...], after: int) -> list[Data]:
-    """An index for each level's dimension that picks every point's own row."""
+    """An index for each level's dimension that picks every lane's own row."""
     total = len(outer) + after
     grids: list[Data] = []
     for axis, size in enumerate(outer):
@@ -62,7 +62,7 @@ def _grids(outer: tuple[int, ...], after: int) -> list[Data]:
 
 
 def _checked(m: Evaluator, index: Data, size: int) -> Data:
-    """An index that is within bounds at all active points, and made so at the others."""
+    """An index that is within bounds in all active lanes, and made so in the others."""
     if index.ndim == 0:
         if 0 <= index < size:
             return index
@@ -95,7 +95,7 @@ def _index(m: Evaluator, exp: Index, pat: Sequence[Param]) -> list[Data]:
 
 
 class _Dims:
-    """The positions that indices and slices pick, uniform or by point."""
+    """The positions that indices and slices pick, uniform or by lane."""
 
     def __init__(self, m: Evaluator, dims: tuple[DimIndex, ...], own: tuple[int, ...]) -> None:
         self.parts: list[tuple[Data, list[int], list[Data]]] = []
@@ -115,7 +115,7 @@ class _Dims:
             self.parts.append((start, counts, strides))
 
     def simple(self) -> bool:
-        """Whether `basic` can say it: the same at every point, with single strides but 0."""
+        """Whether `basic` can say it: the same in every lane, with single strides but 0."""
         return all(
             start.ndim == 0
             and len(strides) <= 1
@@ -143,18 +143,18 @@ class _Dims:
         found: list[Data] = []
         kept = len(self.counts)
         at = 0
-        for (place, counts, strides), size in zip(self.parts, self._own, strict=True):
-            place = _inner(place, kept)
+        for (start, counts, strides), size in zip(self.parts, self._own, strict=True):
+            position = _inner(start, kept)
             for count, stride in zip(counts, strides, strict=True):
                 at += 1
                 steps = np.arange(count).reshape((count,) + (1,) * (kept - at))
-                place = place + steps * _inner(stride, kept)
-            found.append(np.clip(place, 0, max(0, size - 1)))
+                position = position + steps * _inner(stride, kept)
+            found.append(np.clip(position, 0, max(0, size - 1)))
         return found
 
 
 def _inner(value: Data, kept: int) -> Data:
-    """A value of each point, the same for all of `kept` dimensions of a slice."""
+    """A value of each lane, the same for all of `kept` dimensions of a slice."""
     return value.reshape(value.shape + (1,) * kept) if value.ndim else value
 
 
@@ -268,8 +268,8 @@ def _replicate(m: Evaluator, exp: Replicate, pat: Sequence[Param]) -> list[Data]
     outer = outer_shape(value, rank)
     own = value.shape[value.ndim - rank :]
     m.room(shape + own, value.dtype.itemsize)
-    spread = value.reshape(outer + (1,) * len(shape) + own)
-    return [np.array(np.broadcast_to(spread, outer + shape + own))]
+    wide = value.reshape(outer + (1,) * len(shape) + own)
+    return [np.array(np.broadcast_to(wide, outer + shape + own))]
 
 
 def _scratch(m: Evaluator, exp: Scratch, pat: Sequence[Param]) -> list[Data]:

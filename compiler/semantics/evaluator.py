@@ -47,7 +47,7 @@ Rule = Callable[["Evaluator", Any, Sequence[Param]], list[Data]]
 
 
 class Irregular(Exception):
-    """Points of one level would need values of different shapes."""
+    """Lanes of one level would need values of different shapes."""
 
 
 class Evaluator(Watched):
@@ -117,11 +117,11 @@ class Evaluator(Watched):
         return data.reshape(data.shape[:outer] + (1,) * missing + data.shape[outer:])
 
     def any_active(self) -> bool:
-        """Whether any point is active."""
+        """Whether any lane is active."""
         return self.mask is None or bool(self.mask.any())
 
     def active(self, cond: Data) -> Data:
-        """`cond` where points are active, False elsewhere."""
+        """`cond` in active lanes, False in others."""
         return cond if self.mask is None else np.logical_and(cond, self.mask)
 
     # --- scalars -----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Evaluator(Watched):
         return _SE[type(se)](self, se)
 
     def size(self, poly: Poly) -> int:
-        """The value of a size, which must be the same at all active points."""
+        """The value of a size, which must be the same in all active lanes."""
         constant = poly.constant
         if constant is not None:
             return signed(constant)
@@ -142,7 +142,7 @@ class Evaluator(Watched):
         return signed(value)
 
     def same(self, data: Data) -> int:
-        """An integer that must be the same at all active points."""
+        """An integer that must be the same in all active lanes."""
         if data.ndim == 0:
             return int(data)
         data = self.aligned(data, 0)

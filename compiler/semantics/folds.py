@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.ir.nodes import Bin, Operator, Var
 from compiler.semantics.evaluator import Evaluator
-from compiler.semantics.levels import Data, full, inside, joined, rank_of, spread
+from compiler.semantics.levels import Data, broadcast, full, inside, joined, rank_of
 
 _UFUNCS: dict[tuple[str, str], Any] = {
     **{("+", k): np.add for k in "iuf"},
@@ -86,7 +86,7 @@ def fold(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Dat
 
 def _append(a: Data, b: Data, axis: int) -> Data:
     outer = np.broadcast_shapes(a.shape[:axis], b.shape[:axis])
-    return np.concatenate([spread(a, outer), spread(b, outer)], axis=axis)
+    return np.concatenate([broadcast(a, outer), broadcast(b, outer)], axis=axis)
 
 
 def prefixes(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Data]:
@@ -110,7 +110,7 @@ def prefixes(m: Evaluator, op: Operator, values: list[Data], width: int) -> list
 
 
 class Folder:
-    """Folds or scans what the points of the next level give, chunk by chunk."""
+    """Folds or scans what the lanes of the next level give, chunk by chunk."""
 
     def __init__(self, m: Evaluator, ops: Sequence[Operator], ranks: list[int], scan: bool) -> None:
         self.m = m
@@ -142,7 +142,7 @@ class Folder:
         self.pieces.append(out + values[at:])
 
     def results(self, empties: Sequence[Data]) -> list[Data]:
-        """The folded values, then the kept arrays; `empties` stand for arrays of no points."""
+        """The folded values, then the kept arrays; `empties` stand for arrays of no lanes."""
         folded = [] if self.scan else [np.array(v)[()] for state in self.state for v in state]
         if not self.pieces:
             return folded + list(empties[0 if self.scan else self.carried :])

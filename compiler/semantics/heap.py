@@ -1,8 +1,8 @@
 """The heap semantics of programs with memory (thesis 4.4.2, figures 4.8 to 4.10).
 
 Arrays are a block and an LMAD over ints, taken from the types in the program, which is what the
-back ends go by as well. Reads and writes are traced, and a kernel whose points meet in a cell is an
-error. Fresh blocks are filled with a pattern, so that a cell read before it is written shows.
+back ends go by as well. Reads and writes are traced, and a kernel whose threads meet in a cell is
+an error. Fresh blocks are filled with a pattern, so that a cell read before it is written shows.
 Kernels are in `heap_kernels.py`.
 """
 
@@ -43,7 +43,7 @@ from compiler.ir.slices import sliced
 from compiler.ir.values import Value
 from compiler.semantics import heap_kernels
 from compiler.semantics.limits import USUAL, Limits
-from compiler.semantics.machine import Machine, Place
+from compiler.semantics.machine import Location, Machine
 from compiler.semantics.trace import Trace
 
 
@@ -75,21 +75,21 @@ def execute(
     )
     for param in fun.params:
         if isinstance(param.type, Array):
-            _place_argument(machine, param, values[param.name])
+            _bind_argument(machine, param, values[param.name])
     machine.tracing = tracing
     with np.errstate(all="ignore"):
         results = machine.body(fun.body)
     machine.tracing = False
     shown = [results[k] for k in entries.visible_results(fun)]
-    return [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Place) else x for x in shown]
+    return [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Location) else x for x in shown]
 
 
-def _place_argument(machine: Machine, param: Param, value: Value) -> None:
+def _bind_argument(machine: Machine, param: Param, value: Value) -> None:
     assert isinstance(param.type, Array)
     assert param.type.mem is not None
     block = machine.block(param.type.mem.block, np.array(value).reshape(-1))
     machine.env[param.type.mem.block] = block
-    machine.env[param.name] = machine.place(param.type.mem)
+    machine.env[param.name] = machine.location(param.type.mem)
 
 
 def bind(machine: Machine, params: Sequence[Param], values: Sequence[Any]) -> None:
@@ -101,33 +101,33 @@ def bind(machine: Machine, params: Sequence[Param], values: Sequence[Any]) -> No
         if not isinstance(param.type, Array):
             machine.env[param.name] = value
             continue
-        place = machine.place(param.type.mem)
-        empty = 0 in place.lmad.shape
-        same = place.block is value.block and place.lmad.same_cells(value.lmad)
+        location = machine.location(param.type.mem)
+        empty = 0 in location.lmad.shape
+        same = location.block is value.block and location.lmad.same_cells(value.lmad)
         if not same and not empty:
             raise CompilerBug(
-                f"`{param.name}` should lie at {place.lmad} of {place.block.label} and lies at "
-                f"{value.lmad} of {value.block.label}"
+                f"`{param.name}` should lie at {location.lmad} of {location.block.label} and lies "
+                f"at {value.lmad} of {value.block.label}"
             )
-        machine.env[param.name] = place
+        machine.env[param.name] = location
 
 
 # --- array operations ---
 
 
 def _index(machine: Machine, stm: Stm, exp: Index) -> None:
-    point = [int(machine.number(at)) for at in exp.at]
-    machine.env[stm.pat[0].name] = machine.read_cell(machine.array(exp.array), point)
+    index = [int(machine.number(at)) for at in exp.at]
+    machine.env[stm.pat[0].name] = machine.read_cell(machine.array(exp.array), index)
 
 
 def _view(machine: Machine, stm: Stm, exp: object) -> None:
     machine.target(stm.pat[0])
 
 
-def part(machine: Machine, place: Place, dims: Sequence[DimIndex]) -> Place:
+def part(machine: Machine, location: Location, dims: Sequence[DimIndex]) -> Location:
     """The part of an array that indices and slices select."""
-    lmad = sliced(place.lmad, dims, lambda se: int(machine.number(se)), machine.size)
-    return Place(place.block, lmad)
+    lmad = sliced(location.lmad, dims, lambda se: int(machine.number(se)), machine.size)
+    return Location(location.block, lmad)
 
 
 def _update(machine: Machine, stm: Stm, exp: Update) -> None:
@@ -146,7 +146,7 @@ def _concat(machine: Machine, stm: Stm, exp: Concat) -> None:
     for name in exp.arrays:
         source = machine.array(name)
         count = source.lmad.shape[0]
-        machine.copy(source, Place(target.block, target.lmad.slice(0, start, count, 1)))
+        machine.copy(source, Location(target.block, target.lmad.slice(0, start, count, 1)))
         start += count
 
 
@@ -169,7 +169,7 @@ def _replicate(machine: Machine, stm: Stm, exp: Replicate) -> None:
 def _array_lit(machine: Machine, stm: Stm, exp: ArrayLit) -> None:
     target = machine.target(stm.pat[0])
     for at, elem in enumerate(exp.elems):
-        machine.store(Place(target.block, target.lmad.fix(at)), elem)
+        machine.store(Location(target.block, target.lmad.fix(at)), elem)
 
 
 def _alloc(machine: Machine, stm: Stm, exp: Alloc) -> None:
@@ -190,8 +190,8 @@ def _loop(machine: Machine, stm: Stm, exp: Loop) -> None:
     bind(machine, exp.params, values)
     form = exp.form
     if isinstance(form, ForLoop):
-        for turn in range(int(machine.number(form.bound))):
-            machine.env[form.index] = DTYPE[form.prim].type(turn)
+        for iteration in range(int(machine.number(form.bound))):
+            machine.env[form.index] = DTYPE[form.prim].type(iteration)
             values = machine.body(exp.body)
             bind(machine, exp.params, values)
     else:

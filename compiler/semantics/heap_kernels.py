@@ -1,7 +1,7 @@
-"""The heap semantics of parallel operators: every point, in order, with a check that none meet.
+"""The heap semantics of parallel operators: every thread, in order, with a check that none meet.
 
-The rule E-MEM-KERNEL of thesis figure 4.8, for all four operators. At thread level the points are
-steps of one thread, so that nothing can meet.
+The rule E-MEM-KERNEL of thesis figure 4.8, for all four operators. At thread level the indices
+are steps of one thread, so that nothing can meet.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from compiler.ir.nodes import (
     Stm,
     Write,
 )
-from compiler.semantics.machine import Machine, Place
-from compiler.semantics.points import points
-from compiler.semantics.trace import Frame, KernelTrace, Point
+from compiler.semantics.indices import all_indices
+from compiler.semantics.machine import Location, Machine
+from compiler.semantics.trace import Frame, KernelTrace, Thread
 
 
 def segmap(machine: Machine, stm: Stm, exp: SegMap) -> None:
-    """Every point's results go to their places."""
+    """Every thread's results go to their locations."""
     targets = _targets(machine, stm)
     frame = _enter(machine, stm, exp)
-    for point in _points(machine, exp):
-        _at(machine, exp, point)
+    for thread in _threads(machine, exp):
+        _at(machine, exp, thread)
         machine.stms(exp.body.stms)
         for target, result in zip(targets, exp.body.results, strict=True):
-            _keep(machine, target, point, result)
+            _keep(machine, target, thread, result)
     _leave(machine, frame)
 
 
 def segred(machine: Machine, stm: Stm, exp: SegRed) -> None:
-    """Fold along the last dimension; results are written by the last point of each row."""
+    """Fold along the last dimension; the last thread of each row writes the results."""
     targets = _targets(machine, stm)
     folded = sum(len(op.neutral) for op in exp.ops)
     frame = _enter(machine, stm, exp)
     outer, last = _split(machine, exp)
-    for row in points(outer):
+    for row in all_indices(outer):
         totals = _neutral(machine, exp.ops)
         for at in last:
             totals = _fold(machine, exp, (*row, at), totals)
@@ -63,44 +63,44 @@ def segred(machine: Machine, stm: Stm, exp: SegRed) -> None:
 
 
 def segscan(machine: Machine, stm: Stm, exp: SegScan) -> None:
-    """Fold along the last dimension; each point writes the prefix up to itself."""
+    """Fold along the last dimension; each thread writes the prefix up to itself."""
     targets = _targets(machine, stm)
     folded = sum(len(op.neutral) for op in exp.ops)
     frame = _enter(machine, stm, exp)
     outer, last = _split(machine, exp)
-    for row in points(outer):
+    for row in all_indices(outer):
         totals = _neutral(machine, exp.ops)
         for at in last:
-            point = (*row, at)
-            totals = _fold(machine, exp, point, totals)
+            thread = (*row, at)
+            totals = _fold(machine, exp, thread, totals)
             for target, total in zip(targets, totals, strict=False):
                 assert target is not None
-                machine.write_cell(target.block, target.lmad.index(*point), total)
+                machine.write_cell(target.block, target.lmad.index(*thread), total)
             for target, result in zip(targets[folded:], exp.body.results[folded:], strict=True):
-                _keep(machine, target, point, result)
+                _keep(machine, target, thread, result)
     _leave(machine, frame)
 
 
 def seghist(machine: Machine, stm: Stm, exp: SegHist) -> None:
-    """Combine each point's values with what is at their places."""
+    """Combine each thread's values with what is at their indices."""
     frame = _enter(machine, stm, exp)
-    for point in _points(machine, exp):
-        _at(machine, exp, point)
+    for thread in _threads(machine, exp):
+        _at(machine, exp, thread)
         machine.stms(exp.body.stms)
         values = [machine.operand(result) for result in _operands(exp)]
         for op in exp.ops:
-            place = (*point[:-1], *map(int, values[: op.rank]))
-            _combine(machine, op, place, values[op.rank : op.rank + len(op.dests)])
+            at = (*thread[:-1], *map(int, values[: op.rank]))
+            _combine(machine, op, at, values[op.rank : op.rank + len(op.dests)])
             values = values[op.rank + len(op.dests) :]
     _leave(machine, frame)
     for param in stm.pat:
         machine.target(param)
 
 
-# --- points ---
+# --- threads ---
 
 
-def _targets(machine: Machine, stm: Stm) -> list[Place | None]:
+def _targets(machine: Machine, stm: Stm) -> list[Location | None]:
     """Where the results go; None for numbers."""
     return [machine.target(p) if isinstance(p.type, Array) else None for p in stm.pat]
 
@@ -110,12 +110,12 @@ def _split(machine: Machine, exp: SegOp) -> tuple[list[int], range]:
     return sizes[:-1], range(sizes[-1])
 
 
-def _points(machine: Machine, exp: SegOp) -> Iterator[Point]:
-    return points([machine.size(bound) for _, bound in exp.space.dims])
+def _threads(machine: Machine, exp: SegOp) -> Iterator[Thread]:
+    return all_indices([machine.size(bound) for _, bound in exp.space.dims])
 
 
 def _enter(machine: Machine, stm: Stm, exp: SegOp) -> Frame | None:
-    """Begin to watch a kernel, unless its points are steps of one thread."""
+    """Begin to watch a kernel, unless its indices are steps of one thread."""
     if not machine.tracing or exp.level == "thread":
         return None
     indices = tuple(index for index, _ in exp.space.dims)
@@ -131,32 +131,32 @@ def _leave(machine: Machine, frame: Frame | None) -> None:
         machine.frames.remove(frame)
 
 
-def _at(machine: Machine, exp: SegOp, point: Point) -> None:
-    """Be at one point of a kernel's space."""
-    for (index, _), at in zip(exp.space.dims, point, strict=True):
+def _at(machine: Machine, exp: SegOp, thread: Thread) -> None:
+    """Be one thread of a kernel's space."""
+    for (index, _), at in zip(exp.space.dims, thread, strict=True):
         machine.env[index] = np.int64(at)
     if exp.level != "thread" and machine.tracing:
-        machine.frames[-1].thread = point
+        machine.frames[-1].thread = thread
 
 
 # --- results ---
 
 
-def _keep(machine: Machine, target: Place | None, point: Point, result: KernelResult) -> None:
-    """Write one result of one point."""
+def _keep(machine: Machine, target: Location | None, thread: Thread, result: KernelResult) -> None:
+    """Write one result of one thread."""
     if isinstance(result, Write):
         dest = machine.array(result.dest)
         for at, value in result.writes:
-            place = [int(machine.number(index)) for index in at]
-            if _inside(dest.lmad, place):
-                machine.store(Place(dest.block, dest.lmad.fix(*place)), value, meeting=True)
+            index = [int(machine.number(i)) for i in at]
+            if _inside(dest.lmad, index):
+                machine.store(Location(dest.block, dest.lmad.fix(*index)), value, meeting=True)
         return
     assert target is not None
-    machine.store(Place(target.block, target.lmad.fix(*point)), result)
+    machine.store(Location(target.block, target.lmad.fix(*thread)), result)
 
 
-def _inside(lmad: Lmad[int], place: Sequence[int]) -> bool:
-    return all(0 <= at < size for at, size in zip(place, lmad.shape, strict=False))
+def _inside(lmad: Lmad[int], at: Sequence[int]) -> bool:
+    return all(0 <= i < size for i, size in zip(at, lmad.shape, strict=False))
 
 
 def _operands(exp: SegHist) -> list[Any]:
@@ -170,9 +170,9 @@ def _neutral(machine: Machine, ops: Sequence[Operator]) -> list[Any]:
     return [machine.operand(value) for op in ops for value in op.neutral]
 
 
-def _fold(machine: Machine, exp: SegRed | SegScan, point: Point, totals: list[Any]) -> list[Any]:
-    """Run the body at a point and combine its values with the totals so far."""
-    _at(machine, exp, point)
+def _fold(machine: Machine, exp: SegRed | SegScan, thread: Thread, totals: list[Any]) -> list[Any]:
+    """Run the body in a thread and combine its values with the totals so far."""
+    _at(machine, exp, thread)
     machine.stms(exp.body.stms)
     count = len(totals)
     values = [machine.operand(r) for r in exp.body.results[:count] if not isinstance(r, Write)]
@@ -190,13 +190,13 @@ def _apply(machine: Machine, op: Operator, left: list[Any], right: list[Any]) ->
     return machine.body(op.fn.body)
 
 
-def _combine(machine: Machine, op: HistOp, place: Point, values: list[Any]) -> None:
-    """Put values into the histograms at a place, unless it lies outside."""
+def _combine(machine: Machine, op: HistOp, at: Thread, values: list[Any]) -> None:
+    """Put values into the histograms at an index, unless it lies outside."""
     dests = [machine.array(dest) for dest in op.dests]
-    if not _inside(dests[0].lmad, place):
+    if not _inside(dests[0].lmad, at):
         return
     watching, machine.tracing = machine.tracing, False
-    old = [machine.read_cell(dest, place) for dest in dests]
+    old = [machine.read_cell(dest, at) for dest in dests]
     machine.tracing = watching
     for dest, value in zip(dests, _apply(machine, op.op, old, values), strict=True):
-        machine.write_cell(dest.block, dest.lmad.index(*place), value, meeting=True)
+        machine.write_cell(dest.block, dest.lmad.index(*at), value, meeting=True)

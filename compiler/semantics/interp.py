@@ -2,11 +2,12 @@
 
 `value.py` does the same by the letter, and this one is tested against it.
 
-Parallel operators are evaluated for all their points at once. At level L a statement stands inside
-L parallel dimensions; a value of rank r is then a NumPy array whose last r dimensions are its own,
-after either none (the same for all points) or one dimension per level at which it was bound, of
-the level's width, or 1 where it does not vary. A mask says which points are active in a branch.
-Where points would need arrays of different shapes, `Irregular` sends a map back to one at a time.
+Each parallel operator is evaluated for all its indices, the lanes, at once. At level L a statement
+stands inside L parallel dimensions; a value of rank r is then a NumPy array whose last r dimensions
+are its own, after either none (the same for all lanes) or one dimension per level at which it was
+bound, of the level's width, or 1 where it does not vary. A mask says which lanes are active in a
+branch. Where lanes would need arrays of different shapes, `Irregular` sends a map back to one at a
+time.
 
 Memory is erased: blocks have no value, and every array is a value of its own.
 """
@@ -86,13 +87,13 @@ def _assert(m: Evaluator, exp: Assert, pat: Sequence[Param]) -> list[Data]:
         return []
     shown = [part if isinstance(part, str) else m.se(part) for part in exp.message]
     shape = _joint(bad, *(part for part in shown if not isinstance(part, str)))
-    point = np.unravel_index(int(np.argmax(np.broadcast_to(bad, shape))), shape)
+    lane = np.unravel_index(int(np.argmax(np.broadcast_to(bad, shape))), shape)
     parts: list[str] = []
     for part in shown:
         if isinstance(part, str):
             parts.append(part)
             continue
-        value = np.broadcast_to(part, shape)[point]
+        value = np.broadcast_to(part, shape)[lane]
         text = literal_text(value.item(), arrays.prim_of_dtype(value.dtype), suffix=False)
         parts.append(text)
     raise m.error("".join(parts))
@@ -117,7 +118,7 @@ def _if(m: Evaluator, exp: If, pat: Sequence[Param]) -> list[Data]:
 
 
 def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: Body) -> list[Data]:
-    """Run a body for the points of `mask`; what it consumes stays for the others."""
+    """Run a body for the lanes of `mask`; what it consumes stays for the others."""
     outer, m.mask = m.mask, mask
     before = dict(m.env)
     try:
@@ -129,7 +130,7 @@ def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: Body) -> list[Data]:
 
 
 def merge(m: Evaluator, cond: Data, a: Data, b: Data, kind: Type) -> Data:
-    """`a` at the points where `cond` holds, else `b`."""
+    """`a` in the lanes where `cond` holds, else `b`."""
     if isinstance(kind, Mem):
         return BLOCK
     rank = kind.rank if isinstance(kind, Array) else 0
@@ -179,7 +180,7 @@ def _for(m: Evaluator, exp: Loop, form: ForLoop, values: list[Data]) -> list[Dat
 
 
 def _step(m: Evaluator, exp: Loop, going: Data, outer: Mask) -> None:
-    """One iteration for the points that are `going`; the others keep their values."""
+    """One iteration for the lanes that are `going`; the others keep their values."""
     active = going if outer is None else np.logical_and(going, outer)
     old = [m.env[p.name] for p in exp.params]
     m.mask = active

@@ -19,7 +19,7 @@ from compiler.semantics.evaluator import Evaluator, Irregular
 
 Data = Any
 CHUNK = 1 << 17
-"""Points that are evaluated at once."""
+"""Lanes that are evaluated at once."""
 
 Thunk = Callable[[], list[Data]]
 
@@ -72,13 +72,13 @@ def joined(m: Evaluator, pieces: list[Data], rank: int) -> Data:
         data = np.array(pieces[0])
     else:
         outer = np.broadcast_shapes(*(p.shape[:level] for p in pieces))
-        data = np.concatenate([spread(p, outer) for p in pieces], axis=level)
+        data = np.concatenate([broadcast(p, outer) for p in pieces], axis=level)
     if level and all(size == 1 for size in data.shape[:level]):
         return data.reshape(data.shape[level:])
     return data
 
 
-def spread(data: Data, outer: tuple[int, ...]) -> Data:
+def broadcast(data: Data, outer: tuple[int, ...]) -> Data:
     """A view with the first dimensions made `outer`."""
     return np.broadcast_to(data, outer + data.shape[len(outer) :])
 
@@ -124,7 +124,7 @@ def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list
     except Irregular:
         if m.widths:
             raise
-        pieces = [map_point(m, fn, sources, k) for k in range(width)]
+        pieces = [map_row(m, fn, sources, k) for k in range(width)]
     columns = [list(column) for column in zip(*pieces, strict=True)]
     return [joined(m, column, rank + 1) for column, rank in zip(columns, ranks, strict=True)]
 
@@ -140,7 +140,7 @@ def map_chunk(
     return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
 
 
-def map_point(m: Evaluator, fn: Lambda, sources: list[Data], k: int) -> list[Data]:
+def map_row(m: Evaluator, fn: Lambda, sources: list[Data], k: int) -> list[Data]:
     """One row at level 0, for maps whose rows differ in shape inside."""
     results = m.apply(fn, [data[k] for data in sources])
     return [np.asarray(data)[None] for data in results]

@@ -51,7 +51,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """An array at run time: its block and where in it the elements are."""
 
     block: Block
@@ -85,7 +85,7 @@ class Machine(Watched):
         """What a statement does, by the class of its expression; others are numbers."""
         self.tracing = False
         self.env: dict[Name, Any] = {}
-        """Numbers, blocks, and arrays' places, by name."""
+        """Numbers, blocks, and arrays' locations, by name."""
         self.trace = Trace()
         self.frames: list[Frame] = []
         self._compiled: dict[int, tuple[SE, Step]] = {}
@@ -112,15 +112,15 @@ class Machine(Watched):
         return [self.operand(result) for result in code.results]
 
     def operand(self, value: Operand) -> Any:
-        """A number, a block, or an array's place."""
+        """A number, a block, or an array's location."""
         return self.env[value] if isinstance(value, str) else self.number(value)
 
-    def target(self, param: Param) -> Place:
-        """Bind an array to the place that its type says."""
+    def target(self, param: Param) -> Location:
+        """Bind an array to the location that its type gives."""
         assert isinstance(param.type, Array)
-        place = self.place(param.type.mem)
-        self.env[param.name] = place
-        return place
+        location = self.location(param.type.mem)
+        self.env[param.name] = location
+        return location
 
     # --- numbers ---
 
@@ -142,7 +142,7 @@ class Machine(Watched):
         value = poly.constant
         return int(poly.evaluate(self.env)) if value is None else value
 
-    # --- blocks and places ---
+    # --- blocks and locations ---
 
     def allocate(self, name: Name, prim: Prim, count: int) -> Block:
         """A fresh block, filled with a pattern."""
@@ -160,18 +160,18 @@ class Machine(Watched):
         self._blocks += 1
         return Block(f"{base_of(name)}#{self._blocks}", cells)
 
-    def place(self, mem: MemBind | None) -> Place:
+    def location(self, mem: MemBind | None) -> Location:
         """Where an array lives now, by its type."""
         if mem is None:
             raise CompilerBug("an array has no memory")
         lmad = mem.lmad
         dims = tuple([Dim(self.size(dim.size), self.size(dim.stride)) for dim in lmad.dims])
-        return Place(self.env[mem.block], Lmad(self.size(lmad.offset), dims))
+        return Location(self.env[mem.block], Lmad(self.size(lmad.offset), dims))
 
-    def array(self, name: Name) -> Place:
+    def array(self, name: Name) -> Location:
         """Where the array of that name lives."""
         found = self.env[name]
-        assert isinstance(found, Place)
+        assert isinstance(found, Location)
         return found
 
     # --- access ---
@@ -185,10 +185,10 @@ class Machine(Watched):
                 "heap",
             )
 
-    def read_cell(self, place: Place, point: Iterable[int]) -> Any:
-        """The element at `point`."""
-        cell = place.lmad.index(*point)
-        block = place.block
+    def read_cell(self, location: Location, index: Iterable[int]) -> Any:
+        """The element at `index`."""
+        cell = location.lmad.index(*index)
+        block = location.block
         self.check(block, cell, cell)
         if self.tracing:
             self.traced_read(block, (cell,))
@@ -201,16 +201,16 @@ class Machine(Watched):
             self.traced_write(block, (cell,), meeting)
         block.cells[cell] = value
 
-    def read(self, place: Place) -> npt.NDArray[Any]:
+    def read(self, location: Location) -> npt.NDArray[Any]:
         """All elements in row-major order."""
-        return place.block.cells[self._touch(place, False, False)]
+        return location.block.cells[self._touch(location, False, False)]
 
-    def write(self, place: Place, values: Any, meeting: bool = False) -> None:
+    def write(self, location: Location, values: Any, meeting: bool = False) -> None:
         """Write all elements, given in row-major order or as one number for all."""
-        cells = self._touch(place, True, meeting)
-        place.block.cells[cells] = values
+        cells = self._touch(location, True, meeting)
+        location.block.cells[cells] = values
 
-    def copy(self, source: Place, target: Place, meeting: bool = False) -> None:
+    def copy(self, source: Location, target: Location, meeting: bool = False) -> None:
         """`memcopy` of figure 4.10, which must not read what it writes unless in place."""
         if source.block is target.block:
             if source.lmad.same_cells(target.lmad):
@@ -224,15 +224,15 @@ class Machine(Watched):
                 )
         self.write(target, self.read(source), meeting)
 
-    def _touch(self, place: Place, writes: bool, meeting: bool) -> Cells:
-        cells = place.cells()
+    def _touch(self, location: Location, writes: bool, meeting: bool) -> Cells:
+        cells = location.cells()
         if cells.size:
-            self.check(place.block, int(cells.min()), int(cells.max()))
+            self.check(location.block, int(cells.min()), int(cells.max()))
             if self.tracing:
                 if writes:
-                    self.traced_write(place.block, cells.tolist(), meeting)
+                    self.traced_write(location.block, cells.tolist(), meeting)
                 else:
-                    self.traced_read(place.block, cells.tolist())
+                    self.traced_read(location.block, cells.tolist())
         return cells
 
     def traced_read(self, block: Block, cells: Sequence[int]) -> None:
@@ -247,8 +247,8 @@ class Machine(Watched):
         for frame in self.frames:
             frame.write(block.label, cells, meeting)
 
-    def store(self, target: Place, value: Operand, meeting: bool = False) -> None:
-        """Copy a number or an array to a place."""
+    def store(self, target: Location, value: Operand, meeting: bool = False) -> None:
+        """Copy a number or an array to a location."""
         if isinstance(value, str):
             self.copy(self.array(value), target, meeting)
         else:

@@ -37,7 +37,7 @@ from compiler.semantics.levels import (
     inside,
     joined,
     map_chunk,
-    map_point,
+    map_row,
     mapped,
     rank_of,
     rows,
@@ -62,7 +62,7 @@ def _soac_fold(m: Evaluator, exp: Reduce | Scan, scan: bool) -> list[Data]:
             raise
         folder = Folder(m, exp.ops, ranks, scan)
         for k in range(width):
-            folder.take(map_point(m, exp.fn, sources, k), 1)
+            folder.take(map_row(m, exp.fn, sources, k), 1)
     return folder.results(())
 
 
@@ -116,7 +116,7 @@ def _hist(m: Evaluator, exp: Hist, pat: Sequence[Param]) -> list[Data]:
 def over_space(
     m: Evaluator, dims: Sequence[tuple[Name, int]], thunk: Thunk, ranks: list[int]
 ) -> list[Data]:
-    """The results of all points of a space, each an array of this level over the space."""
+    """The results of all lanes of a space, each an array of this level over the space."""
     if not dims:
         return thunk()
     (name, width), rest = dims[0], dims[1:]
@@ -140,7 +140,7 @@ def _space_chunk(
 
 
 def _bounds(m: Evaluator, space: SegSpace) -> list[tuple[Name, int]]:
-    """The space, in numbers. One without points may have sizes that no point would allow."""
+    """The space, in numbers. An empty one may have sizes that no lane would allow."""
     found = [(name, m.size(bound)) for name, bound in space.dims]
     if any(width == 0 for _, width in found):
         return [(name, max(width, 0)) for name, width in found]
@@ -149,7 +149,7 @@ def _bounds(m: Evaluator, space: SegSpace) -> list[tuple[Name, int]]:
 
 
 class _Kernel:
-    """The body of a kernel as a function of points, and what its results are."""
+    """The body of a kernel as a function of lanes, and what its results are."""
 
     def __init__(self, m: Evaluator, body: KernelBody) -> None:
         self.m = m
@@ -163,7 +163,7 @@ class _Kernel:
                 self.ranks += [0] * len(at) + [rank_of(kind) - len(at)]
 
     def run(self) -> list[Data]:
-        """The flattened results of the points at the current level."""
+        """The flattened results of the lanes at the current level."""
         m = self.m
         m.stms(self.body.stms)
         found: list[Data] = []
@@ -180,7 +180,7 @@ class _Kernel:
         return found
 
     def finish(self, values: list[Data], deep: int, skip: int = 0) -> list[Data]:
-        """The statement's results from the values of all points, after the first `skip`."""
+        """The statement's results from the values of all lanes, after the first `skip`."""
         m = self.m
         at = 0
         out: list[Data] = []
@@ -202,29 +202,29 @@ class _Kernel:
 
 
 def _over(m: Evaluator, data: Data, own: int, deep: int) -> Data:
-    """An array over `deep` dimensions of points, with all levels' dimensions."""
+    """An array over `deep` dimensions of lanes, with all levels' dimensions."""
     if not m.level or data.ndim > own + deep:
         return data
     return data.reshape((1,) * m.level + data.shape)
 
 
-def _by_point(m: Evaluator, space: SegSpace, kernel: _Kernel) -> list[Data]:
-    """All points of a space, one at a time if they cannot be done together."""
+def _all_lanes(m: Evaluator, space: SegSpace, kernel: _Kernel) -> list[Data]:
+    """All lanes of a space, one at a time if they cannot be done together."""
     dims = _bounds(m, space)
     if 0 in (width for _, width in dims):
-        return _no_points(m, kernel, [width for _, width in dims])
+        return _no_lanes(m, kernel, [width for _, width in dims])
     try:
         return over_space(m, dims, kernel.run, kernel.ranks)
     except Irregular:
         if m.widths:
             raise
     shape = [width for _, width in dims]
-    points: list[list[Data]] = []
-    for point in np.ndindex(*shape):
-        for (name, _), at in zip(dims, point, strict=True):
+    lanes: list[list[Data]] = []
+    for lane in np.ndindex(*shape):
+        for (name, _), at in zip(dims, lane, strict=True):
             m.env[name] = np.int64(at)
-        points.append(kernel.run())
-    columns = zip(*points, strict=True)
+        lanes.append(kernel.run())
+    columns = zip(*lanes, strict=True)
     return [_stacked(list(column), shape) for column in columns]
 
 
@@ -233,8 +233,8 @@ def _stacked(column: list[Data], shape: list[int]) -> Data:
     return data.reshape((*shape, *data.shape[1:]))
 
 
-def _no_points(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
-    """Arrays over an empty space; writes have no places."""
+def _no_lanes(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
+    """Arrays over an empty space; writes have no indices."""
     found: list[Data] = []
     for result, kind in zip(kernel.body.results, kernel.body.returns, strict=True):
         if not isinstance(result, Write):
@@ -251,7 +251,7 @@ def _no_points(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
 
 def _segmap(m: Evaluator, exp: SegMap, pat: Sequence[Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
-    return kernel.finish(_by_point(m, exp.space, kernel), len(exp.space.dims))
+    return kernel.finish(_all_lanes(m, exp.space, kernel), len(exp.space.dims))
 
 
 def _segred(m: Evaluator, exp: SegRed, pat: Sequence[Param]) -> list[Data]:
@@ -263,11 +263,11 @@ def _segscan(m: Evaluator, exp: SegScan, pat: Sequence[Param]) -> list[Data]:
 
 
 def _seg_fold(m: Evaluator, exp: SegRed | SegScan, scan: bool) -> list[Data]:
-    """Folds along the last dimension of a space, at all points of the others together."""
+    """Folds along the last dimension of a space, in all lanes of the others together."""
     kernel = _Kernel(m, exp.body)
     carried = sum(len(op.neutral) for op in exp.ops)
     dims = _bounds(m, exp.space)
-    values = _by_point(m, exp.space, kernel)
+    values = _all_lanes(m, exp.space, kernel)
     folded = _fold_rows(m, exp.ops, values[:carried], dims, scan)
     return folded + kernel.finish(values[carried:], len(dims), carried)
 
@@ -308,7 +308,7 @@ def _levels(m: Evaluator, widths: list[int], thunk: Thunk, ranks: list[int]) -> 
 def _seghist(m: Evaluator, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     deep = len(exp.space.dims)
-    values = _by_point(m, exp.space, kernel)
+    values = _all_lanes(m, exp.space, kernel)
     out: list[Data] = []
     at = 0
     for op in exp.ops:

@@ -1,8 +1,8 @@
 """What a run reads and writes, and the race check (thesis 4.4.2, figure 4.9).
 
-A cell that one point of a kernel writes must not be touched by another point of it. Points run in
+A cell that one thread of a kernel writes must not be touched by another. Threads run in
 order here, so it is enough to remember each cell's first reader and last writer. Writes to computed
-places and histograms may meet one another: the language says what happens then.
+indices and histograms may meet one another: the language says what happens then.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Prov
 
-Point = tuple[int, ...]
-"""The indices of a kernel's space."""
+Thread = tuple[int, ...]
+"""A thread of a kernel: its index in the kernel's space."""
 
 DETAIL = 4096
 """At most so many accesses of a kernel are kept for drawing."""
@@ -23,9 +23,9 @@ DETAIL = 4096
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One point of a kernel touched one cell."""
+    """One thread of a kernel touched one cell."""
 
-    point: Point
+    thread: Thread
     block: str
     cell: int
     writes: bool
@@ -54,7 +54,7 @@ class Trace:
 
 
 class Race(RuntimeError_):
-    """Two points of a kernel met in a cell."""
+    """Two threads of a kernel met in a cell."""
 
     def __init__(self, message: str, prov: Prov, cell: int) -> None:
         super().__init__(message, prov[0] if prov else NOWHERE, code="race")
@@ -69,12 +69,12 @@ class Frame:
     def __init__(self, record: KernelTrace, prov: Prov) -> None:
         self.record = record
         self.prov = prov
-        self.thread: Point = ()
-        self.readers: dict[tuple[str, int], Point] = {}
-        self.writers: dict[tuple[str, int], tuple[Point, bool]] = {}
+        self.thread: Thread = ()
+        self.readers: dict[tuple[str, int], Thread] = {}
+        self.writers: dict[tuple[str, int], tuple[Thread, bool]] = {}
 
     def read(self, block: str, cells: Iterable[int]) -> None:
-        """The current point reads cells."""
+        """The current thread reads cells."""
         for cell in cells:
             writer = self.writers.get((block, cell))
             if writer is not None and writer[0] != self.thread:
@@ -83,7 +83,7 @@ class Frame:
             self._keep(block, cell, False)
 
     def write(self, block: str, cells: Iterable[int], meeting: bool) -> None:
-        """The current point writes cells; `meeting`: others may as well, in the same way."""
+        """The current thread writes cells; `meeting`: others may as well, in the same way."""
         for cell in cells:
             writer = self.writers.get((block, cell))
             if writer is not None and writer[0] != self.thread and not (meeting and writer[1]):
@@ -100,7 +100,7 @@ class Frame:
         else:
             self.record.complete = False
 
-    def _race(self, block: str, cell: int, other: Point, first: str, second: str) -> None:
+    def _race(self, block: str, cell: int, other: Thread, first: str, second: str) -> None:
         raise Race(
             f"Two threads meet: {self._text(other)} {first} cell {cell} of `{block}`, and "
             f"{self._text(self.thread)} {second} it.",
@@ -108,6 +108,6 @@ class Frame:
             cell,
         )
 
-    def _text(self, point: Point) -> str:
-        pairs = zip(self.record.indices, point, strict=False)
+    def _text(self, thread: Thread) -> str:
+        pairs = zip(self.record.indices, thread, strict=False)
         return "(" + ", ".join(f"{base_of(name)} = {at}" for name, at in pairs) + ")"

@@ -1,4 +1,4 @@
-"""What programs mean, by the letter: one number at a time, one point after the other.
+"""What programs mean, by the letter: one number at a time, one thread after the other.
 
 This is the reference of all other semantics and back ends (thesis, 4.2 and figure 4.4), written to
 be read and believed. It takes no short cut, and is for small inputs; `interp.py` does the same much
@@ -6,8 +6,8 @@ faster and is tested against it.
 
 - A scalar is a NumPy scalar; operators are those of `ir/scalar.py`. An array is its shape and its
   elements. Values do not change: an update makes another array, and consumption means nothing.
-- Points of parallel operators are evaluated in order, row by row. Folds go from left to right and
-  begin with the neutral element. Of two writes to one place the later one stays.
+- Rows and threads of parallel operators are evaluated in order. Folds go from left to right and
+  begin with the neutral element. Of two writes to one element the later one stays.
 - Blocks have no value, and index functions are not looked at (thesis, figure 4.7).
 
 Beyond what a program of the right types can show, three things are checked: that every array has
@@ -88,8 +88,8 @@ from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.total import is_division
 from compiler.ir.values import Value
+from compiler.semantics.indices import all_indices
 from compiler.semantics.limits import USUAL, Limits, Watched
-from compiler.semantics.points import points
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Elements:
 
 Data = Any
 """A NumPy scalar, an `Elements`, or None for a block."""
-Point = tuple[int, ...]
+Indices = tuple[int, ...]
 Row = list[Data]
 
 
@@ -118,7 +118,7 @@ def run(
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
     fun = entry_points.find(prog, entry)
-    machine = Machine(prog, limits, thresholds or {})
+    machine = Interpreter(prog, limits, thresholds or {})
     given = entry_points.bind(fun, args)
     with np.errstate(all="ignore"):
         machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
@@ -146,12 +146,12 @@ def _outward(data: Data, kind: Type) -> Value:
 # --- arrays ----------------------------------------------------------------------------------
 
 
-def inside(at: Point, shape: tuple[int, ...]) -> bool:
+def inside(at: Indices, shape: tuple[int, ...]) -> bool:
     """Whether an index of the first dimensions of a shape is within its bounds."""
     return all(0 <= i < size for i, size in zip(at, shape, strict=False))
 
 
-def extent(data: Data, at: Point) -> slice:
+def extent(data: Data, at: Indices) -> slice:
     """Which cells are those of the element, or of the part, at an index of the first dimensions."""
     count = prod(data.shape[len(at) :])
     number = 0
@@ -160,13 +160,13 @@ def extent(data: Data, at: Point) -> slice:
     return slice(number * count, (number + 1) * count)
 
 
-def part(data: Elements, at: Point) -> Data:
+def part(data: Elements, at: Indices) -> Data:
     """The element, or the array, at an index of the first dimensions."""
     cells = data.cells[extent(data, at)]
     return Elements(data.shape[len(at) :], cells) if len(at) < len(data.shape) else cells[0]
 
 
-def put(data: Elements, at: Point, value: Data) -> None:
+def put(data: Elements, at: Indices, value: Data) -> None:
     """Write an element, or a part, of an array that is not a value yet."""
     data.cells[extent(data, at)] = cells_of(value)
 
@@ -192,7 +192,7 @@ def _written(cell: Any) -> Any:
     return cell
 
 
-class Machine(Watched):
+class Interpreter(Watched):
     """The state of a run: values of names."""
 
     def __init__(self, prog: Prog, limits: Limits, thresholds: Mapping[str, int]) -> None:
@@ -286,9 +286,9 @@ class Machine(Watched):
 
     # --- elements and parts ------------------------------------------------------------------
 
-    def places(
+    def selected(
         self, dims: Sequence[DimIndex], shape: tuple[int, ...]
-    ) -> tuple[list[int], list[Point]]:
+    ) -> tuple[list[int], list[Indices]]:
         """What slices pick: the shape of it, and the index of every element in row-major order."""
         counts = [[self.size(count) for count in dim.counts] for dim in dims]
         extents = [count for each in counts for count in each]
@@ -298,7 +298,8 @@ class Machine(Watched):
         axes: list[list[int]] = []
         for dim, own in zip(dims, counts, strict=True):
             start, strides = int(self.se(dim.start)), [int(self.se(s)) for s in dim.strides]
-            steps = [sum(i * s for i, s in zip(at, strides, strict=True)) for at in points(own)]
+            ats = all_indices(own)
+            steps = [sum(i * s for i, s in zip(at, strides, strict=True)) for at in ats]
             axes.append([start + step for step in steps])
         for axis, size in zip(axes, shape, strict=True):
             for i in axis:
@@ -342,18 +343,18 @@ class Machine(Watched):
         return [self.apply(fn, [part(data, (i,)) for data in sources]) for i in range(count)]
 
     def widths(self, exp: SegOp) -> list[int]:
-        """The extents of a space. One without points may have sizes that no point would allow."""
+        """The extents of a space. An empty one may have sizes that no thread would allow."""
         found = [self.size(bound) for _, bound in exp.space.dims]
         if 0 in found:
             return [max(width, 0) for width in found]
         self.room(found, 1)
         return found
 
-    def at_points(self, exp: SegOp, widths: Sequence[int]) -> list[Row]:
-        """What a kernel's body gives at every point; for a `Write` its (index, value) pairs."""
+    def threads(self, exp: SegOp, widths: Sequence[int]) -> list[Row]:
+        """What a kernel's body gives in every thread; for a `Write` its (index, value) pairs."""
         found: list[Row] = []
-        for point in points(widths):
-            for (name, _), i in zip(exp.space.dims, point, strict=True):
+        for index in all_indices(widths):
+            for (name, _), i in zip(exp.space.dims, index, strict=True):
                 self.env[name] = np.int64(i)
             self.stms(exp.body.stms)
             found.append([self._kernel_result(result) for result in exp.body.results])
@@ -367,14 +368,14 @@ class Machine(Watched):
         ]
 
     def kept(self, widths: Sequence[int], rows: list[Row], body: KernelBody, skip: int) -> Row:
-        """The results of a kernel after the first `skip`, from what its points gave."""
+        """The results of a kernel after the first `skip`, from what its threads gave."""
         out: Row = []
         for k, (result, kind) in enumerate(zip(body.results, body.returns, strict=True)):
             if k < skip:
                 continue
             column = [row[k] for row in rows]
             if isinstance(result, Write):
-                writes = [write for at_point in column for write in at_point]
+                writes = [write for of_thread in column for write in of_thread]
                 out.append(written(self.value(result.dest), writes))
             else:
                 out.append(self.gathered(widths, column, kind))
@@ -403,11 +404,11 @@ class Machine(Watched):
         """What has been folded after all rows."""
         return self.prefixes(ops, rows)[-1] if rows else self.neutral(ops)
 
-    def combined(self, ops: Sequence[HistOp], before: list[Point], rows: list[Row]) -> Row:
+    def combined(self, ops: Sequence[HistOp], before: list[Indices], rows: list[Row]) -> Row:
         """Destinations with what rows give combined into them, in order.
 
         A row has for each operator its indices, which stand after those in `before`, then its
-        values. Places outside are ignored.
+        values. Indices outside are ignored.
         """
         out: Row = []
         first = 0
@@ -427,8 +428,8 @@ class Machine(Watched):
         return out
 
 
-def written(dest: Elements, writes: Sequence[tuple[Point, Data]]) -> Elements:
-    """An array after writes, in order; places outside are ignored."""
+def written(dest: Elements, writes: Sequence[tuple[Indices, Data]]) -> Elements:
+    """An array after writes, in order; indices outside are ignored."""
     result = fresh(dest)
     for at, value in writes:
         if inside(at, dest.shape):
@@ -439,7 +440,7 @@ def written(dest: Elements, writes: Sequence[tuple[Point, Data]]) -> Elements:
 # --- array operations ------------------------------------------------------------------------
 
 
-def _index(m: Machine, exp: Index, pat: Sequence[Param]) -> Row:
+def _index(m: Interpreter, exp: Index, pat: Sequence[Param]) -> Row:
     data = m.value(exp.array)
     at = tuple(int(m.se(i)) for i in exp.at)
     for i, size in zip(at, data.shape, strict=True):
@@ -447,33 +448,33 @@ def _index(m: Machine, exp: Index, pat: Sequence[Param]) -> Row:
     return [_written(part(data, at))]
 
 
-def _slice(m: Machine, exp: Slice, pat: Sequence[Param]) -> Row:
+def _slice(m: Interpreter, exp: Slice, pat: Sequence[Param]) -> Row:
     data = m.value(exp.array)
-    shape, places = m.places(exp.dims, data.shape)
-    return [Elements(tuple(shape), [part(data, at) for at in places])]
+    shape, picked = m.selected(exp.dims, data.shape)
+    return [Elements(tuple(shape), [part(data, at) for at in picked])]
 
 
-def _update(m: Machine, exp: Update, pat: Sequence[Param]) -> Row:
+def _update(m: Interpreter, exp: Update, pat: Sequence[Param]) -> Row:
     data, value = m.value(exp.array), m.operand(exp.value)
-    shape, places = m.places(exp.dims, data.shape)
-    if shape_of(value) != tuple(shape) and places:
+    shape, picked = m.selected(exp.dims, data.shape)
+    if shape_of(value) != tuple(shape) and picked:
         raise CompilerBug(f"a part of shape {shape} is updated with one of {shape_of(value)}")
-    return [written(data, list(zip(places, cells_of(value), strict=bool(places))))]
+    return [written(data, list(zip(picked, cells_of(value), strict=bool(picked))))]
 
 
-def _rearrange(m: Machine, exp: Rearrange, pat: Sequence[Param]) -> Row:
+def _rearrange(m: Interpreter, exp: Rearrange, pat: Sequence[Param]) -> Row:
     data = m.value(exp.array)
     shape = tuple(data.shape[k] for k in exp.perm)
     cells = []
-    for point in points(shape):
+    for index in all_indices(shape):
         at = [0] * len(shape)
-        for i, k in zip(point, exp.perm, strict=True):
+        for i, k in zip(index, exp.perm, strict=True):
             at[k] = i
         cells.append(part(data, tuple(at)))
     return [Elements(shape, cells)]
 
 
-def _reshape(m: Machine, exp: Reshape, pat: Sequence[Param]) -> Row:
+def _reshape(m: Interpreter, exp: Reshape, pat: Sequence[Param]) -> Row:
     data = m.value(exp.array)
     shape = tuple(m.size(size) for size in exp.shape)
     if prod(shape) != len(data.cells) or min(shape) < 0:
@@ -482,11 +483,11 @@ def _reshape(m: Machine, exp: Reshape, pat: Sequence[Param]) -> Row:
     return [Elements(shape, data.cells)]
 
 
-def _copy(m: Machine, exp: Copy, pat: Sequence[Param]) -> Row:
+def _copy(m: Interpreter, exp: Copy, pat: Sequence[Param]) -> Row:
     return [m.value(exp.array)]
 
 
-def _concat(m: Machine, exp: Concat, pat: Sequence[Param]) -> Row:
+def _concat(m: Interpreter, exp: Concat, pat: Sequence[Param]) -> Row:
     parts = [m.value(name) for name in exp.arrays]
     if len({data.shape[1:] for data in parts}) > 1:
         raise CompilerBug("rows have different shapes")
@@ -494,7 +495,7 @@ def _concat(m: Machine, exp: Concat, pat: Sequence[Param]) -> Row:
     return [Elements(shape, [cell for data in parts for cell in data.cells])]
 
 
-def _iota(m: Machine, exp: Iota, pat: Sequence[Param]) -> Row:
+def _iota(m: Interpreter, exp: Iota, pat: Sequence[Param]) -> Row:
     shape = m.shape((exp.count,), exp.prim)
     start, step = m.se(exp.start), m.se(exp.step)
     cells = []
@@ -505,7 +506,7 @@ def _iota(m: Machine, exp: Iota, pat: Sequence[Param]) -> Row:
     return [Elements(shape, cells)]
 
 
-def _replicate(m: Machine, exp: Replicate, pat: Sequence[Param]) -> Row:
+def _replicate(m: Interpreter, exp: Replicate, pat: Sequence[Param]) -> Row:
     value = m.operand(exp.value)
     shape = tuple(m.size(size) for size in exp.shape) + shape_of(value)
     m.room(shape, DTYPE[_prim(pat)].itemsize)
@@ -513,12 +514,12 @@ def _replicate(m: Machine, exp: Replicate, pat: Sequence[Param]) -> Row:
     return [Elements(shape, cells_of(value) * count)]
 
 
-def _scratch(m: Machine, exp: Scratch, pat: Sequence[Param]) -> Row:
+def _scratch(m: Interpreter, exp: Scratch, pat: Sequence[Param]) -> Row:
     shape = m.shape(exp.shape, exp.prim)
     return [Elements(shape, [None] * prod(shape))]
 
 
-def _array_lit(m: Machine, exp: ArrayLit, pat: Sequence[Param]) -> Row:
+def _array_lit(m: Interpreter, exp: ArrayLit, pat: Sequence[Param]) -> Row:
     if not exp.elems:
         (param,) = pat
         assert isinstance(param.type, Array)
@@ -536,7 +537,7 @@ def _prim(pat: Sequence[Param]) -> Prim:
 # --- control ---------------------------------------------------------------------------------
 
 
-def _assert(m: Machine, exp: Assert, pat: Sequence[Param]) -> Row:
+def _assert(m: Interpreter, exp: Assert, pat: Sequence[Param]) -> Row:
     if m.se(exp.cond):
         return []
     raise m.error(
@@ -547,11 +548,11 @@ def _assert(m: Machine, exp: Assert, pat: Sequence[Param]) -> Row:
     )
 
 
-def _if(m: Machine, exp: If, pat: Sequence[Param]) -> Row:
+def _if(m: Interpreter, exp: If, pat: Sequence[Param]) -> Row:
     return m.body(exp.then if m.se(exp.cond) else exp.orelse)
 
 
-def _loop(m: Machine, exp: Loop, pat: Sequence[Param]) -> Row:
+def _loop(m: Interpreter, exp: Loop, pat: Sequence[Param]) -> Row:
     values = [m.operand(value) for value in exp.init]
     form = exp.form
     if isinstance(form, ForLoop):
@@ -569,47 +570,47 @@ def _loop(m: Machine, exp: Loop, pat: Sequence[Param]) -> Row:
     return values
 
 
-def _call(m: Machine, exp: Call, pat: Sequence[Param]) -> Row:
+def _call(m: Interpreter, exp: Call, pat: Sequence[Param]) -> Row:
     fun = m.funs[exp.fun]
     m.bind(fun.params, [m.operand(arg) for arg in exp.args])
     return m.body(fun.body)
 
 
-def _threshold(m: Machine, exp: Threshold, pat: Sequence[Param]) -> Row:
+def _threshold(m: Interpreter, exp: Threshold, pat: Sequence[Param]) -> Row:
     return [np.bool_(m.se(exp.amount) >= m.thresholds.get(exp.name, exp.default))]
 
 
-def _alloc(m: Machine, exp: Alloc, pat: Sequence[Param]) -> Row:
+def _alloc(m: Interpreter, exp: Alloc, pat: Sequence[Param]) -> Row:
     return [None]
 
 
 # --- parallel operators, before flattening ---------------------------------------------------
 
 
-def _columns(m: Machine, exp: Map | Reduce | Scan | Scatter | Hist, rows: list[Row]) -> Row:
+def _columns(m: Interpreter, exp: Map | Reduce | Scan | Scatter | Hist, rows: list[Row]) -> Row:
     width = m.size(exp.width)
     kinds = enumerate(exp.fn.returns)
     return [m.gathered((width,), [row[k] for row in rows], kind) for k, kind in kinds]
 
 
-def _map(m: Machine, exp: Map, pat: Sequence[Param]) -> Row:
+def _map(m: Interpreter, exp: Map, pat: Sequence[Param]) -> Row:
     return _columns(m, exp, m.rows(exp.width, exp.fn, exp.arrays))
 
 
-def _reduce(m: Machine, exp: Reduce, pat: Sequence[Param]) -> Row:
+def _reduce(m: Interpreter, exp: Reduce, pat: Sequence[Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     folded = m.folded(exp.ops, rows)
     return folded + _columns(m, exp, rows)[len(folded) :]
 
 
-def _scan(m: Machine, exp: Scan, pat: Sequence[Param]) -> Row:
+def _scan(m: Interpreter, exp: Scan, pat: Sequence[Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     prefixes = m.prefixes(exp.ops, rows)
     replaced = [scanned + row[len(scanned) :] for scanned, row in zip(prefixes, rows, strict=True)]
     return _columns(m, exp, replaced)
 
 
-def _scatter(m: Machine, exp: Scatter, pat: Sequence[Param]) -> Row:
+def _scatter(m: Interpreter, exp: Scatter, pat: Sequence[Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     out: Row = []
     first = 0
@@ -621,7 +622,7 @@ def _scatter(m: Machine, exp: Scatter, pat: Sequence[Param]) -> Row:
     return out + _columns(m, exp, rows)[first:]
 
 
-def _hist(m: Machine, exp: Hist, pat: Sequence[Param]) -> Row:
+def _hist(m: Interpreter, exp: Hist, pat: Sequence[Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     return m.combined(exp.ops, [()] * len(rows), rows)
 
@@ -629,42 +630,42 @@ def _hist(m: Machine, exp: Hist, pat: Sequence[Param]) -> Row:
 # --- kernels ---------------------------------------------------------------------------------
 
 
-def _segmap(m: Machine, exp: SegMap, pat: Sequence[Param]) -> Row:
+def _segmap(m: Interpreter, exp: SegMap, pat: Sequence[Param]) -> Row:
     widths = m.widths(exp)
-    return m.kept(widths, m.at_points(exp, widths), exp.body, 0)
+    return m.kept(widths, m.threads(exp, widths), exp.body, 0)
 
 
 def _segments(widths: list[int], rows: list[Row]) -> list[list[Row]]:
-    """The rows of each point of the outer dimensions, along the last one."""
+    """The rows of each index of the outer dimensions, along the last one."""
     last = widths[-1]
     return [rows[k * last : (k + 1) * last] for k in range(prod(widths[:-1]))]
 
 
-def _segred(m: Machine, exp: SegRed, pat: Sequence[Param]) -> Row:
+def _segred(m: Interpreter, exp: SegRed, pat: Sequence[Param]) -> Row:
     widths = m.widths(exp)
-    rows = m.at_points(exp, widths)
+    rows = m.threads(exp, widths)
     folded = [m.folded(exp.ops, segment) for segment in _segments(widths, rows)]
     kinds = [kind for op in exp.ops for kind in op.fn.returns]
     out = [m.gathered(widths[:-1], [f[k] for f in folded], kind) for k, kind in enumerate(kinds)]
     return out + m.kept(widths, rows, exp.body, len(kinds))
 
 
-def _segscan(m: Machine, exp: SegScan, pat: Sequence[Param]) -> Row:
+def _segscan(m: Interpreter, exp: SegScan, pat: Sequence[Param]) -> Row:
     widths = m.widths(exp)
-    rows = m.at_points(exp, widths)
+    rows = m.threads(exp, widths)
     prefixes = [row for segment in _segments(widths, rows) for row in m.prefixes(exp.ops, segment)]
     kinds = [kind for op in exp.ops for kind in op.fn.returns]
     out = [m.gathered(widths, [row[k] for row in prefixes], kind) for k, kind in enumerate(kinds)]
     return out + m.kept(widths, rows, exp.body, len(kinds))
 
 
-def _seghist(m: Machine, exp: SegHist, pat: Sequence[Param]) -> Row:
+def _seghist(m: Interpreter, exp: SegHist, pat: Sequence[Param]) -> Row:
     widths = m.widths(exp)
-    rows = m.at_points(exp, widths)
-    return m.combined(exp.ops, [point[:-1] for point in points(widths)], rows)
+    rows = m.threads(exp, widths)
+    return m.combined(exp.ops, [index[:-1] for index in all_indices(widths)], rows)
 
 
-_EXP: dict[type, Callable[[Machine, Any, Sequence[Param]], Row]] = {
+_EXP: dict[type, Callable[[Interpreter, Any, Sequence[Param]], Row]] = {
     Index: _index,
     Slice: _slice,
     Update: _update,

@@ -1,6 +1,6 @@
-"""Writes to computed places in the reference interpreter: scatters and histograms.
+"""Writes to computed indices in the reference interpreter: scatters and histograms.
 
-Of two values for one place a scatter keeps the last, and a histogram combines them in order.
+Of two values for one element a scatter keeps the last, and a histogram combines them in order.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from compiler.semantics.levels import Data, rank_of
 def written(
     m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, deep: int, mask: Any
 ) -> Data:
-    """`dest` (of this level, with `rank` dimensions) with values at places.
+    """`dest` (of this level, with `rank` dimensions) with values at indices.
 
-    Indices and values have `deep` more dimensions of points than the levels here. Places outside
-    of the array, and points that `mask` leaves out, are ignored. Of two values at one place the
+    Indices and values have `deep` more dimensions of lanes than the levels here. Those outside
+    of the array, and lanes that `mask` leaves out, are ignored. Of two values for one element the
     last stays.
     """
     level = m.level
     own = rank - len(at)
-    places = level + deep
-    shapes = [i.shape for i in at] + [outer_shape(value, own), (1,) * places]
+    axes = level + deep
+    shapes = [i.shape for i in at] + [outer_shape(value, own), (1,) * axes]
     if mask is not None:
         shapes.append(mask.shape)
-    points = np.broadcast_shapes(*shapes)
-    outer = np.broadcast_shapes(outer_shape(dest, rank) or (1,) * level, points[:level])
-    points = outer + points[level:]
+    lanes = np.broadcast_shapes(*shapes)
+    outer = np.broadcast_shapes(outer_shape(dest, rank) or (1,) * level, lanes[:level])
+    lanes = outer + lanes[level:]
     result = np.array(widened(dest, rank, outer))
-    index = [np.broadcast_to(i, points) for i in at]
-    chosen = np.ones(points, np.bool_) if mask is None else np.broadcast_to(mask, points)
+    index = [np.broadcast_to(i, lanes) for i in at]
+    chosen = np.ones(lanes, np.bool_) if mask is None else np.broadcast_to(mask, lanes)
     for i, size in zip(index, result.shape[level:], strict=False):
         chosen = chosen & (i >= 0) & (i < size)
     grids = [
-        np.broadcast_to(np.arange(size).reshape((size,) + (1,) * (places - axis - 1)), points)
+        np.broadcast_to(np.arange(size).reshape((size,) + (1,) * (axes - axis - 1)), lanes)
         for axis, size in enumerate(outer)
     ]
-    values = widened(value, own, points)
+    values = widened(value, own, lanes)
     result[tuple(g[chosen] for g in [*grids, *index])] = values[chosen]
     if level and all(size == 1 for size in outer):
         return result.reshape(result.shape[level:])
@@ -60,10 +60,10 @@ def deeper(m: Evaluator, deep: int) -> Any:
 def combined(
     m: Evaluator, op: HistOp, index: list[Data], parts: list[Data], deep: int, first: int = 0
 ) -> list[Data]:
-    """The destinations with values combined into their places.
+    """The destinations with values combined into their elements.
 
-    The last `deep` dimensions of indices and parts are points; the destinations' dimensions before
-    the indexed ones (`first` of them) are the points' own first dimensions.
+    The last `deep` dimensions of indices and parts are lanes; the destinations' dimensions before
+    the indexed ones (`first` of them) are the lanes' own first dimensions.
     """
     level = m.level
     kinds = op.op.fn.returns
@@ -73,25 +73,25 @@ def combined(
     shapes = [i.shape for i in index]
     shapes += [outer_shape(p, rank_of(k)) for p, k in zip(parts, kinds, strict=True)]
     shapes += [] if mask is None else [mask.shape]
-    points = np.broadcast_shapes(*shapes)
+    lanes = np.broadcast_shapes(*shapes)
     outers = [outer_shape(d, r) or (1,) * level for d, r in zip(dests, ranks, strict=True)]
-    outer = np.broadcast_shapes(points[:level], *outers)
-    points = outer + points[level:]
+    outer = np.broadcast_shapes(lanes[:level], *outers)
+    lanes = outer + lanes[level:]
     # In row-major order whatever the operands had: the cells below must be views.
     results = [np.array(widened(d, r, outer), order="C") for d, r in zip(dests, ranks, strict=True)]
     fixed = level + first
     extents = results[0].shape[: fixed + op.rank]
-    chosen = np.ones(points, np.bool_) if mask is None else np.broadcast_to(mask, points)
+    chosen = np.ones(lanes, np.bool_) if mask is None else np.broadcast_to(mask, lanes)
     for i, size in zip(index, extents[fixed:], strict=True):
         chosen = chosen & (i >= 0) & (i < size)
     grids = [
-        np.broadcast_to(np.arange(size).reshape((size,) + (1,) * (len(points) - axis - 1)), points)
+        np.broadcast_to(np.arange(size).reshape((size,) + (1,) * (len(lanes) - axis - 1)), lanes)
         for axis, size in enumerate(extents[:fixed])
     ]
-    places = [g[chosen] for g in [*grids, *(np.broadcast_to(i, points) for i in index)]]
-    flat = np.ravel_multi_index(places, extents) if places[0].size else np.zeros(0, np.int64)
+    where = [g[chosen] for g in [*grids, *(np.broadcast_to(i, lanes) for i in index)]]
+    flat = np.ravel_multi_index(where, extents) if where[0].size else np.zeros(0, np.int64)
     chosen_parts = [
-        widened(p, rank_of(k), points)[chosen] for p, k in zip(parts, kinds, strict=True)
+        widened(p, rank_of(k), lanes)[chosen] for p, k in zip(parts, kinds, strict=True)
     ]
     # The number of cells is given, as rows without elements leave it open.
     count = math.prod(extents)
@@ -125,11 +125,11 @@ def _accumulate(
         values = [_where_rows(same, step, n, v) for n, v in zip(new, values, strict=True)]
         step *= 2
     last = np.append(bins[1:] != bins[:-1], True)
-    places = bins[last]
-    found = combine(m, op, [c[places] for c in cells], [v[last] for v in values], places.size)
+    rows = bins[last]
+    found = combine(m, op, [c[rows] for c in cells], [v[last] for v in values], rows.size)
     m.widths, m.mask = widths, mask
     for cell, new in zip(cells, found, strict=True):
-        cell[places] = new
+        cell[rows] = new
 
 
 def _where_rows(same: npt.NDArray[np.bool_], step: int, new: Data, old: Data) -> Data:

@@ -45,7 +45,7 @@ class Watched:
     def touched(self) -> Touched:
         found: Touched = defaultdict(set)
         for one in self.record.accesses:
-            found[one.block, one.writes].add((one.point, one.cell))
+            found[one.block, one.writes].add((one.thread, one.cell))
         return found
 
 

@@ -41,7 +41,7 @@ from compiler.ir.values import Value
 from compiler.ir.walk import free
 from compiler.semantics import heap
 from compiler.semantics.limits import Limits
-from compiler.semantics.machine import Block, Machine, Place
+from compiler.semantics.machine import Block, Location, Machine
 from compiler.semantics.trace import Race
 from compiler.storage.short_circuit.attempts import IN_PLACE_MAP, Attempt
 from compiler.storage.short_circuit.clash import Clash, Stop, Touch
@@ -185,7 +185,7 @@ class Watch(Machine):
         if isinstance(stm.exp, KERNELS):
             names.update(result for result in stm.exp.body.results if isinstance(result, str))
         places = ((name, self.env.get(name)) for name in sorted(names))
-        return [n for n, place in places if isinstance(place, Place) and place.block is block]
+        return [n for n, place in places if isinstance(place, Location) and place.block is block]
 
     def _results(self, block: Block) -> list[Name]:
         """The arrays of a block that the current statement makes."""

@@ -1,4 +1,4 @@
-"""The points of an index space, one at a time."""
+"""The indices of a space, one at a time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 
-def points(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def all_indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """All indices in row-major order; unlike `itertools.product`, this lists nothing beforehand."""
     total = prod(max(size, 0) for size in shape)
     for number in range(total):
         rest = number
-        point: list[int] = []
+        index: list[int] = []
         for size in reversed(shape):
             rest, at = divmod(rest, size)
-            point.append(at)
-        yield tuple(reversed(point))
+            index.append(at)
+        yield tuple(reversed(index))
