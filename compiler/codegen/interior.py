@@ -34,14 +34,14 @@ class Interior:
 
 def interior(body: Stms, index: Name, bound: set[Name]) -> Interior | None:
     """The inside of a straight body; None if no index is clamped. `bound`: what it defines."""
-    finder = _Finder(index, bound)
-    inner = rewrite(body, finder.unclamped)
-    if not finder.lows and not finder.highs:
+    clamps = _Clamps(index, bound)
+    inner = rewrite(body, clamps.unclamped)
+    if not clamps.lows and not clamps.highs:
         return None
-    return Interior(tuple(finder.lows), tuple(finder.highs), inner)
+    return Interior(tuple(clamps.lows), tuple(clamps.highs), inner)
 
 
-class _Finder:
+class _Clamps:
     """Collects the conditions under which `min` and `max` of the index do nothing."""
 
     def __init__(self, index: Name, bound: set[Name]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
-from compiler.codegen.free import Uses
+from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import (
     Assign,
     Declare,
@@ -51,18 +51,18 @@ class Uniform:
 
 
 @dataclass(slots=True)
-class Shared:
+class UniformLoop:
     """A loop that all lanes go through together."""
 
     loop: For
     parts: list[Part]
 
 
-Part = LaneLoop | Uniform | Shared
+Part = LaneLoop | Uniform | UniformLoop
 
 
 @dataclass(slots=True)
-class Plan:
+class LaneTiling:
     """A body in parts; `kept` are the variables that live from one lane loop to another."""
 
     parts: list[Part]
@@ -70,18 +70,18 @@ class Plan:
     lanes: int
 
 
-def plan(kernel: Kernel) -> Plan | None:
+def lane_tiling(kernel: Kernel) -> LaneTiling | None:
     """How to run the last dimension in lanes; None where it cannot be done or would not pay."""
     if not isinstance(kernel.work, MapWork) or kernel.per_block or not kernel.dims:
         return None
-    finder = _Finder(kernel)
-    parts = finder.split(kernel.body)
-    if parts is None or not finder.loops or not finder.pays:
+    splitter = _Splitter(kernel)
+    parts = splitter.split(kernel.body)
+    if parts is None or not splitter.loops or not splitter.pays:
         return None
     kept: dict[Name, Prim] = {}
-    finder.crossing(parts, kept)
+    splitter.crossing(parts, kept)
     widest = max([BYTES[p] for p in kept.values()], default=4)
-    return Plan(parts, kept, TILE_BYTES // max(4, widest))
+    return LaneTiling(parts, kept, TILE_BYTES // max(4, widest))
 
 
 def _stored_before_the_end(body: Stms) -> set[Name]:
@@ -96,7 +96,7 @@ def _stored_before_the_end(body: Stms) -> set[Name]:
     return stored(body[:end])
 
 
-class _Finder:
+class _Splitter:
     """Splits a body; `varying` are the names that differ between lanes."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -156,18 +156,18 @@ class _Finder:
                 if not self.simple(stm):
                     return None
             case For():
-                return self.shared(stm)
+                return self.uniform_loop(stm)
             case _:
                 return None
         return LaneLoop([stm])
 
-    def shared(self, stm: For) -> Shared | None:
+    def uniform_loop(self, stm: For) -> UniformLoop | None:
         """A loop whose bound is the same for all lanes."""
         if self.varies(stm.bound):
             return None
         self.loops += 1
         parts = self.split(stm.body, inner=True)
-        return None if parts is None else Shared(stm, parts)
+        return None if parts is None else UniformLoop(stm, parts)
 
     def simple(self, stm: If) -> bool:
         """A branch without loops; what it defines stays inside."""
@@ -201,10 +201,10 @@ class _Finder:
     def crossing(self, parts: list[Part], kept: dict[Name, Prim]) -> None:
         """Collect the varying names that one lane loop uses and another one has."""
         for part in parts:
-            if isinstance(part, Shared):
+            if isinstance(part, UniformLoop):
                 self.crossing(part.parts, kept)
             elif isinstance(part, LaneLoop):
-                uses = Uses()
+                uses = FreeNames()
                 stms = tuple(part.stms)
                 uses.stms(stms)
                 outer = (set(uses.scalars) | assigned(stms)) - uses.bound

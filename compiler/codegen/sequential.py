@@ -13,7 +13,6 @@ from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp.nodes import (
     Assign,
-    Bins,
     Cell,
     Combine,
     Copy,
@@ -21,6 +20,7 @@ from compiler.codegen.imp.nodes import (
     Define,
     Fold,
     For,
+    Histogram,
     HistWork,
     If,
     Kernel,
@@ -45,7 +45,7 @@ def sequential(kernel: Kernel) -> Stms:
         case MapWork():
             return loops(kernel.dims, kernel.body, prov)
         case HistWork(hists):
-            updates = tuple(stm for bins in hists for stm in update_bins(bins, prov))
+            updates = tuple(stm for hist in hists for stm in update_bins(hist, prov))
             return loops(kernel.dims, kernel.body + updates, prov)
         case ReduceWork(folds):
             start = tuple(stm for fold in folds for stm in begin(fold.op, prov))
@@ -92,7 +92,7 @@ def combine(op: Combine, inputs: Sequence[SE], prov: Prov) -> Stms:
 
 
 def finish(fold: Fold, prov: Prov) -> Stms:
-    """Put the accumulators where they belong."""
+    """Store the accumulators in the results' cells or variables."""
     return tuple(
         Store(into.block, prim, into.at, Var(name, prim), prov)
         if isinstance(into, Cell)
@@ -101,22 +101,22 @@ def finish(fold: Fold, prov: Prov) -> Stms:
     )
 
 
-def update_bins(bins: Bins, prov: Prov) -> Stms:
-    """Combine one bin with a point's values, unless the place is outside."""
-    op = bins.op
+def update_bins(hist: Histogram, prov: Prov) -> Stms:
+    """Combine one bin with a point's values, unless the bin is outside."""
+    op = hist.op
     loads: list[Stm] = []
     stores: list[Stm] = []
     for (block, lmad), name, prim, result in zip(
-        bins.dests, op.lhs, op.prims, op.results, strict=True
+        hist.dests, op.lhs, op.prims, op.results, strict=True
     ):
-        at = cell(lmad, bins.bins)
+        at = cell(lmad, hist.bins)
         loads.append(Load(name, prim, block, at, prov))
         stores.append(Store(block, prim, at, result, prov))
     rhs: Stms = tuple(
         Define(name, prim, value, prov)
-        for name, prim, value in zip(op.rhs, op.prims, bins.values, strict=True)
+        for name, prim, value in zip(op.rhs, op.prims, hist.values, strict=True)
     )
-    return (If(inside(bins.bins, bins.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
+    return (If(inside(hist.bins, hist.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
 
 
 def assign_all(

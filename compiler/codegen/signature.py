@@ -28,8 +28,8 @@ def signature(fun: ImpFun) -> Plain:
         "implicit": [p.name for p in fun.params[: fun.implicit]],
         "params": [_slot(p) for p in fun.params],
         "results": [_slot(p) for p in fun.results],
-        "takes": [_external(e) for e in fun.takes],
-        "gives": [_external(e) for e in fun.gives],
+        "takes": [_external(e) for e in fun.inputs],
+        "gives": [_external(e) for e in fun.outputs],
     }
 
 

@@ -18,7 +18,7 @@ from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import NOWHERE, Prov, Span
-from compiler.codegen.frees import insert_frees
+from compiler.codegen.deallocate import insert_frees
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Stm, Stms
 from compiler.codegen.index import add, cell, mul, poly_exp
@@ -43,7 +43,7 @@ def to_imp(prog: ir.Prog, ctx: Ctx) -> imp.ImpProg:
 def _function(fun: ir.Function, ctx: Ctx) -> imp.ImpFun:
     maker = _Maker(ctx)
     for param in fun.params:
-        maker.know(param)
+        maker.bind(param)
     body = maker.stms(fun.body.stms, None)
     values = tuple(
         value
@@ -98,7 +98,7 @@ class _Maker:
     ctx: Ctx
     arrays: dict[Name, Array] = field(default_factory=dict)
 
-    def know(self, param: ir.Param) -> None:
+    def bind(self, param: ir.Param) -> None:
         """Remember where an array lies."""
         if isinstance(param.type, Array):
             self.arrays[param.name] = param.type
@@ -114,11 +114,11 @@ class _Maker:
         out: list[Stm] = []
         for stm in stms:
             for param in stm.pat:
-                self.know(param)
+                self.bind(param)
             make = _MAKERS.get(type(stm.exp))
             if make is None:
                 kind = type(stm.exp).__name__
-                raise CompilerBug(f"no imperative code for {kind}", place(stm.prov))
+                raise CompilerBug(f"no imperative code for {kind}", span_of(stm.prov))
             out.extend(make(self, stm, stm.exp, where))
         return tuple(out)
 
@@ -183,7 +183,7 @@ class _Maker:
         return (imp.Store(dest.block, prim, poly_exp(dest.lmad.offset), value, prov),)
 
     def update(self, stm: ir.Stm, exp: ir.Update, where: Where) -> Stms:
-        """Write a cell or a slice; the result is in the operand's place."""
+        """Write a cell or a slice; the result lies where the operand lies."""
         mem = bind_of(stm.pat[0].type)
         prim = self.arrays[exp.array].prim
         if not isinstance(exp.value, str):
@@ -279,7 +279,7 @@ class _Maker:
         where: Where,
         prov: Prov,
     ) -> Stms:
-        """A map of our own, at the level that suits the place."""
+        """A map of our own, at the level that suits what runs it."""
         level: Level = "grid" if where is None else "thread" if where == "grid" else where
         space = tuple((i, poly_exp(size)) for i, size in dims)
         kernel = imp.Kernel(self.ctx.fresh(base), level, space, body, imp.MapWork(), prov=prov)
@@ -306,7 +306,7 @@ class _Maker:
     def loop(self, stm: ir.Stm, exp: ir.Loop, where: Where) -> Stms:
         """Loop parameters are variables; all are assigned at the end of an iteration."""
         for param in exp.params:
-            self.know(param)
+            self.bind(param)
         kept = [not isinstance(p.type, Array) for p in exp.params]
         params = [p for p, keep in zip(exp.params, kept, strict=True) if keep]
         init = [v for v, keep in zip(exp.init, kept, strict=True) if keep]
@@ -315,7 +315,7 @@ class _Maker:
             for p, v in zip(params, init, strict=True)
         ]
         values = [v for v, keep in zip(exp.body.results, kept, strict=True) if keep]
-        body = self.stms(exp.body.stms, where) + self.turn(params, values, stm.prov)
+        body = self.stms(exp.body.stms, where) + self.next_iteration(params, values, stm.prov)
         match exp.form:
             case ir.ForLoop(index, prim, bound):
                 out.append(imp.For(index, prim, bound, body, stm.prov))
@@ -330,7 +330,9 @@ class _Maker:
                 out.append(imp.Define(result.name, prim_of(result), value, stm.prov))
         return tuple(out)
 
-    def turn(self, params: Sequence[ir.Param], values: Sequence[ir.Operand], prov: Prov) -> Stms:
+    def next_iteration(
+        self, params: Sequence[ir.Param], values: Sequence[ir.Operand], prov: Prov
+    ) -> Stms:
         """Give all loop parameters their next values at once."""
         blocks: list[Stm] = []
         late: list[Stm] = []
@@ -392,24 +394,24 @@ class _Maker:
             return self.put(param.type.prim, mem.row(*point), result, prov)
         shape = [poly_exp(size) for size in param.type.shape]
         out: list[Stm] = []
-        for given, value in result.writes:
+        for indices, value in result.writes:
             stores: Stms
-            if self.is_there(mem, given, value):
+            if self.is_in_place(mem, indices, value):
                 continue
-            at = self.named(given, out, prov)
+            at = self.named(indices, out, prov)
             if isinstance(value, str):
                 dims = row_dims(at, row_type(param.type, len(at)))
                 lmad, early = self.named_slice(mem.lmad, dims, prov)
                 stores = early + self.put(param.type.prim, MemBind(mem.block, lmad), value, prov)
             else:
-                place_ = cell(mem.lmad, at)
-                stores = (imp.Store(mem.block, param.type.prim, place_, value, prov),)
+                at_cell = cell(mem.lmad, at)
+                stores = (imp.Store(mem.block, param.type.prim, at_cell, value, prov),)
             out.append(imp.If(inside(at, shape[: len(at)]), stores, (), prov))
         return tuple(out)
 
-    def is_there(self, mem: MemBind, given: Sequence[SE], value: ir.Operand) -> bool:
+    def is_in_place(self, mem: MemBind, indices: Sequence[SE], value: ir.Operand) -> bool:
         """Whether an array was built in its row, at indices of the first dimensions."""
-        row = mem.row(*(at for at in map(poly_of, given) if at is not None))
+        row = mem.row(*(at for at in map(poly_of, indices) if at is not None))
         return isinstance(value, str) and row == self.memory(value)
 
     def named(self, ses: Sequence[SE], out: list[Stm], prov: Prov) -> tuple[SE, ...]:
@@ -430,7 +432,10 @@ class _Maker:
         results: list[ir.KernelResult],
         pat: list[ir.Param],
     ) -> tuple[tuple[imp.Fold, ...], Stms]:
-        """The operators with their inputs and places; takes their share off `results` and `pat`."""
+        """The operators with their inputs and where results go.
+
+        Removes their share of `results` and `pat`.
+        """
         outer = exp.space.dims if isinstance(exp, ir.SegScan) else exp.space.dims[:-1]
         point: list[SE] = [Var(i, "i64") for i, _ in outer]
         folds: list[imp.Fold] = []
@@ -458,8 +463,8 @@ class _Maker:
         results: list[ir.KernelResult],
         pat: list[ir.Param],
         outer: Sequence[Poly],
-    ) -> tuple[imp.Bins, ...]:
-        """The histograms; takes their share off `results` and `pat`."""
+    ) -> tuple[imp.Histogram, ...]:
+        """The histograms. Removes their share of `results` and `pat`."""
         found = []
         for op in ops:
             combine = self.combine(op.op, stm.prov)
@@ -471,7 +476,7 @@ class _Maker:
                 mem = bind_of(param.type).row(*outer)
                 dests.append((mem.block, mem.lmad))
             sizes = tuple(poly_exp(size) for size in shape)
-            found.append(imp.Bins(combine, sizes, bins, values, tuple(dests)))
+            found.append(imp.Histogram(combine, sizes, bins, values, tuple(dests)))
             del results[: op.rank + len(op.dests)], pat[: len(op.dests)]
         return tuple(found)
 
@@ -483,7 +488,7 @@ class _Maker:
                 raise Limitation(
                     "a reduction, scan or histogram whose operator works on whole arrays is not"
                     " supported by the back ends yet",
-                    place(prov),
+                    span_of(prov),
                     "Work on the rows' elements: `map (reduce op ne) (transpose xss)`.",
                 )
             prims.append(kind.prim)
@@ -502,10 +507,10 @@ class _Maker:
 
     def no_call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
         """Calls are inlined before."""
-        raise Limitation(f"the call of `{exp.fun}` was not inlined", place(stm.prov))
+        raise Limitation(f"the call of `{exp.fun}` was not inlined", span_of(stm.prov))
 
 
-def place(prov: Prov) -> Span:
+def span_of(prov: Prov) -> Span:
     """The most specific source position."""
     return prov[0] if prov else NOWHERE
 
@@ -542,7 +547,7 @@ def _is_one(se: SE) -> bool:
 def _scalar(operand: ir.KernelResult, prov: Prov) -> SE:
     if isinstance(operand, (str, ir.Write)):
         raise Limitation(
-            "an operator on whole arrays is not supported by the back ends yet", place(prov)
+            "an operator on whole arrays is not supported by the back ends yet", span_of(prov)
         )
     return operand
 

@@ -211,7 +211,7 @@ def allocations(stms: Stms) -> Iterator[Alloc]:
                 yield from allocations(stm.body)
 
 
-def may_run_twice(body: Stms, traits: Traits) -> bool:
+def may_recompute(body: Stms, traits: Traits) -> bool:
     """Whether running a point's body twice is cheap, and the same as running it once."""
     return not traits.loops and not stored(body) & loaded(body) - traits.bound
 

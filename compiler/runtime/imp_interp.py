@@ -57,7 +57,7 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
     fun = next(f for f in prog.funs if f.name == entry)
     arrays, sizes = prepare(chosen, args)
     by_name: dict[str, Any] = dict(sizes)
-    for taken, array in zip(fun.takes, arrays, strict=True):
+    for taken, array in zip(fun.inputs, arrays, strict=True):
         key = taken.block or taken.name
         by_name[key] = array.reshape(-1).tolist() if taken.block else array.item()
     env = {**_RUNTIME}
@@ -69,7 +69,7 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
     values = {f.name: v for f, v in zip(fun.results, outcome, strict=True)}
     numbers = {**sizes, **{k: v for k, v in values.items() if isinstance(v, int)}}
     found: list[Any] = []
-    for give, data in zip(fun.gives, chosen["gives"], strict=True):
+    for give, data in zip(fun.outputs, chosen["gives"], strict=True):
         dtype = DTYPE[give.type.prim]
         if data["shape"] is None:
             found.append(dtype.type(values[give.name]))

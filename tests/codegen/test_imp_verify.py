@@ -211,7 +211,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
     (KERNELS, "in (h_mem_6 ->", "in (r_mem_5 ->", "holds f32"),
     (KERNELS, "t_mem_31: mem(f32, shared)", "t_mem_31: mem(f32)", "cannot allocate device"),
     (KERNELS, "p_mem_34: mem(f32, private)", "p_mem_34: mem(f32, shared)", "cannot allocate"),
-    (KERNELS, "v_35 <- v_35 + s_7", "s_7 <- v_35", "no variable of this place"),
+    (KERNELS, "v_35 <- v_35 + s_7", "s_7 <- v_35", "no variable here"),
     (KERNELS, "p_mem_34[0] <- v_35", "free t_mem_31", "a kernel frees no memory"),
     (KERNELS, "let y_36: f32 = t_mem_31[0]", "let y_36: f32 = p_mem_34[0]", "no block in scope"),
     (KERNELS, "t_mem_31[j_33] <- v_35", "t_mem_31[j_33] <- j_33", "is i64 and not f32"),

@@ -18,7 +18,7 @@ from compiler.codegen.checks import checks_first
 from compiler.codegen.imp.nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
 from compiler.codegen.index import product, row_major
 from compiler.codegen.sequential import accumulate, begin, combine, finish, next_name, sequential
-from compiler.codegen.traits import Traits, builtin, may_run_twice, traits_of, without_stores
+from compiler.codegen.traits import Traits, builtin, may_recompute, traits_of, without_stores
 from compiler.ir.nodes import SE, Lit, Var
 
 SCAN_BLOCK = 1 << 15
@@ -64,7 +64,7 @@ class FoldKernels(TileKernels):
                 self.line(f"ss_drop({c_name(lhs)}_part);")
 
     def part_at(self, kernel: Kernel, count: str, block: str) -> str:
-        """The place of a block's outcome among those of all segments."""
+        """The index of a block's outcome among those of all segments."""
         outer = kernel.dims[:-1]
         if not outer:
             return block
@@ -249,8 +249,8 @@ class FoldKernels(TileKernels):
         low, high, end = f"{c_name(index)}_low", f"{c_name(index)}_high", self.show(bound)
         self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {block}) {{")
         self.line(f"const int64_t {high} = {end} - {low} < {block} ? {end} : {low} + {block};")
-        twice = may_run_twice(kernel.body, traits)
-        if twice:
+        recompute = may_recompute(kernel.body, traits)
+        if recompute:
             self.fold_range(kernel, folds, low, high, without_stores(kernel.body))
         else:
             self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
@@ -263,7 +263,7 @@ class FoldKernels(TileKernels):
         self.close()
         for lhs, _, _ in components:
             self.line(f"{lhs} = {lhs}_before;")
-        if twice:
+        if recompute:
             self.scan_loop(kernel, folds, traits, low, high)
         else:
             self.add_prefix(kernel, folds, low, high)

@@ -9,8 +9,8 @@ from compiler.base.names import Name
 from compiler.codegen.c.folds import FoldKernels
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp.nodes import (
-    Bins,
     Define,
+    Histogram,
     HistWork,
     If,
     Kernel,
@@ -42,12 +42,12 @@ class Kernels(FoldKernels):
             case HistWork(hists):
                 self.hist(kernel, hists, name)
 
-    def hist(self, kernel: Kernel, hists: tuple[Bins, ...], name: str) -> None:
+    def hist(self, kernel: Kernel, hists: tuple[Histogram, ...], name: str) -> None:
         """Segments in parallel if there are several; else parts of the points with own bins."""
         traits = traits_of(kernel.body)
         points = kernel.dims[-1][1]
         parts = f"{name}_parts"
-        sizes = [self.scalars.within(product(bins.shape), 10) for bins in hists]
+        sizes = [self.scalars.within(product(hist.shape), 10) for hist in hists]
         need = " + ".join(sizes)
         self.line(
             f"const int64_t {parts} = ss_parts({self.show(points)}, {need}, {traits.weight});"
@@ -69,37 +69,39 @@ class Kernels(FoldKernels):
         self.close_all(1 + len(outer))
 
     def private_bins(
-        self, kernel: Kernel, hists: tuple[Bins, ...], name: str, traits: Traits
+        self, kernel: Kernel, hists: tuple[Histogram, ...], name: str, traits: Traits
     ) -> None:
         """Each part of the points fills bins of its own, which are then combined in order."""
         parts, part = f"{name}_parts", f"{name}_part"
-        own = [self.own_bins(kernel, bins, k, name) for k, bins in enumerate(hists)]
+        own = [self.own_bins(kernel, hist, k, name) for k, hist in enumerate(hists)]
         self.line("#pragma omp parallel for schedule(static, 1)")
         self.open(f"for (int64_t {part} = 0; {part} < {parts}; {part}++) {{")
-        for bins, (size, blocks) in zip(hists, own, strict=True):
-            self.clear_bins(bins, size, blocks, part)
+        for hist, (size, blocks) in zip(hists, own, strict=True):
+            self.clear_bins(hist, size, blocks, part)
         points = self.show(kernel.dims[-1][1])
         low, high = f"{points} * {part} / {parts}", f"{points} * ({part} + 1) / {parts}"
         self.line(f"const int64_t {name}_high = {high};")
         self.loop_over(kernel.dims[-1], low, f"{name}_high")
         updates = tuple(
             stm
-            for bins, (size, blocks) in zip(hists, own, strict=True)
-            for stm in self.update_own(kernel, bins, blocks, size, part)
+            for hist, (size, blocks) in zip(hists, own, strict=True)
+            for stm in self.update_own(kernel, hist, blocks, size, part)
         )
         self.body(kernel.body + updates, traits)
         self.close_all(2)
-        for bins, (size, blocks) in zip(hists, own, strict=True):
-            self.merge_bins(kernel, bins, size, blocks, name)
+        for hist, (size, blocks) in zip(hists, own, strict=True):
+            self.merge_bins(kernel, hist, size, blocks, name)
             for block in blocks:
                 self.line(f"ss_drop({c_name(block)});")
 
-    def own_bins(self, kernel: Kernel, bins: Bins, k: int, name: str) -> tuple[str, list[Name]]:
+    def own_bins(
+        self, kernel: Kernel, hist: Histogram, k: int, name: str
+    ) -> tuple[str, list[Name]]:
         """Allocate the parts' bins."""
         size = f"{name}_bins{k}"
-        self.line(f"const int64_t {size} = {self.show(product(bins.shape))};")
+        self.line(f"const int64_t {size} = {self.show(product(hist.shape))};")
         blocks = []
-        for lhs, prim in zip(bins.op.lhs, bins.op.prims, strict=True):
+        for lhs, prim in zip(hist.op.lhs, hist.op.prims, strict=True):
             block = next_name(lhs).replace("_next", "_bins", 1)
             kind = C_TYPE[prim]
             cells = f"ss_times({name}_parts, {size})"
@@ -112,47 +114,47 @@ class Kernels(FoldKernels):
             blocks.append(block)
         return size, blocks
 
-    def clear_bins(self, bins: Bins, size: str, blocks: Sequence[Name], part: str) -> None:
+    def clear_bins(self, hist: Histogram, size: str, blocks: Sequence[Name], part: str) -> None:
         """A part's bins start at the neutral element."""
         self.open(f"for (int64_t bin = 0; bin < {size}; bin++) {{")
-        for block, ne in zip(blocks, bins.op.neutral, strict=True):
+        for block, ne in zip(blocks, hist.op.neutral, strict=True):
             self.line(f"{c_name(block)}[{part} * {size} + bin] = {self.show(ne)};")
         self.close()
 
     def update_own(
-        self, kernel: Kernel, bins: Bins, blocks: Sequence[Name], size: str, part: str
+        self, kernel: Kernel, hist: Histogram, blocks: Sequence[Name], size: str, part: str
     ) -> Stms:
         """As `update_bins`, with a part's own bins as destinations."""
-        at = row_major(bins.bins, bins.shape)
+        at = row_major(hist.bins, hist.shape)
         base = Var(f"{part}_base", "i64")
         self.scalars.names = {**self.scalars.names, base.name: f"{part} * {size}"}
-        place = Var(f"{part}_{size}_at", "i64")
+        bin_cell = Var(f"{part}_{size}_at", "i64")
         self.scalars.names = {
             **self.scalars.names,
-            place.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
+            bin_cell.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
         }
-        return own_update(kernel, bins, blocks, place)
+        return own_update(kernel, hist, blocks, bin_cell)
 
     def merge_bins(
-        self, kernel: Kernel, bins: Bins, size: str, blocks: Sequence[Name], name: str
+        self, kernel: Kernel, hist: Histogram, size: str, blocks: Sequence[Name], name: str
     ) -> None:
         """Combine the parts' bins, in order, with the destination."""
-        index = [(f"{name}_b{k}_0", bound) for k, bound in enumerate(bins.shape)]
-        at = row_major([Var(i, "i64") for i, _ in index], bins.shape)
+        index = [(f"{name}_b{k}_0", bound) for k, bound in enumerate(hist.shape)]
+        at = row_major([Var(i, "i64") for i, _ in index], hist.shape)
         part = f"{name}_part"
-        place = Var(f"{part}_{size}_at", "i64")
+        bin_cell = Var(f"{part}_{size}_at", "i64")
         self.scalars.names = {
             **self.scalars.names,
-            place.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
+            bin_cell.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
         }
         loads: list[Stm] = []
         values: list[SE] = []
-        for block, lhs, prim in zip(blocks, bins.op.lhs, bins.op.prims, strict=True):
+        for block, lhs, prim in zip(blocks, hist.op.lhs, hist.op.prims, strict=True):
             own = next_name(lhs).replace("_next", "_own", 1)
-            loads.append(Load(own, prim, block, place, kernel.prov))
+            loads.append(Load(own, prim, block, bin_cell, kernel.prov))
             values.append(Var(own, prim))
         points = tuple(Var(i, "i64") for i, _ in index)
-        always = replace(bins, bins=points, values=tuple(values))
+        always = replace(hist, bins=points, values=tuple(values))
         (guarded,) = update_bins(always, kernel.prov)
         assert isinstance(guarded, If)
         traits = traits_of(guarded.then)
@@ -165,20 +167,20 @@ class Kernels(FoldKernels):
         self.close_all(1 + len(index))
 
 
-def own_update(kernel: Kernel, bins: Bins, blocks: Sequence[Name], place: SE) -> Stms:
-    """Combine one bin of a part with a point's values, unless the place is outside."""
-    op = bins.op
+def own_update(kernel: Kernel, hist: Histogram, blocks: Sequence[Name], bin_cell: SE) -> Stms:
+    """Combine one bin of a part with a point's values, unless the bin is outside."""
+    op = hist.op
     loads = tuple(
-        Load(lhs, prim, block, place, kernel.prov)
+        Load(lhs, prim, block, bin_cell, kernel.prov)
         for block, lhs, prim in zip(blocks, op.lhs, op.prims, strict=True)
     )
     rhs = tuple(
         Define(name, prim, value, kernel.prov)
-        for name, prim, value in zip(op.rhs, op.prims, bins.values, strict=True)
+        for name, prim, value in zip(op.rhs, op.prims, hist.values, strict=True)
     )
     stores = tuple(
-        Store(block, prim, place, result, kernel.prov)
+        Store(block, prim, bin_cell, result, kernel.prov)
         for block, prim, result in zip(blocks, op.prims, op.results, strict=True)
     )
-    cond = inside(bins.bins, bins.shape)
+    cond = inside(hist.bins, hist.shape)
     return (If(cond, (*loads, *rhs, *op.body, *stores), (), kernel.prov),)

@@ -355,5 +355,5 @@ def _ops_assert(kernel: Kernel) -> bool:
         case ReduceWork(folds) | ScanWork(folds):
             return any(traits_of(fold.op.body).asserts for fold in folds)
         case HistWork(hists):
-            return any(traits_of(bins.op.body).asserts for bins in hists)
+            return any(traits_of(hist.op.body).asserts for hist in hists)
     return False

@@ -172,14 +172,14 @@ class Statements(Writer):
         text = self.read(stm.prim, f"{c_name(stm.block)}[{self.show(stm.at)}]")
         self.line(f"{name or f'const {self.type(stm.prim)} {c_name(stm.name)}'} = {text};")
 
-    def read(self, prim: Prim, place: str) -> str:
+    def read(self, prim: Prim, cell: str) -> str:
         """The value of a cell."""
-        return place
+        return cell
 
     def store(self, stm: Store) -> None:
         """A cell's next value."""
-        place = f"{c_name(stm.block)}[{self.show(stm.at)}]"
-        self.line(f"{place} = {self.written(stm.prim, self.show(stm.value))};")
+        cell = f"{c_name(stm.block)}[{self.show(stm.at)}]"
+        self.line(f"{cell} = {self.written(stm.prim, self.show(stm.value))};")
 
     def written(self, prim: Prim, value: str) -> str:
         """A value as it is put in a cell."""

@@ -6,9 +6,9 @@ from compiler.base.names import Name
 from compiler.base.text import Line
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.free import Uses, uses_of
+from compiler.codegen.free_names import FreeNames, uses_of
 from compiler.codegen.imp.nodes import Kernel, Stms
-from compiler.codegen.lanes import LaneLoop, Part, Plan, Shared, Uniform, plan
+from compiler.codegen.lanes import LaneLoop, LaneTiling, Part, Uniform, UniformLoop, lane_tiling
 from compiler.codegen.traits import traits_of
 from compiler.ir.nodes import SE
 
@@ -20,14 +20,14 @@ class TileKernels(MapKernels):
 
     def map(self, kernel: Kernel) -> None:
         """In lanes where it pays."""
-        tiles = plan(kernel)
+        tiles = lane_tiling(kernel)
         if tiles is None:
             super().map(kernel)
         else:
             self.tiled_map(kernel, tiles)
 
-    def tiled_map(self, kernel: Kernel, tiles: Plan) -> None:
-        """Share out tiles; those of one place of the last dimension follow each other."""
+    def tiled_map(self, kernel: Kernel, tiles: LaneTiling) -> None:
+        """Share out tiles; those of one index of the last dimension follow each other."""
         *outer, last = kernel.dims
         name = f"{c_name(kernel.name)}_tile"
         uses = uses_of(kernel)
@@ -54,7 +54,7 @@ class TileKernels(MapKernels):
         for _ in kernel.dims:
             self.close()
 
-    def tile_function(self, name: str, kernel: Kernel, tiles: Plan, parameters: str) -> None:
+    def tile_function(self, name: str, kernel: Kernel, tiles: LaneTiling, parameters: str) -> None:
         """What one tile does, for a number of lanes that is mostly a constant."""
         lines, self.lines = self.lines, []
         indent, self.indent = self.indent, ""
@@ -82,7 +82,7 @@ class TileKernels(MapKernels):
                     self.stms((stm,))
                 case LaneLoop(stms):
                     self.lane_loop(tuple(stms), dim[0])
-                case Shared(loop, inner):
+                case UniformLoop(loop, inner):
                     index, kind = c_name(loop.index), C_TYPE[loop.prim]
                     end = self.once(loop.bound, f"{index}_end", kind)
                     self.open(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{")
@@ -95,7 +95,7 @@ class TileKernels(MapKernels):
         self.src = stms[0].prov or src
         self.line("#pragma omp simd")
         self.open("for (int64_t lane = 0; lane < lanes; lane++) {")
-        uses = Uses()
+        uses = FreeNames()
         uses.stms(stms)
         if lane in uses.scalars:
             name = c_name(lane)

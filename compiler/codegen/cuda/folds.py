@@ -17,7 +17,7 @@ from compiler.codegen.cuda.kernels import Argument, CudaMaps, Launchable
 from compiler.codegen.imp.nodes import Cell, Fold, HistWork, Kernel, ReduceWork, ScanWork, Stms
 from compiler.codegen.index import product
 from compiler.codegen.sequential import accumulate, begin, combine, finish
-from compiler.codegen.traits import builtin, may_run_twice, traits_of, without_stores
+from compiler.codegen.traits import builtin, may_recompute, traits_of, without_stores
 from compiler.ir.nodes import ZERO, Var
 
 
@@ -206,7 +206,7 @@ class CudaKernels(CudaMaps):
         numbers = [Argument("blocks_0", "i64", False), Argument("chunk_0", "i64", False)]
         body = kernel.body
         scan = isinstance(kernel.work, ScanWork)
-        twice = scan and may_run_twice(body, traits_of(body))
+        twice = scan and may_recompute(body, traits_of(body))
         if twice:
             body = without_stores(body)
         arguments = self.kernel_head(
@@ -314,7 +314,7 @@ class CudaKernels(CudaMaps):
             for fold in folds
             for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True)
         }
-        if may_run_twice(kernel.body, traits_of(kernel.body)):
+        if may_recompute(kernel.body, traits_of(kernel.body)):
             self.carries(folds, start)
             self.tiles(kernel, folds, low, high, True, kernel.body)
         else:
@@ -348,7 +348,7 @@ class CudaKernels(CudaMaps):
 
     def hist(self, kernel: Kernel, work: HistWork, name: str) -> Launchable:
         """A thread per point; bins are updated by atomic operations, or under a lock."""
-        locked = any(needs_lock(bins) for bins in work.hists)
+        locked = any(needs_lock(hist) for hist in work.hists)
         locks = [Argument("locks_0", "i32", True)] if locked else []
         arguments = self.kernel_head(name, kernel, locks)
         total = self.show(product([size for _, size in kernel.dims]))
@@ -356,6 +356,6 @@ class CudaKernels(CudaMaps):
         self.line(f"if (point >= {total}) return;")
         self.indices(kernel.dims, "point")
         self.stms(kernel.body)
-        for bins in work.hists:
-            update_bin(self, bins, kernel.prov)
+        for hist in work.hists:
+            update_bin(self, hist, kernel.prov)
         return self.launchable(name, arguments)

@@ -168,7 +168,7 @@ class Host(Writer):
             case ScanWork(folds):
                 self.staged(s, folds, name)
             case HistWork(hists):
-                if any(needs_lock(bins) for bins in hists):
+                if any(needs_lock(hist) for hist in hists):
                     self.line(f'locks_0 = device.zeros({LOCKS}, "i32")')
                 self.launch(out.hist(s, s.work, name), s.dims)
 

@@ -16,7 +16,7 @@ from compiler.base.spans import NOWHERE, Prov
 from compiler.base.text import Line
 from compiler.codegen.c.stms import Statements
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.free import uses_of
+from compiler.codegen.free_names import uses_of
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,

@@ -179,7 +179,7 @@ class Combine:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A place in memory."""
+    """A cell of a block."""
 
     block: Name
     at: SE
@@ -218,7 +218,7 @@ class ScanWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Bins:
+class Histogram:
     """One histogram: at `bins`, if inside of `shape`, combine the destinations with `values`.
 
     A destination's cell is `lmad(bins)` of its block; the LMADs mention the outer indices.
@@ -235,7 +235,7 @@ class Bins:
 class HistWork:
     """Histograms over the last dimension, one per point of the outer ones."""
 
-    hists: tuple[Bins, ...]
+    hists: tuple[Histogram, ...]
 
 
 Work = MapWork | ReduceWork | ScanWork | HistWork
@@ -303,7 +303,7 @@ class External:
 class ImpFun:
     """An entry point. `values` are what the results get, in order.
 
-    The first `implicit` parameters are sizes that follow from the shapes of `takes`.
+    The first `implicit` parameters are sizes that follow from the shapes of `inputs`.
     """
 
     name: str
@@ -311,8 +311,8 @@ class ImpFun:
     results: tuple[Formal, ...]
     body: Stms
     values: tuple[Operand, ...]
-    takes: tuple[External, ...]
-    gives: tuple[External, ...]
+    inputs: tuple[External, ...]
+    outputs: tuple[External, ...]
     implicit: int = 0
     prov: Prov = ()
 

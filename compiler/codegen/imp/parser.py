@@ -16,7 +16,6 @@ from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
     Assign,
-    Bins,
     Cell,
     Combine,
     Copy,
@@ -27,6 +26,7 @@ from compiler.codegen.imp.nodes import (
     For,
     Formal,
     Free,
+    Histogram,
     HistWork,
     If,
     ImpFun,
@@ -272,7 +272,7 @@ class _Parser(ScalarParser):
             body.append(self.stm())
         work: Work = MapWork()
         if word == "hist":
-            work = HistWork(tuple(self.each("bins", self.bins)))
+            work = HistWork(tuple(self.each("bins", self.histogram)))
         elif word != "map":
             folds = tuple(self.each("fold", self.fold))
             work = ScanWork(folds) if word == "scan" else ReduceWork(folds)
@@ -304,7 +304,7 @@ class _Parser(ScalarParser):
         return name, self.se()
 
     def fold(self) -> Fold:
-        """An operator with its inputs and places."""
+        """An operator with its inputs and indices."""
         inputs = self.scalars()
         self.tokens.expect("into")
         into = tuple(self.listed(self.target))
@@ -315,18 +315,20 @@ class _Parser(ScalarParser):
         name = self.tokens.name("a block or variable")
         return Cell(name, self.index()) if self.tokens.text == "[" else name
 
-    def bins(self) -> Bins:
+    def histogram(self) -> Histogram:
         """A histogram."""
         t = self.tokens
-        places = self.listed(self.bin_place)
+        indices = self.listed(self.bin_index)
         t.expect("in")
         dests = tuple(self.listed(self.lmad))
         self.need("get")
         values = self.scalars()
         op = self.combine()
-        return Bins(op, tuple(n for _, n in places), tuple(i for i, _ in places), values, dests)
+        return Histogram(
+            op, tuple(n for _, n in indices), tuple(i for i, _ in indices), values, dests
+        )
 
-    def bin_place(self) -> tuple[SE, SE]:
+    def bin_index(self) -> tuple[SE, SE]:
         """`bin < size`."""
         at = self.se(_ABOVE_COMPARISON)
         self.tokens.expect("<")

@@ -26,7 +26,6 @@ from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
     Assign,
-    Bins,
     Cell,
     Combine,
     Copy,
@@ -37,6 +36,7 @@ from compiler.codegen.imp.nodes import (
     For,
     Formal,
     Free,
+    Histogram,
     HistWork,
     If,
     ImpFun,
@@ -102,9 +102,9 @@ def _function(out: _Out, fun: ImpFun) -> None:
     if fun.implicit:
         names = ", ".join(name_text(p.name) for p in fun.params[: fun.implicit])
         out.line(2, f"sizes {names}")
-    for taken in fun.takes:
+    for taken in fun.inputs:
         out.line(2, f"takes {_external(taken)}")
-    for given in fun.gives:
+    for given in fun.outputs:
         out.line(2, f"gives {_external(given)}")
     _stms(out, 2, fun.body)
     out.line(2, f"return {show_operands(fun.values)}")
@@ -117,8 +117,8 @@ def _formals(formals: Iterable[Formal]) -> str:
 
 def _external(e: External) -> str:
     star = "*" if e.unique else ""
-    place = f" in {name_text(e.block)}" if isinstance(e.type, Array) else ""
-    return f"{name_text(e.name)}: {star}{show_type(e.type)}{place}"
+    block = f" in {name_text(e.block)}" if isinstance(e.type, Array) else ""
+    return f"{name_text(e.name)}: {star}{show_type(e.type)}{block}"
 
 
 def _stms(out: _Out, indent: int, stms: Stms) -> None:
@@ -207,8 +207,8 @@ def _kernel(out: _Out, indent: int, s: Kernel) -> None:
             for fold in folds:
                 _fold(out, indent + 2, fold)
         case HistWork(hists):
-            for bins in hists:
-                _bins(out, indent + 2, bins)
+            for hist in hists:
+                _histogram(out, indent + 2, hist)
     out.line(indent, "}")
 
 
@@ -219,12 +219,12 @@ def _fold(out: _Out, indent: int, fold: Fold) -> None:
     _combine(out, indent, f"fold {show_operands(fold.inputs)} into ({into})", fold.op)
 
 
-def _bins(out: _Out, indent: int, bins: Bins) -> None:
+def _histogram(out: _Out, indent: int, hist: Histogram) -> None:
     at = ", ".join(
-        f"{show_se(i)} < {show_se(n)}" for i, n in zip(bins.bins, bins.shape, strict=True)
+        f"{show_se(i)} < {show_se(n)}" for i, n in zip(hist.bins, hist.shape, strict=True)
     )
-    dests = ", ".join(f"{name_text(block)} -> {show_lmad(lmad)}" for block, lmad in bins.dests)
-    _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(bins.values)}", bins.op)
+    dests = ", ".join(f"{name_text(block)} -> {show_lmad(lmad)}" for block, lmad in hist.dests)
+    _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(hist.values)}", hist.op)
 
 
 def _combine(out: _Out, indent: int, head: str, op: Combine) -> None:

@@ -24,7 +24,6 @@ from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
     Assign,
-    Bins,
     Cell,
     Combine,
     Copy,
@@ -34,6 +33,7 @@ from compiler.codegen.imp.nodes import (
     Fold,
     For,
     Free,
+    Histogram,
     HistWork,
     If,
     ImpFun,
@@ -132,7 +132,7 @@ class _Checker(ScalarChecker):
         return kind
 
     def cell(self, block: Name, prim: Prim, at: SE) -> None:
-        """Check a place in memory."""
+        """Check a cell of a block."""
         self.block(block, prim)
         self.scalar(at, "i64", "an index")
 
@@ -154,7 +154,7 @@ class _Checker(ScalarChecker):
             self.formal(formal.name, formal.type)
         for formal in fun.params[: fun.implicit]:
             self.must(formal.type == Scalar("i64"), f"the size `{formal.name}` is no i64")
-        for taken in fun.takes:
+        for taken in fun.inputs:
             self.external(taken)
         self.owned = set()
         names = self.stms_kept_open(fun.body)
@@ -165,7 +165,7 @@ class _Checker(ScalarChecker):
         self.leave(names)
         for formal in fun.results:
             self.formal(formal.name, formal.type)
-        for given in fun.gives:
+        for given in fun.outputs:
             self.external(given)
         self.leave(list(self.types))
 
@@ -237,9 +237,7 @@ class _Checker(ScalarChecker):
 
     def may_assign(self, name: Name) -> None:
         """Check that a name is a variable of the host, or of the point that runs here."""
-        self.must(
-            name in self.variables and name in self.types, f"`{name}` is no variable of this place"
-        )
+        self.must(name in self.variables and name in self.types, f"`{name}` is no variable here")
         self.must(name not in self.freed, f"`{name}` has been freed")
 
     def alloc(self, s: Alloc) -> None:
@@ -318,11 +316,11 @@ class _Checker(ScalarChecker):
         self.before_points(s)
         scope = (self.where, self.variables, set(self.unset))
         self.where, self.variables = "block" if s.per_block else "thread", set()
-        whole = s.dims if isinstance(s.work, ScanWork) else s.dims[:-1]
-        for name, _ in whole:
+        cell_dims = s.dims if isinstance(s.work, ScanWork) else s.dims[:-1]
+        for name, _ in cell_dims:
             self.bind(name, Scalar("i64"))
-        self.places(s)
-        for name, _ in s.dims[len(whole) :]:
+        self.result_cells(s)
+        for name, _ in s.dims[len(cell_dims) :]:
             self.bind(name, Scalar("i64"))
         outer, self.owned = self.owned, set()
         names = self.stms_kept_open(s.body)
@@ -345,9 +343,9 @@ class _Checker(ScalarChecker):
                     self.fold_into_variables(s, fold)
             case HistWork(hists):
                 self.must(bool(hists), "there is no histogram")
-                for bins in hists:
-                    self.operator(bins.op)
-                    for size in bins.shape:
+                for hist in hists:
+                    self.operator(hist.op)
+                    for size in hist.shape:
                         self.scalar(size, "i64", "a size of a histogram")
 
     def operator(self, op: Combine) -> None:
@@ -379,7 +377,7 @@ class _Checker(ScalarChecker):
                 self.may_assign(into)
                 self.must(self.types[into] == Scalar(prim), f"`{into}` is no {prim}")
 
-    def places(self, s: Kernel) -> None:
+    def result_cells(self, s: Kernel) -> None:
         """Check where results go, which depends on the outer indices only (of scans: on all)."""
         match s.work:
             case ReduceWork(folds) | ScanWork(folds):
@@ -388,16 +386,16 @@ class _Checker(ScalarChecker):
                         if isinstance(into, Cell):
                             self.cell(into.block, prim, into.at)
             case HistWork(hists):
-                for bins in hists:
-                    self.destinations(bins)
+                for hist in hists:
+                    self.destinations(hist)
 
-    def destinations(self, bins: Bins) -> None:
+    def destinations(self, hist: Histogram) -> None:
         """Check a histogram's destinations."""
-        self.must(len(bins.dests) == len(bins.op.prims), "a histogram's parts differ in number")
-        for (block, lmad), prim in zip(bins.dests, bins.op.prims, strict=True):
+        self.must(len(hist.dests) == len(hist.op.prims), "a histogram's parts differ in number")
+        for (block, lmad), prim in zip(hist.dests, hist.op.prims, strict=True):
             self.block(block, prim)
             self.lmad(lmad)
-            self.must(len(lmad.dims) == len(bins.shape), f"`{block}` has other dimensions")
+            self.must(len(lmad.dims) == len(hist.shape), f"`{block}` has other dimensions")
 
     def inputs(self, s: Kernel) -> None:
         """Check what a point gives to the kernel's work."""
@@ -406,11 +404,11 @@ class _Checker(ScalarChecker):
                 for fold in folds:
                     self.typed(fold.inputs, fold.op.prims, "what is folded")
             case HistWork(hists):
-                for bins in hists:
-                    self.must(len(bins.bins) == len(bins.shape), "a bin has other dimensions")
-                    for index in bins.bins:
+                for hist in hists:
+                    self.must(len(hist.bins) == len(hist.shape), "a bin has other dimensions")
+                    for index in hist.bins:
                         self.scalar(index, "i64", "a bin")
-                    self.typed(bins.values, bins.op.prims, "what is combined")
+                    self.typed(hist.values, hist.op.prims, "what is combined")
 
     def typed(self, values: Sequence[SE], prims: Sequence[Prim], what: str) -> None:
         """Check that expressions have these types."""

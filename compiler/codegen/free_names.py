@@ -13,7 +13,6 @@ from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
     Assign,
-    Bins,
     Cell,
     Combine,
     Copy,
@@ -22,6 +21,7 @@ from compiler.codegen.imp.nodes import (
     Fold,
     For,
     Free,
+    Histogram,
     HistWork,
     If,
     Kernel,
@@ -37,7 +37,7 @@ from compiler.ir.nodes import SE, Lit, Mem, Var
 from compiler.ir.walk import se_parts
 
 
-class Uses:
+class FreeNames:
     """Scalars and blocks in order of first use, and what is defined inside."""
 
     def __init__(self) -> None:
@@ -92,11 +92,11 @@ class Uses:
                 for fold in folds:
                     self.fold(fold)
             case HistWork(hists):
-                for bins in hists:
-                    self.bins(bins)
+                for hist in hists:
+                    self.histogram(hist)
 
     def fold(self, fold: Fold) -> None:
-        """An operator, its inputs and places."""
+        """An operator, its inputs and the cells of its results."""
         self.ses(fold.inputs)
         self.combine(fold.op)
         for into, prim in zip(fold.into, fold.op.prims, strict=True):
@@ -106,11 +106,11 @@ class Uses:
             else:
                 self.scalars.setdefault(into, prim)
 
-    def bins(self, bins: Bins) -> None:
-        """A histogram's operator and places."""
-        self.ses((*bins.bins, *bins.shape, *bins.values))
-        self.combine(bins.op)
-        for (block, lmad), prim in zip(bins.dests, bins.op.prims, strict=True):
+    def histogram(self, hist: Histogram) -> None:
+        """A histogram's operator and destinations."""
+        self.ses((*hist.bins, *hist.shape, *hist.values))
+        self.combine(hist.op)
+        for (block, lmad), prim in zip(hist.dests, hist.op.prims, strict=True):
             self.blocks.setdefault(block, prim)
             self.lmad(lmad)
 
@@ -183,25 +183,25 @@ class Uses:
         self.stms(s.body)
 
 
-def uses_of(kernel: Kernel) -> Uses:
+def uses_of(kernel: Kernel) -> FreeNames:
     """What a kernel uses and defines."""
-    uses = Uses()
+    uses = FreeNames()
     uses.kernel(kernel)
     return uses
 
 
-_VISIT: dict[type, Callable[[Uses, Any], None]] = {
-    Define: Uses.define,
-    Declare: Uses.declare,
+_VISIT: dict[type, Callable[[FreeNames, Any], None]] = {
+    Define: FreeNames.define,
+    Declare: FreeNames.declare,
     Assign: lambda u, s: u.value(s.value, u.blocks.get(s.name, "i64")),
-    Alloc: Uses.alloc,
+    Alloc: FreeNames.alloc,
     Free: lambda u, s: None,
-    Load: Uses.load,
-    Store: Uses.store,
-    Copy: Uses.copy,
-    If: Uses.branch,
-    For: Uses.count_loop,
+    Load: FreeNames.load,
+    Store: FreeNames.store,
+    Copy: FreeNames.copy,
+    If: FreeNames.branch,
+    For: FreeNames.count_loop,
     While: lambda u, s: u.stms(s.body),
-    Assert: Uses.check,
-    Kernel: Uses.kernel,
+    Assert: FreeNames.check,
+    Kernel: FreeNames.kernel,
 }

@@ -119,9 +119,9 @@ def blocks_of_work(work: Work, found: set[Name]) -> None:
                 _list(fold.op.body, found)
                 found.update(into.block for into in fold.into if isinstance(into, Cell))
         case HistWork(hists):
-            for bins in hists:
-                _list(bins.op.body, found)
-                found.update(block for block, _ in bins.dests)
+            for hist in hists:
+                _list(hist.op.body, found)
+                found.update(block for block, _ in hist.dests)
 
 
 _VISITS: dict[type, Callable[[Any, set[Name]], None]] = {
