@@ -1,6 +1,6 @@
 """Stridescope's compiler: a guided tour. This package holds no code of its own.
 
-    base/      places, errors, remarks, names, fuel: what knows nothing about programs
+    base/      spans, errors, remarks, names, fuel: what knows nothing about programs
     protocol/  what may be asked and what is answered, each operation declared once
     algebra/   polynomials, LMADs, proofs that two of them never meet, and the checker of proofs
     frontend/  text -> syntax tree -> typed program; the prelude, in Futhark

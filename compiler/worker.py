@@ -27,7 +27,7 @@ from compiler.base.errors import (
     SyntaxError_,
     UsageError,
 )
-from compiler.base.spans import place_of
+from compiler.base.spans import span_at
 from compiler.protocol import programs
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Operation
@@ -213,7 +213,7 @@ def decode_source(data: bytes) -> str:
         before = data[: error.start].decode("utf-8")
         raise SyntaxError_(
             f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
-            place_of(before + "?", len(before)),
+            span_at(before + "?", len(before)),
             "Save the file as UTF-8.",
         ) from None
 
@@ -236,7 +236,7 @@ def _source(given: Json) -> str:
     try:
         source.encode()
     except UnicodeEncodeError as error:
-        span = place_of(source, error.start)
+        span = span_at(source, error.start)
         raise SyntaxError_("Half of a surrogate pair is no character.", span) from None
     return source
 

@@ -2,7 +2,7 @@
 
 An expression may be *speculated*, that is computed before the checks in front of it, once too
 often, or for nothing, if it cannot fail, nor run for ever. Which scalar operators fail on which
-operands is told by `ir/total.py`, what an expression overwrites by `ir/aliases.py`.
+operands is told by `ir/may_fail.py`, what an expression overwrites by `ir/aliases.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Protocol
 
 from compiler.algebra.poly import Poly
 from compiler.ir import nodes, walk
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -33,7 +34,6 @@ from compiler.ir.nodes import (
     WhileLoop,
     Write,
 )
-from compiler.ir.total import is_total
 
 
 class Fails(Enum):
@@ -117,7 +117,7 @@ def are_total(values: Iterable[KernelResult]) -> bool:
         if isinstance(value, Write):
             if not all(are_total((*at, written)) for at, written in value.writes):
                 return False
-        elif not isinstance(value, str) and not is_total(value):
+        elif not isinstance(value, str) and not cannot_fail(value):
             return False
     return True
 
@@ -125,12 +125,12 @@ def are_total(values: Iterable[KernelResult]) -> bool:
 def holds_totals(exp: Exp) -> bool:
     """The same for the scalar expressions of an expression; what its bodies hold is left out."""
     if isinstance(exp, SE_NODES):
-        return is_total(exp)
+        return cannot_fail(exp)
     partial = False
 
     def look(se: SE) -> SE:
         nonlocal partial
-        partial = partial or not is_total(se)
+        partial = partial or not cannot_fail(se)
         return se
 
     walk.rewrite(exp, walk.Rewrite(se=look, body=_same, fn=_same, kernel=_same))

@@ -1,1 +1,1 @@
-"""What every other folder uses and what knows nothing about programs: places, errors, remarks."""
+"""What every other folder uses and what knows nothing about programs: spans, errors, remarks."""

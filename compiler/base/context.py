@@ -60,7 +60,7 @@ class Ctx:
     proved: dict[str, list[Any]] = field(default_factory=dict)
     """By stage, the arguments about integers that the checker has accepted."""
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
-    """What the author asked for with `#[..]`, by the place of the expression: single words."""
+    """What the author asked for with `#[..]`, by the span of the expression: single words."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
 
     def proved_here(self) -> list[Any]:
@@ -78,7 +78,7 @@ class Ctx:
         return frozenset().union(*[self.attributes.get(span, ()) for span in prov])
 
     def remark(self, remark: Remark) -> None:
-        """Record a remark once per (rule, place, text)."""
+        """Record a remark once per (rule, span, text)."""
         key = (remark.rule, remark.at, remark.because)
         if key not in self._seen:
             self._seen.add(key)
@@ -97,7 +97,7 @@ class Ctx:
         """Record what a rule has done, or has not, where nothing is left to decide."""
         self.remark(Remark(kind, rule.id, at, because, hint, numbers, self.stage, attempt))
 
-    def settle(
+    def commit(
         self, rule: Rule, at: Prov, outcome: Outcome[T], attempt: int | None = None
     ) -> T | None:
         """What a rewrite engine does with a rule's outcome.

@@ -15,7 +15,7 @@ ErrorKind = Literal["syntax", "type", "usage", "runtime", "limitation", "timeout
 
 
 class CompileError(Exception):
-    """Base of all three; `message` is a sentence, `hint` a way out, `span` a place or NOWHERE."""
+    """Base of all three; `message` is a sentence, `hint` a way out, `span` where or NOWHERE."""
 
     kind: ErrorKind = "internal"
 
@@ -29,8 +29,8 @@ class CompileError(Exception):
         """Further errors found in the same run, this one first in the text."""
 
     def render(self, source: str = "") -> str:
-        """The message with its place, the line with carets, and the hint."""
-        head = f"{self.span.place}: {self.message}" if self.span.line else self.message
+        """The message with its position, the line with carets, and the hint."""
+        head = f"{self.span.position}: {self.message}" if self.span.line else self.message
         parts = [head, "" if self.span.file else caret(source, self.span), self.hint]
         return "\n".join(part for part in parts if part)
 

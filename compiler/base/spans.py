@@ -1,4 +1,4 @@
-"""Places in a source text, and the caret drawing that error messages use.
+"""Spans of a source text, and the caret drawing that error messages use.
 
 Lines and columns count from 1, in characters; the end is exclusive. A line ends at a newline and
 nowhere else, as in the language. `file` is empty for the program that the user typed, and a name
@@ -25,7 +25,7 @@ class Span(NamedTuple):
         return Span(self.line, self.col, other.end_line, other.end_col, self.file)
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         """`file:line:col`, as error messages begin."""
         prefix = f"{self.file}:" if self.file else ""
         return f"{prefix}{self.line}:{self.col}"
@@ -38,7 +38,7 @@ Prov = tuple[Span, ...]
 
 
 def merge_prov(*provs: Prov) -> Prov:
-    """The spans of all of `provs`, each once, in order; places outside any source are left out."""
+    """The spans of all of `provs`, each once, in order; spans outside any source are left out."""
     seen: dict[Span, None] = {}
     for prov in provs:
         for span in prov:
@@ -52,8 +52,8 @@ def lines(source: str) -> list[str]:
     return [line.removesuffix("\r") for line in source.split("\n")]
 
 
-def place_of(source: str, at: int, file: str = "") -> Span:
-    """The place of the character at an offset; nothing wide at the end of the text."""
+def span_at(source: str, at: int, file: str = "") -> Span:
+    """The span of the character at an offset; nothing wide at the end of the text."""
     line = source.count("\n", 0, at) + 1
     column = at - source.rfind("\n", 0, at)
     return Span(line, column, line, column + (at < len(source)), file)
@@ -62,7 +62,7 @@ def place_of(source: str, at: int, file: str = "") -> Span:
 def caret(source: str, span: Span) -> str:
     """The first line of `span` with a run of `^` under it, or "" when there is no such line.
 
-    Of a line that is too long to read it is what stands around the place.
+    Of a line that is too long to read it is what stands around the span.
     """
     every = lines(source)
     if not source or not 1 <= span.line <= len(every):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp.nodes import Assert, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.traits import reads, traits_of
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE
-from compiler.ir.total import is_total
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def checks_first(body: Stms) -> Checks | None:
         stm = body[k]
         match stm:
             case Define(name, _, value) if name in wanted:
-                if k > first and not is_total(value):
+                if k > first and not cannot_fail(value):
                     return None
                 wanted |= reads(value)
                 needs.append(stm)

@@ -27,7 +27,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.build import inside, row_dims
 from compiler.ir.nodes import SE, Array, Level, Lit, Mem, MemBind, Scalar, Var
 from compiler.ir.sizes import poly_of
-from compiler.ir.slices import sliced, whole, with_indices
+from compiler.ir.slices import itself, sliced, with_indices
 from compiler.ir.types import row_type
 
 LARGEST = 2**63 - 1
@@ -157,7 +157,7 @@ class _Maker:
         shape = self.arrays[exp.array].shape
         match exp:
             case ir.Slice():
-                lmad = sliced(source.lmad, exp.dims, _poly, whole)
+                lmad = sliced(source.lmad, exp.dims, _poly, itself)
                 return self.copy(self.arrays[stm.pat[0].name].prim, dest, lmad, source, stm.prov)
             case ir.Rearrange(perm, _):
                 lmad = source.lmad.permute(perm)
@@ -206,7 +206,7 @@ class _Maker:
             return Var(fresh, "i64")
 
         named = [with_indices(dim, name) for dim in dims]
-        return sliced(lmad, named, _poly, whole), tuple(early)
+        return sliced(lmad, named, _poly, itself), tuple(early)
 
     def copied(self, stm: ir.Stm, exp: ir.Copy, where: Where) -> Stms:
         """A copy of an array."""

@@ -24,8 +24,8 @@ from compiler.codegen.imp.nodes import (
     While,
 )
 from compiler.codegen.index import mul
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import ONE, SE, Bin, Lit, Var
-from compiler.ir.total import is_total
 from compiler.ir.walk import se_uses
 
 UNKNOWN_TRIPS = 32
@@ -125,7 +125,7 @@ def work_of(kernel: Kernel, t: Traits) -> SE:
     total: SE = ONE
     for _, bound in kernel.dims:
         total = mul(total, bound)
-    if not is_total(t.trips):
+    if not cannot_fail(t.trips):
         return mul(total, Lit(UNKNOWN_TRIPS, "i64"))
     index_names = {name for name, _ in kernel.dims}
     return total if reads(t.trips) & index_names else mul(total, t.trips)

@@ -1,7 +1,7 @@
-"""The syntax tree: what the author wrote, with the place of every node.
+"""The syntax tree: what the author wrote, with the span of every node.
 
 Every construct of the language reference has a node, also those that later stages do not know
-yet; these are refused by the checker as a `Limitation` at their place. Operators are resolved to
+yet; these are refused by the checker as a `Limitation` at their span. Operators are resolved to
 trees by precedence; nothing else is desugared here, so that the tree can be shown as written.
 Names are qualified: `("f32", "sqrt")` is `f32.sqrt`, `("x",)` is `x`; operators are names too.
 """

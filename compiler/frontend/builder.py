@@ -1,7 +1,7 @@
 """From what the grammar matched to syntax nodes: one method per alternative of `grammar.lark`.
 
 A method gets the matched children, tokens included. What is no syntax node of its own is a `Part`:
-its place and its data.
+its span and its data.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ class Part:
     data: Any
 
 
-def _place(item: Any) -> Span:
+def _span_of(item: Any) -> Span:
     if isinstance(item, Token):
         line, column = item.line or 1, item.column or 1
-        return Span(line, column, item.end_line or line, item.end_column or column, Builder.file)
+        return Span(
+            line, column, item.end_line or line, item.end_column or column, TreeBuilder.file
+        )
     return cast(Span, item.span)
 
 
 def _span(kids: Kids) -> Span:
-    return _place(kids[0]).to(_place(kids[-1]))
+    return _span_of(kids[0]).to(_span_of(kids[-1]))
 
 
 def _has(kids: Kids, kind: str) -> bool:
@@ -66,7 +68,7 @@ def _data(kids: Kids, tag: str) -> Any:
     return None
 
 
-class Builder(Transformer[Token, decs.Program]):
+class TreeBuilder(Transformer[Token, decs.Program]):
     """Builds syntax nodes; `file` and `docs` (by start of a token) are those of the text read."""
 
     file: ClassVar[str] = ""
@@ -94,7 +96,7 @@ class Builder(Transformer[Token, decs.Program]):
         return decs.Program(tuple(kids))
 
     def defkind(self, kids: Kids) -> Part:
-        return Part(_place(kids[0]), kids[0])
+        return Part(_span_of(kids[0]), kids[0])
 
     def bind_name(self, kids: Kids) -> Part:
         return Part(_span(kids), str(kids[0]))
@@ -115,15 +117,13 @@ class Builder(Transformer[Token, decs.Program]):
         operator = kids[2]
         return self._value(kids, operator.data[-1], operator.span, (kids[1], kids[3]))
 
-    def _value(
-        self, kids: Kids, name: str, place: Span, params: tuple[ast.Pat, ...]
-    ) -> decs.ValDec:
+    def _value(self, kids: Kids, name: str, span: Span, params: tuple[ast.Pat, ...]) -> decs.ValDec:
         kind = cast(Literal["def", "entry", "let"], str(kids[0].data))
         return decs.ValDec(
             _span(kids),
             kind,
             name,
-            place,
+            span,
             _pick(kids, ast.TypeParam),
             params,
             _data(kids, "ret"),
@@ -184,7 +184,7 @@ class Builder(Transformer[Token, decs.Program]):
         return decs.ModTypeDec(_span(kids), str(kids[2]), kids[-1], self._doc(kids))
 
     def mod_param(self, kids: Kids) -> decs.ModParam:
-        return decs.ModParam(_span(kids), str(kids[1]), _place(kids[1]), kids[3])
+        return decs.ModParam(_span(kids), str(kids[1]), _span_of(kids[1]), kids[3])
 
     def m_name(self, kids: Kids) -> decs.MName:
         return decs.MName(kids[0].span, kids[0].data)
@@ -330,7 +330,7 @@ class Builder(Transformer[Token, decs.Program]):
         return Part(_span(kids), (str(kids[0]), ast.PName(_span(kids), str(kids[0]))))
 
     def p_field_typed(self, kids: Kids) -> Part:
-        name = ast.PName(_place(kids[0]), str(kids[0]))
+        name = ast.PName(_span_of(kids[0]), str(kids[0]))
         return Part(_span(kids), (str(kids[0]), ast.PTyped(_span(kids), name, kids[2])))
 
     def p_field(self, kids: Kids) -> Part:
@@ -363,13 +363,13 @@ class Builder(Transformer[Token, decs.Program]):
                 return _integer(token)
             case "FLOAT":
                 digits, suffix = _suffix(str(token), _FLOATS)
-                return ast.FloatLit(_place(token), digits.replace("_", ""), suffix)
+                return ast.FloatLit(_span_of(token), digits.replace("_", ""), suffix)
             case "CHAR":
-                return ast.IntLit(_place(token), ord(_unescape(token)), "")
+                return ast.IntLit(_span_of(token), ord(_unescape(token)), "")
             case "STRING":
-                return ast.StringLit(_place(token), _string(token))
+                return ast.StringLit(_span_of(token), _string(token))
             case _:
-                return ast.BoolLit(_place(token), token.type == "TRUE")
+                return ast.BoolLit(_span_of(token), token.type == "TRUE")
 
     def infix(self, kids: Kids) -> Part:
         if kids[0].type == "TICK":
@@ -439,15 +439,15 @@ class Builder(Transformer[Token, decs.Program]):
 
     def _function(self, kids: Kids, name: str, at: Any, params: tuple[ast.Pat, ...]) -> ast.LetFun:
         types, ret = _pick(kids, ast.TypeParam), _data(kids, "ret")
-        return ast.LetFun(_span(kids), name, _place(at), types, params, ret, kids[-2], kids[-1])
+        return ast.LetFun(_span(kids), name, _span_of(at), types, params, ret, kids[-2], kids[-1])
 
     def e_letwith(self, kids: Kids) -> ast.Exp:
         steps = [k.data for k in kids if isinstance(k, Part)]
-        name, place, value, body = str(kids[1]), _place(kids[1]), kids[-2], kids[-1]
+        name, span, value, body = str(kids[1]), _span_of(kids[1]), kids[-2], kids[-1]
         if len(steps) == 1 and not isinstance(steps[0], str):
-            return ast.LetWith(_span(kids), name, place, steps[0], value, body)
-        new = _updated(place.to(value.span), ast.Var(place, (name,)), steps, value)
-        return ast.Let(_span(kids), (), ast.PName(place, name), new, body)
+            return ast.LetWith(_span(kids), name, span, steps[0], value, body)
+        new = _updated(span.to(value.span), ast.Var(span, (name,)), steps, value)
+        return ast.Let(_span(kids), (), ast.PName(span, name), new, body)
 
     def e_loop(self, kids: Kids) -> ast.Loop:
         pat = _pick(kids, ast.Pat)[0]
@@ -456,7 +456,7 @@ class Builder(Transformer[Token, decs.Program]):
         return ast.Loop(_span(kids), _sizes(kids), pat, init, form, kids[-1])
 
     def l_for(self, kids: Kids) -> ast.For:
-        return ast.For(_span(kids), str(kids[1]), _place(kids[1]), kids[3])
+        return ast.For(_span(kids), str(kids[1]), _span_of(kids[1]), kids[3])
 
     def l_for_in(self, kids: Kids) -> ast.ForIn:
         return ast.ForIn(_span(kids), kids[1], kids[3])
@@ -499,7 +499,7 @@ class Builder(Transformer[Token, decs.Program]):
 
     def e_open_in(self, kids: Kids) -> ast.OpenIn:
         if not isinstance(kids[0], ast.Var):
-            raise SyntaxError_("Only a module's name can stand before `.(`.", _place(kids[0]))
+            raise SyntaxError_("Only a module's name can stand before `.(`.", _span_of(kids[0]))
         return ast.OpenIn(_span(kids), kids[0].name, kids[2])
 
     def e_hole(self, kids: Kids) -> ast.Hole:
@@ -569,7 +569,7 @@ class Builder(Transformer[Token, decs.Program]):
 
 
 def _attr(token: Token) -> ast.Attr:
-    return ast.Attr(_place(token), str(token)[2:-1].strip())
+    return ast.Attr(_span_of(token), str(token)[2:-1].strip())
 
 
 def _sizes(kids: Kids) -> tuple[str, ...]:
@@ -613,16 +613,16 @@ def _integer(token: Token) -> ast.IntLit:
     if len(digits) > MOST_DIGITS:
         raise SyntaxError_(
             f"This number has {len(digits)} digits: no type holds it.",
-            _place(token),
+            _span_of(token),
             "The largest numbers are those of `f64`, with 309 digits.",
         )
-    return ast.IntLit(_place(token), int(digits, base), suffix)
+    return ast.IntLit(_span_of(token), int(digits, base), suffix)
 
 
 def _unescape(token: Token) -> str:
     value = _string(token)
     if len(value) != 1:
-        raise SyntaxError_("A character literal holds one character.", _place(token))
+        raise SyntaxError_("A character literal holds one character.", _span_of(token))
     return value
 
 
@@ -630,7 +630,7 @@ def _string(token: Token) -> str:
     try:
         return unescaped(str(token)[1:-1])
     except ValueError as error:
-        raise SyntaxError_(str(error), _place(token)) from None
+        raise SyntaxError_(str(error), _span_of(token)) from None
 
 
 def _updated(span: Span, source: ast.Exp, steps: list[Any], value: ast.Exp) -> ast.Exp:

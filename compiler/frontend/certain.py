@@ -68,7 +68,7 @@ def _beyond(span: Span, size: Size) -> Warning_:
 def _cases(e: t.Match, found: list[Warning_]) -> None:
     """Cases that no value reaches; not those of comparisons of sums, which are matches by now.
 
-    All patterns of these have the place of the comparison.
+    All patterns of these have the span of the comparison.
     """
     pats = tuple(case.pat for case in e.cases)
     for i, pat in enumerate(pats):

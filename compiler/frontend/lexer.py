@@ -102,8 +102,8 @@ def tokenise(source: str, file: str = "") -> Lexed:
         if found is None:
             if len(out.errors) < MAX_ERRORS:
                 column = pos - line_start + 1
-                place = Span(line, column, line, column + 1, file)
-                out.errors.append(_bad_character(source, pos, place))
+                span = Span(line, column, line, column + 1, file)
+                out.errors.append(_bad_character(source, pos, span))
             if source.startswith("#[", pos):
                 break  # whether a later one is closed is not known without reading to the end again
             pos, adjacent = pos + 1, False

@@ -20,9 +20,9 @@ from lark.exceptions import UnexpectedToken, VisitError
 
 from compiler.base import cache
 from compiler.base.errors import SyntaxError_
-from compiler.base.spans import Span, place_of
+from compiler.base.spans import Span, span_at
 from compiler.frontend import decs
-from compiler.frontend.builder import Builder
+from compiler.frontend.builder import TreeBuilder
 from compiler.frontend.lexer import MAX_ERRORS, Lexed, tokenise
 
 _DECLARATION = frozenset(
@@ -80,7 +80,7 @@ def _grammar() -> Lark:
         start="program",
         keep_all_tokens=True,
         maybe_placeholders=False,
-        transformer=Builder(),
+        transformer=TreeBuilder(),
     )
     tables = io.BytesIO()
     made.save(tables)
@@ -125,7 +125,7 @@ def parse(source: str, file: str = "") -> decs.Program:
 def _parse_from(lexed: Lexed, start: int, file: str) -> decs.Program:
     tokens: Any = lexed.tokens[start:] if start else lexed.tokens
     docs = {lexed.tokens[i].start_pos or 0: text for i, text in lexed.docs.items()}
-    with Builder.reading(file, docs):
+    with TreeBuilder.reading(file, docs):
         result: object = _grammar().parse(tokens)
     assert isinstance(result, decs.Program)
     return result
@@ -148,7 +148,7 @@ def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
     accepts = set(error.accepts or error.expected)
     wanted = expected_in_words(accepts)
     if token.type == "$END":
-        span, found = place_of(source, len(source.rstrip(" \t\r\n")), file), "the text ends here"
+        span, found = span_at(source, len(source.rstrip(" \t\r\n")), file), "the text ends here"
     else:
         line, column = token.line or 1, token.column or 1
         span = Span(line, column, token.end_line or line, token.end_column or column, file)

@@ -343,8 +343,8 @@ class _Flat:
             case t.Index(array=array, dims=dims, ext=ext):
                 return f"{self.atom(array)}[{self._dims(dims)}]{self.spend(_ext(ext))}"
             case t.Update(array=array, dims=dims, value=value):
-                place = f"{self.atom(array)}{self.spend(' with []')[:-2]}[{self._dims(dims)}]"
-                return f"{place} = {self.exp(value)}"
+                target = f"{self.atom(array)}{self.spend(' with []')[:-2]}[{self._dims(dims)}]"
+                return f"{target} = {self.exp(value)}"
             case t.Coerce(type=type_, exp=inner):
                 return f"{self.atom(inner)}{self.spend(f' :> {show_type(type_, True)}')}"
             case t.Assert(cond=cond, exp=inner):

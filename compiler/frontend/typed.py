@@ -91,7 +91,7 @@ class PConstr(Pat):
 
 @dataclass(frozen=True, slots=True)
 class Exp:
-    """An expression with its type and its place."""
+    """An expression with its type and its span."""
 
     type: Type
     span: Span

@@ -9,13 +9,13 @@ from compiler.base.spans import Span, caret
 
 @dataclass(frozen=True, slots=True)
 class Warning_:
-    """A sentence, its place, and a way out or ""."""
+    """A sentence, its position, and a way out or ""."""
 
     message: str
     span: Span
     hint: str = ""
 
     def render(self, source: str) -> str:
-        """The message with its place, the line with carets, and the hint."""
-        head = f"{self.span.place}: warning: {self.message}"
+        """The message with its position, the line with carets, and the hint."""
+        head = f"{self.span.position}: warning: {self.message}"
         return "\n".join(p for p in (head, caret(source, self.span), self.hint) if p)

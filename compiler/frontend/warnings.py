@@ -10,6 +10,6 @@ from compiler.frontend.warning import Warning_
 
 
 def warnings(program: decs.Program, typed: TypedProg) -> list[Warning_]:
-    """The warnings, in the order of their places, each once."""
+    """The warnings, in the order of their spans, each once."""
     found = dict.fromkeys([*unused(program), *certain(typed)])
     return sorted(found, key=lambda w: w.span)

@@ -83,14 +83,14 @@ def inside(at: Iterable[SE], sizes: Iterable[SE]) -> SE:
 # --- reads -----------------------------------------------------------------------------------
 
 
-def whole_dims(shape: Iterable[Poly]) -> tuple[DimIndex, ...]:
+def full_slices(shape: Iterable[Poly]) -> tuple[DimIndex, ...]:
     """All positions of all dimensions."""
     return tuple([DimSlice(ZERO, size, ONE) for size in shape])
 
 
 def row_dims(at: Iterable[SE], row: Type) -> tuple[DimIndex, ...]:
     """The dimensions that take the row of type `row` at `at` (outermost first)."""
-    return (*map(DimFix, at), *whole_dims(shape_of(row)))
+    return (*map(DimFix, at), *full_slices(shape_of(row)))
 
 
 def row_at(array: Name, at: Sequence[SE], row: Type) -> Exp:

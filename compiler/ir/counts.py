@@ -56,7 +56,7 @@ _COUNTED: dict[type, str] = {
 def counts(prog: Prog) -> dict[str, int]:
     """The number of statements of each kind, by the kind's name, and `copy`.
 
-    A copy is a statement that moves an array's elements to another place: a `Copy`, an update with
+    A copy is a statement that moves an array's elements to other memory: a `Copy`, an update with
     an array, a concatenation; with memory, those (and kernel results) whose source does not lie
     where the result does already.
     """
@@ -97,46 +97,46 @@ def is_copy(stm: Stm, types: dict[Name, Type], known: Known) -> bool:
         return _moves_result(stm, exp, types, known)
     if not isinstance(exp, Copy | Concat | Update | Reshape):
         return False
-    place = _place(stm.pat[0].name, types)
+    target = _binding(stm.pat[0].name, types)
     if isinstance(exp, Update):
         if not isinstance(exp.value, str):
             return False
-        return not _at(place, exp.dims, _place(exp.value, types), known)
-    if place is None:
+        return not _at(target, exp.dims, _binding(exp.value, types), known)
+    if target is None:
         return not isinstance(exp, Reshape)
     if isinstance(exp, Copy):
-        source = _place(exp.array, types)
-        return source is None or not known.equal_places(place, source)
+        source = _binding(exp.array, types)
+        return source is None or not known.equal_bindings(target, source)
     if isinstance(exp, Reshape):
-        source = _place(exp.array, types)
-        return source is not None and source.block != place.block
-    return not _joined(place, exp, types, known)
+        source = _binding(exp.array, types)
+        return source is not None and source.block != target.block
+    return not _joined(target, exp, types, known)
 
 
-def _place(name: Name, types: dict[Name, Type]) -> MemBind | None:
+def _binding(name: Name, types: dict[Name, Type]) -> MemBind | None:
     kind = types.get(name)
     return kind.mem if isinstance(kind, Array) else None
 
 
 def _at(
-    whole: MemBind | None, dims: tuple[DimIndex, ...], part: MemBind | None, known: Known
+    target: MemBind | None, dims: tuple[DimIndex, ...], part: MemBind | None, known: Known
 ) -> bool:
     """Whether an array lies exactly where that slice of another one does."""
-    if whole is None or part is None or whole.block != part.block:
+    if target is None or part is None or target.block != part.block:
         return False
-    lmad = sliced_poly(whole.lmad, dims)
-    return lmad is not None and known.equal_places(MemBind(whole.block, lmad), part)
+    lmad = sliced_poly(target.lmad, dims)
+    return lmad is not None and known.equal_bindings(MemBind(target.block, lmad), part)
 
 
-def _joined(place: MemBind, exp: Concat, types: dict[Name, Type], known: Known) -> bool:
-    """Whether all parts of a concatenation lie in their places already."""
+def _joined(target: MemBind, exp: Concat, types: dict[Name, Type], known: Known) -> bool:
+    """Whether all parts of a concatenation lie there already."""
     start = Poly.const(0)
     for name in exp.arrays:
         kind = types.get(name)
-        if not isinstance(kind, Array) or kind.mem is None or kind.mem.block != place.block:
+        if not isinstance(kind, Array) or kind.mem is None or kind.mem.block != target.block:
             return False
-        part: Lmad[Poly] = place.lmad.slice(0, start, kind.shape[0], Poly.const(1))
-        if not known.equal_places(MemBind(place.block, part), kind.mem):
+        part: Lmad[Poly] = target.lmad.slice(0, start, kind.shape[0], Poly.const(1))
+        if not known.equal_bindings(MemBind(target.block, part), kind.mem):
             return False
         start = start + kind.shape[0]
     return True
@@ -145,26 +145,26 @@ def _joined(place: MemBind, exp: Concat, types: dict[Name, Type], known: Known) 
 def _moves_result(
     stm: Stm, exp: SegMap | SegRed | SegScan, types: dict[Name, Type], known: Known
 ) -> bool:
-    """Whether a kernel's point copies an array into its row of a result (only with memory)."""
+    """Whether a kernel's thread copies an array into its row of a result (only with memory)."""
     skip = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
-    point = tuple(Poly.var(index) for index, _ in exp.space.dims)
+    indices = tuple(Poly.var(index) for index, _ in exp.space.dims)
     for param, result in zip(stm.pat[skip:], exp.body.results[skip:], strict=True):
-        whole = param.type.mem if isinstance(param.type, Array) else None
-        if whole is None:
+        target = param.type.mem if isinstance(param.type, Array) else None
+        if target is None:
             continue
         if isinstance(result, Write):
-            if any(_moves_write(whole, at, value, types, known) for at, value in result.writes):
+            if any(_moves_write(target, at, value, types, known) for at, value in result.writes):
                 return True
         elif isinstance(result, str):
-            source = _place(result, types)
-            row = whole.row(*point)
-            if source is None or not known.equal_places(row, source):
+            source = _binding(result, types)
+            row = target.row(*indices)
+            if source is None or not known.equal_bindings(row, source):
                 return True
     return False
 
 
 def _moves_write(
-    whole: MemBind,
+    target: MemBind,
     at: tuple[nodes.SE, ...],
     value: Operand,
     types: dict[Name, Type],
@@ -172,9 +172,9 @@ def _moves_write(
 ) -> bool:
     if not isinstance(value, str):
         return False
-    source = _place(value, types)
-    point = [poly_of(index) for index in at]
-    if source is None or any(p is None for p in point):
+    source = _binding(value, types)
+    indices = [poly_of(index) for index in at]
+    if source is None or any(p is None for p in indices):
         return True
-    row = whole.row(*(p for p in point if p is not None))
-    return not known.equal_places(row, source)
+    row = target.row(*(p for p in indices if p is not None))
+    return not known.equal_bindings(row, source)

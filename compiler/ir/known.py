@@ -96,20 +96,20 @@ class Known:
         dims = tuple(Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims)
         return Lmad(self.normal(lmad.offset), dims)
 
-    def equal_places(self, a: MemBind, b: MemBind) -> bool:
+    def equal_bindings(self, a: MemBind, b: MemBind) -> bool:
         """Whether two arrays lie in one block under the same index function."""
         if a.block != b.block:
             return False
         return a.lmad == b.lmad or self.normal_lmad(a.lmad).same_cells(self.normal_lmad(b.lmad))
 
-    def equal_types(self, a: Type, b: Type, places: bool = True) -> bool:
-        """Whether two types are certainly equal; `places=False` does not look at memory."""
+    def equal_types(self, a: Type, b: Type, memory: bool = True) -> bool:
+        """Whether two types are certainly equal; `memory=False` does not look at memory."""
         if a == b:
             return True
         if not isinstance(a, Array) or not isinstance(b, Array):
             return False
         if a.prim != b.prim or not self.equal_shapes(a.shape, b.shape):
             return False
-        if not places or a.mem is b.mem:
+        if not memory or a.mem is b.mem:
             return True
-        return a.mem is not None and b.mem is not None and self.equal_places(a.mem, b.mem)
+        return a.mem is not None and b.mem is not None and self.equal_bindings(a.mem, b.mem)

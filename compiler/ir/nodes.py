@@ -45,9 +45,9 @@ class MemBind:
     block: Name
     lmad: Lmad[Poly]
 
-    def row(self, *point: Poly) -> MemBind:
+    def row(self, *indices: Poly) -> MemBind:
         """The sub-array at the given indices of the first dimensions."""
-        return MemBind(self.block, self.lmad.fix(*point))
+        return MemBind(self.block, self.lmad.fix(*indices))
 
     def rows(self, start: Poly, count: Poly) -> MemBind:
         """`count` rows from `start` on."""
@@ -480,7 +480,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Dest:
-    """An array written at computed places: the first `rank` dimensions are indexed."""
+    """An array written at computed indices: the first `rank` dimensions are indexed."""
 
     array: Name
     rank: int
@@ -488,10 +488,10 @@ class Dest:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Write values at places; both computed by `fn` from the rows of `arrays`.
+    """Write values at indices; both computed by `fn` from the rows of `arrays`.
 
     Results of `fn`: for each destination its `rank` indices (i64), then its value; then the values
-    to keep as arrays. Consumes the destinations. Ignores places outside; of two values one stays.
+    to keep as arrays. Consumes the destinations. Ignores indices outside; of two values one stays.
     """
 
     width: Poly
@@ -502,7 +502,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class HistOp:
-    """Arrays of one shape whose elements are combined with what arrives at their place."""
+    """Arrays of one shape whose elements are combined with what arrives at their indices."""
 
     dests: tuple[Name, ...]
     rank: int
@@ -513,7 +513,7 @@ class HistOp:
 class Hist:
     """Results of `fn`: per `HistOp` its `rank` indices, then its values.
 
-    Ignores places outside. Consumes the destinations.
+    Ignores indices outside. Consumes the destinations.
     """
 
     width: Poly
@@ -527,22 +527,22 @@ Soac = Map | Reduce | Scan | Scatter | Hist
 # --- parallel operators, after flattening ----------------------------------------------------
 
 Level = Literal["grid", "block", "thread"]
-"""`grid`: a kernel of its own, one point per thread. `block`: inside a `grid` segmap that is
+"""`grid`: a kernel of its own, one thread per index. `block`: inside a `grid` segmap that is
 `per_block`, spread over the threads of one block. `thread`: sequential."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegSpace:
-    """The points of a kernel: nested indices with bounds, outermost first; `flat` numbers them."""
+    """The threads of a kernel: nested indices with bounds, outermost first; `flat` numbers them."""
 
     dims: tuple[tuple[Name, Poly], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A result of a kernel body that goes to computed places of `dest` (consumed).
+    """A result of a kernel body that goes to computed indices of `dest` (consumed).
 
-    Each of `writes` is indices of the first dimensions, and a value; places outside are ignored.
+    Each of `writes` is indices of the first dimensions, and a value; indices outside are ignored.
     """
 
     dest: Name
@@ -554,7 +554,7 @@ KernelResult = Operand | Write  # An operand becomes element `[gtids..]` of the 
 
 @dataclass(frozen=True, slots=True)
 class KernelBody:
-    """What one point computes; `returns` are the types of the operands (of `Write`: the dest's)."""
+    """What a thread computes; `returns` are the types of the operands (of `Write`: the dest's)."""
 
     stms: tuple[Stm, ...]
     results: tuple[KernelResult, ...]
@@ -563,7 +563,7 @@ class KernelBody:
 
 @dataclass(frozen=True, slots=True)
 class SegMap:
-    """Run the body at every point. `per_block`: a whole block of threads works on one point."""
+    """Run the body for every index. `per_block`: a whole block of threads works on one index."""
 
     level: Level
     space: SegSpace
@@ -598,9 +598,9 @@ class SegScan:
 
 @dataclass(frozen=True, slots=True)
 class SegHist:
-    """Histogram over the last dimension, one per point of the outer ones.
+    """Histogram over the last dimension, one per index of the outer ones.
 
-    The destinations have the outer dimensions first, which are indexed by the point itself; body
+    The destinations have the outer dimensions first, which are indexed by it; body
     results: per `HistOp` its `rank` further indices, then its values.
     """
 

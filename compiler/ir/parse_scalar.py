@@ -224,9 +224,9 @@ class ScalarParser:
         if t.text != "[":
             return Scalar(self.prim())
         shape = self.shape()
-        return Array(self.prim(), shape, self._place() if t.take("@") else None)
+        return Array(self.prim(), shape, self._binding() if t.take("@") else None)
 
-    def _place(self) -> MemBind:
+    def _binding(self) -> MemBind:
         t = self.tokens
         block = t.name("a block")
         t.expect("->")

@@ -368,12 +368,12 @@ class Parser(ScalarParser):
         t.expect("into")
         dests: list[Dest] = []
         while t.kind == "name":
-            dests.append(Dest(t.next(), self._places()))
+            dests.append(Dest(t.next(), self._indexed_dims()))
             if not t.take(","):
                 break
         return Scatter(width, tuple(dests), self._mapped(), arrays)
 
-    def _places(self) -> int:
+    def _indexed_dims(self) -> int:
         t = self.tokens
         rank = 0
         t.expect("[")
@@ -388,7 +388,7 @@ class Parser(ScalarParser):
         ops: list[HistOp] = []
         while self.tokens.take("into"):
             dests = self._names()
-            rank = self._places()
+            rank = self._indexed_dims()
             self.tokens.expect("op")
             ops.append(HistOp(dests, rank, self._operator()))
         return tuple(ops)

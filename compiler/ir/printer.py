@@ -323,16 +323,16 @@ def _scatter(out: _Out, indent: int, exp: Scatter) -> None:
 
 
 def _dest(dest: Dest) -> str:
-    return f"{name_text(dest.array)}{_places(dest.rank)}"
+    return f"{name_text(dest.array)}{_indexed_dims(dest.rank)}"
 
 
-def _places(rank: int) -> str:
+def _indexed_dims(rank: int) -> str:
     return f"[{', '.join('_' * rank)}]"
 
 
 def _hist_op(out: _Out, indent: int, op: HistOp) -> None:
     dests = ", ".join(map(name_text, op.dests))
-    _operator(out, indent, f"into ({dests}){_places(op.rank)} ", op.op)
+    _operator(out, indent, f"into ({dests}){_indexed_dims(op.rank)} ", op.op)
 
 
 def _hist(out: _Out, indent: int, exp: Hist) -> None:

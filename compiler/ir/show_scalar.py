@@ -108,7 +108,7 @@ def show_lmad(lmad: Lmad[Poly]) -> str:
     return f"{lmad.offset} + {{{dims}}}"
 
 
-def show_place(mem: MemBind) -> str:
+def show_binding(mem: MemBind) -> str:
     """An array's block and index function."""
     return f"@ {name_text(mem.block)} -> {show_lmad(mem.lmad)}"
 
@@ -119,8 +119,8 @@ def show_type(kind: Type) -> str:
         case Scalar(prim):
             return prim
         case Array(prim, shape, mem):
-            place = "" if mem is None else f" {show_place(mem)}"
-            return f"{''.join(f'[{size}]' for size in shape)}{prim}{place}"
+            where = "" if mem is None else f" {show_binding(mem)}"
+            return f"{''.join(f'[{size}]' for size in shape)}{prim}{where}"
         case Mem(prim, space):
             return f"mem({prim})" if space == "device" else f"mem({prim}, {space})"
 

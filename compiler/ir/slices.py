@@ -40,7 +40,7 @@ def as_lmad(dim: DimIndex, number: Callable[[SE], Num], size: Callable[[Poly], N
     return Lmad(number(dim.start), tuple([Dim(size(n), number(s)) for n, s in pairs]))
 
 
-def whole(size: Poly) -> Poly:
+def itself(size: Poly) -> Poly:
     """A size as it is: the `size` of `sliced` over polynomials."""
     return size
 
@@ -49,7 +49,7 @@ def sliced_poly(lmad: Lmad[Poly], dims: Sequence[DimIndex]) -> Lmad[Poly] | None
     """The same where all starts and strides are polynomials; else None."""
     if any(poly_of(se) is None for dim in dims for se in (dim.start, *dim.strides)):
         return None
-    return sliced(lmad, dims, _poly, whole)
+    return sliced(lmad, dims, _poly, itself)
 
 
 def _poly(se: SE) -> Poly:
@@ -72,17 +72,17 @@ def with_indices(dim: DimIndex, change: Callable[[SE], SE]) -> DimIndex:
     return dim_index(change(dim.start), dim.counts, tuple(map(change, dim.strides)))
 
 
-def place_of(
+def source_indices(
     dims: Iterable[DimIndex], at: Iterable[SE], times: Combine, plus: Combine
 ) -> tuple[SE, ...]:
-    """The place in an array of element `at` of what `dims` select of it."""
+    """The indices in an array of element `at` of what `dims` select of it."""
     rest = iter(at)
     found: list[SE] = []
     for dim in dims:
-        place = dim.start
+        index = dim.start
         for stride in dim.strides:
-            place = plus(times(next(rest), stride), place)
-        found.append(place)
+            index = plus(times(next(rest), stride), index)
+        found.append(index)
     return tuple(found)
 
 

@@ -41,7 +41,7 @@ from compiler.ir.nodes import (
 from compiler.ir.show_scalar import show_se
 from compiler.ir.walk import all_stms
 
-Made = SE | Poly | tuple[str, Poly, Poly]
+Meaning = SE | Poly | tuple[str, Poly, Poly]
 """What a number is: an expression, a polynomial, or an operator and its operands."""
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _DEEP = 4
@@ -90,7 +90,7 @@ class Spelling:
         """`said`: the author's name, or None; `made`: the statement that binds a name, if any."""
         self.said = said
         self._made = made
-        self._stands: dict[Name, Made] = {}
+        self._stands: dict[Name, Meaning] = {}
         self._shown: dict[Name, str] = {}
         self._taken: Counter[str] = Counter()
         for name in first:
@@ -112,7 +112,7 @@ class Spelling:
 
         return Spelling(said, (param.name for param in fun.params), made)
 
-    def stands_for(self, name: Name, what: Made) -> None:
+    def stands_for(self, name: Name, what: Meaning) -> None:
         """Let a name that no statement binds be spelt as what it is."""
         self._stands[name] = what
 

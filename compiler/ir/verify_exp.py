@@ -1,7 +1,7 @@
 """The type rule of each expression: what its parts must be, and the types of its results.
 
-A result type without memory says that any place will do (thesis, rule T-MEM-KERNEL); views give the
-place that they must have. `None` stands for rules that check the statement's pattern themselves.
+A result type without memory says that any binding will do (thesis, rule T-MEM-KERNEL); views give
+the one that they must have. `None` stands for rules that check the statement's pattern themselves.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _view(
     if isinstance(lmad, Lmad):
         return (replace(plain, mem=MemBind(source.mem.block, lmad)),)
     if lmad is None:
-        place = pat[0].type.mem if pat and isinstance(pat[0].type, Array) else None
+        binding = pat[0].type.mem if pat and isinstance(pat[0].type, Array) else None
         c.must(
-            place is not None and place.block == source.mem.block,
+            binding is not None and binding.block == source.mem.block,
             f"a view of an array in `{source.mem.block}` lies in another block",
         )
     return (plain,)
@@ -130,7 +130,7 @@ def _update(c: Checker, exp: Update, pat: object) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
     wanted = array_type(array.prim, shape)
-    c.same(c.operand(exp.value), wanted, "the value", places=False)
+    c.same(c.operand(exp.value), wanted, "the value", memory=False)
     return (array,)
 
 
@@ -174,7 +174,7 @@ def _concat(c: Checker, exp: Concat, pat: object) -> Types:
     parts = [c.array(name) for name in exp.arrays]
     total = Poly.const(0)
     for part in parts:
-        c.same(row_type(part), row_type(parts[0]), "a row of a concatenated array", places=False)
+        c.same(row_type(part), row_type(parts[0]), "a row of a concatenated array", memory=False)
         total = total + part.shape[0]
     return (with_dims((total,), row_type(parts[0])),)
 
@@ -205,7 +205,7 @@ def _array_lit(c: Checker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
         return None
     found = [c.operand(elem) for elem in exp.elems]
     for kind in found:
-        c.same(kind, found[0], "an element", places=False)
+        c.same(kind, found[0], "an element", memory=False)
     return (with_dims((Poly.const(len(found)),), found[0]),)
 
 
@@ -252,7 +252,7 @@ def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
     c.keep.append(kept)
     dead = dict(c.dead)
     for param, value in zip(exp.params, exp.init, strict=True):
-        if param.unique and isinstance(value, str):  # Consumed before the first turn.
+        if param.unique and isinstance(value, str):  # Consumed before the first iteration.
             c.dead.update(dict.fromkeys(c.roots_of((value,)), value))
     inner += c.stms(exp.body.stms)
     c.results(exp.body.results, exp.params, "an iteration's result")
@@ -305,7 +305,7 @@ def _fn(c: Checker, fn: Lambda, args: Sequence[Type], what: str) -> None:
     outside = c.outside()
     c.bind_params(fn.params)
     for param, kind in zip(fn.params, args, strict=True):
-        c.same(param.type, kind, f"the parameter `{param.name}` of {what}", places=False)
+        c.same(param.type, kind, f"the parameter `{param.name}` of {what}", memory=False)
     c.keep.append(outside)
     before = dict(c.dead)
     names = c.stms(fn.body.stms)
@@ -318,8 +318,8 @@ def _fn(c: Checker, fn: Lambda, args: Sequence[Type], what: str) -> None:
 def _give(c: Checker, results: Sequence[Operand], wanted: Sequence[Type], what: str) -> None:
     c.must(len(results) == len(wanted), f"{what}: {len(results)} results for {len(wanted)} types")
     for result, kind in zip(results, wanted, strict=True):
-        places = isinstance(kind, Array) and kind.mem is not None
-        c.same(c.operand(result), kind, f"a result of {what}", places)
+        memory = isinstance(kind, Array) and kind.mem is not None
+        c.same(c.operand(result), kind, f"a result of {what}", memory)
 
 
 def _operators(c: Checker, ops: Sequence[Operator]) -> list[Type]:
@@ -330,7 +330,7 @@ def _operators(c: Checker, ops: Sequence[Operator]) -> list[Type]:
         _fn(c, op.fn, [*neutral, *neutral], "an operator")
         c.must(len(op.fn.returns) == len(neutral), "an operator returns another number of values")
         for kind, start in zip(op.fn.returns, neutral, strict=True):
-            c.same(kind, start, "an operator's result", places=False)
+            c.same(kind, start, "an operator's result", memory=False)
         found += neutral
     return found
 
@@ -348,7 +348,7 @@ def _over(c: Checker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
 
 def _agree(c: Checker, found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
     for kind, other in zip(found, wanted, strict=True):
-        c.same(kind, other, what, places=False)
+        c.same(kind, other, what, memory=False)
 
 
 def _map(c: Checker, exp: Map, pat: object) -> Types:
@@ -400,8 +400,8 @@ def _hist_ops(
         dims = len(outer) + op.rank
         for kind in kinds:
             c.must(kind.rank >= dims, "a destination has too few dimensions")
-            places = (kinds[0].shape[:dims], kind.shape[:dims])
-            c.must(c.known.equal_shapes(*places), "the destinations differ in shape")
+            prefixes = (kinds[0].shape[:dims], kind.shape[:dims])
+            c.must(c.known.equal_shapes(*prefixes), "the destinations differ in shape")
             c.must(
                 c.known.equal_shapes(kind.shape[: len(outer)], tuple(outer)), "outer sizes differ"
             )
@@ -460,11 +460,11 @@ def _kernel_results(c: Checker, body: KernelBody) -> None:
             _give(c, (result,), (kind,), "a kernel")
             continue
         dest = c.array(result.dest)
-        c.same(kind, dest, "the type of a write", places=False)
+        c.same(kind, dest, "the type of a write", memory=False)
         for at, value in result.writes:
             _indices(c, at)
             c.must(len(at) <= dest.rank, "more indices than dimensions")
-            c.same(c.operand(value), row_type(dest, len(at)), "the value written", places=False)
+            c.same(c.operand(value), row_type(dest, len(at)), "the value written", memory=False)
 
 
 def _results(c: Checker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[Type]:

@@ -84,7 +84,7 @@ class Checker(ScalarChecker):
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error at the current statement."""
-        place = f"{self.stage}, function `{self.fun}`"
+        where = f"{self.stage}, function `{self.fun}`"
         span = NOWHERE
         text = ""
         if self.where:
@@ -92,7 +92,7 @@ class Checker(ScalarChecker):
             first = show_stm(stm).split("\n")
             text = f", in `{first[0]}{' ..' if len(first) > 1 else ''}`"
             span = stm.prov[0] if stm.prov else NOWHERE
-        raise CompilerBug(f"{place}{text}: {message}", span)
+        raise CompilerBug(f"{where}{text}: {message}", span)
 
     # --- scopes ------------------------------------------------------------------------------
 
@@ -173,10 +173,10 @@ class Checker(ScalarChecker):
                 if size is not None:
                     given[param.name] = size
 
-    def same(self, found: Type, wanted: Type, what: str, places: bool = True) -> None:
+    def same(self, found: Type, wanted: Type, what: str, memory: bool = True) -> None:
         """Check that two types are equal."""
         self.must(
-            self.known.equal_types(found, wanted, places and self.form.memory),
+            self.known.equal_types(found, wanted, memory and self.form.memory),
             f"{what} is {show_type(found)} and should be {show_type(wanted)}",
         )
 
@@ -264,11 +264,11 @@ class Checker(ScalarChecker):
             return
         self.must(len(pat) == len(types), f"{len(types)} results for {len(pat)} names")
         for param, kind in zip(pat, types, strict=True):
-            places = isinstance(kind, Array) and kind.mem is not None
-            self.same(param.type, kind, f"`{param.name}`", places)
+            memory = isinstance(kind, Array) and kind.mem is not None
+            self.same(param.type, kind, f"`{param.name}`", memory)
 
     def have_memory(self, params: Iterable[Param]) -> None:
-        """Check that arrays have a place once memory is introduced."""
+        """Check that arrays have a binding once memory is introduced."""
         if self.form.memory:
             for param in params:
                 missing = isinstance(param.type, Array) and param.type.mem is None

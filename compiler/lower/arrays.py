@@ -14,7 +14,7 @@ from compiler.base.rules import Rule
 from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, row_of
 from compiler.ir import nodes as ir
-from compiler.ir.build import both, either, whole_dims
+from compiler.ir.build import both, either, full_slices
 from compiler.ir.nodes import (
     FALSE,
     ONE,
@@ -391,7 +391,7 @@ def _check_place(s: Lowering, place: Place, shape: tuple[Poly, ...]) -> None:
         if place.needed != TRUE:
             said = "Bounds check shortened: ranges and conditions prove the rest."
         outcome = Applied(place.needed, said)
-        cond = s.ctx.settle(BOUNDS, s.prov, outcome) or cond
+        cond = s.ctx.commit(BOUNDS, s.prov, outcome) or cond
     how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
     if cond == TRUE:
         how = "dropped"
@@ -455,7 +455,7 @@ def whole(
     s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...]
 ) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
     """`dims` with the array's other dimensions in full, and the shape that they select."""
-    full = (*dims, *whole_dims(array.shape[len(dims) :]))
+    full = (*dims, *full_slices(array.shape[len(dims) :]))
     return full, selected(full)
 
 

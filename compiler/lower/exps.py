@@ -12,9 +12,9 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Record, Sum, Type
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
+from compiler.ir.may_fail import is_division, operator_may_fail
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
-from compiler.ir.total import is_division, operator_may_fail
 from compiler.lower.build import Lower, Lowering
 from compiler.lower.leaves import field_at, leaves, sum_slots
 from compiler.lower.values import Arr, Value

@@ -11,7 +11,7 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
-from compiler.ir.build import whole_dims
+from compiler.ir.build import full_slices
 from compiler.ir.nodes import SE, ZERO, Param, Var
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering
@@ -200,7 +200,7 @@ def _row(s: Lowering, array: Arr, at: SE) -> SE | Arr:
     """`array[at]`, not checked."""
     if len(array.shape) == 1:
         return s.scalar(ir.Index(array.name, (at,)), array.prim, f"{base_of(array.name)}_el")
-    exp = ir.Slice(array.name, (ir.DimFix(at), *whole_dims(array.shape[1:])))
+    exp = ir.Slice(array.name, (ir.DimFix(at), *full_slices(array.shape[1:])))
     return s.view(exp, array, array.shape[1:], f"{base_of(array.name)}_row")
 
 

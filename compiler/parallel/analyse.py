@@ -12,6 +12,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Missed
 from compiler.base.rules import Rule
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -28,7 +29,6 @@ from compiler.ir.nodes import (
     Scan,
     Stm,
 )
-from compiler.ir.total import is_total
 from compiler.ir.types import shape_of
 from compiler.ir.walk import free
 from compiler.parallel.nest import Nest, Scope
@@ -67,7 +67,7 @@ def invariant_names(
     """`extra`, and the scalars of a body that are the same at every point of the nest."""
     found = set(extra)
     for stm in stms:
-        if not isinstance(stm.exp, SE_NODES) or not is_total(stm.exp):
+        if not isinstance(stm.exp, SE_NODES) or not cannot_fail(stm.exp):
             continue
         if all(name in sc.host or name in found for name in free(stm.exp)):
             found.add(stm.pat[0].name)
@@ -123,7 +123,7 @@ def _soac_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -
             return True
         if nest:
             because = f"The inner `{what}` has only {size} elements: each thread runs it as a loop."
-            sc.ctx.settle(TOO_SMALL, stm.prov, Missed(because))
+            sc.ctx.commit(TOO_SMALL, stm.prov, Missed(because))
         return False
     return True
 
@@ -149,7 +149,7 @@ def _is_regular(sc: Scope, stm: Stm, what: str, width: Poly, extra: frozenset[Na
         "from one element of the outer map to the next, so each thread runs it as a loop."
     )
     hint = "Give all rows one size, or flatten by hand (a segmented array with its row lengths)."
-    sc.ctx.settle(IRREGULAR, stm.prov, Missed(because, hint))
+    sc.ctx.commit(IRREGULAR, stm.prov, Missed(because, hint))
     return False
 
 
@@ -186,7 +186,7 @@ def _operator_is_known(
         )
     else:
         return True
-    sc.ctx.settle(OPERATOR, stm.prov, Missed(because))
+    sc.ctx.commit(OPERATOR, stm.prov, Missed(because))
     return False
 
 
@@ -217,7 +217,7 @@ def _loop_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -
         because = "The size of the loop's result is not known outside, so each thread runs it."
     else:
         return True
-    sc.ctx.settle(INTERCHANGE_LOOP, stm.prov, Missed(because))
+    sc.ctx.commit(INTERCHANGE_LOOP, stm.prov, Missed(because))
     return False
 
 
@@ -238,7 +238,7 @@ def _if_is_parallel(
         because = "The branches return arrays of a size that is not known outside."
     else:
         return True
-    sc.ctx.settle(INTERCHANGE_IF, stm.prov, Missed(because))
+    sc.ctx.commit(INTERCHANGE_IF, stm.prov, Missed(because))
     return False
 
 

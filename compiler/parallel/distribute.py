@@ -20,6 +20,7 @@ from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir.aliases import consumed_params
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     FALSE,
     SE,
@@ -46,7 +47,6 @@ from compiler.ir.nodes import (
     Update,
     Var,
 )
-from compiler.ir.total import is_total
 from compiler.ir.types import as_operand, with_dims
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
@@ -283,7 +283,7 @@ def _may_cut(sc: Scope, pieces: Plan, prov: Prov) -> bool:
         f"The body is cut into {parallel + groups} pieces that run one after another over all "
         f"elements; {what} stored in arrays between them."
     )
-    return sc.ctx.settle(DISTRIBUTE, prov, Applied(True, because)) is not None
+    return sc.ctx.commit(DISTRIBUTE, prov, Applied(True, because)) is not None
 
 
 # --- single statements -----------------------------------------------------------------------
@@ -436,7 +436,7 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Mad
 
 def _guarded(sc: Scope, nest: Nest, value: SE, spare: Lit, out: list[Stm], prov: Prov) -> SE:
     """`value`, or `spare` where the nest has no points and nothing has checked `value`."""
-    empty = None if is_total(value) else is_empty(nest)
+    empty = None if cannot_fail(value) else is_empty(nest)
     if empty is None:
         return value
     name = Param(sc.ctx.fresh("outside"), Scalar(spare.prim))

@@ -247,13 +247,13 @@ def interchange(sc: Scope, stm: Stm) -> tuple[Stm, ...] | None:
             "same neutral element everywhere, so it stays an operator on whole rows."
         )
         hint = "An operator of the form `map2 op`, with `replicate m ne`, can be turned inside out."
-        sc.ctx.settle(INTERCHANGE_REDUCE, stm.prov, Missed(because, hint))
+        sc.ctx.commit(INTERCHANGE_REDUCE, stm.prov, Missed(because, hint))
         return None
     because = (
         f"The operator works element by element, so the {what} of rows becomes a map of "
         f"{what}s over the transposed array."
     )
-    if sc.ctx.settle(INTERCHANGE_REDUCE, stm.prov, Applied(True, because)) is None:
+    if sc.ctx.commit(INTERCHANGE_REDUCE, stm.prov, Applied(True, because)) is None:
         return None
     out: list[Stm] = []
     if not is_identity(exp.fn):

@@ -26,6 +26,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.spans import NOWHERE
 from compiler.ir.aliases import consumed, roots_of
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     SE_NODES,
     Assert,
@@ -52,7 +53,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.slices import selected
-from compiler.ir.total import is_total
 from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
 from compiler.parallel.analyse import (
@@ -261,7 +261,7 @@ class _Scheduler:
             return stm, "again" if cost(exp) <= CHEAP else "group"
         match exp:
             case Assert():
-                if is_known(self.sc, uses, self.known) and is_total(exp.cond):
+                if is_known(self.sc, uses, self.known) and cannot_fail(exp.cond):
                     return Stm(stm.pat, self.guarded(exp), stm.prov), "hoisted"
                 return stm, "group"
             case Index(array, _):
@@ -298,7 +298,7 @@ class _Scheduler:
             because = "The condition is the same for every element of the map: it is tested once."
         else:
             return True
-        return self.sc.ctx.settle(rule, stm.prov, Applied(True, because)) is not None
+        return self.sc.ctx.commit(rule, stm.prov, Applied(True, because)) is not None
 
     def is_regular(self, type_: Type) -> bool:
         """Whether a value has the same shape at every point of the nest."""

@@ -114,7 +114,7 @@ def choose(
         sc.ctx.tell("missed", VERSIONS, prov, because)
         return full(sc, wish)
     number = sc.numbers[0]
-    if sc.ctx.settle(VERSIONS, prov, _because(amount, default, number)) is None:
+    if sc.ctx.commit(VERSIONS, prov, _because(amount, default, number)) is None:
         return outer(sc, wish)
     sc.numbers[0] += 1
     pat = out_params(sc, widths(nest) if dims is None else dims, returns, wish)
@@ -254,15 +254,15 @@ def _intra(
     renamed = block(inner)
     problem, sizes = _examine(sc, renamed)
     if problem:
-        sc.ctx.settle(INTRA_BLOCK, prov, Missed(problem))
+        sc.ctx.commit(INTRA_BLOCK, prov, Missed(problem))
         return None
     kernel = kernel_body(sc, tuple(renamed), body.results, returns, prov)
     if any(isinstance(stm.exp, Copy) for stm in kernel.stms):
         because = "A block of threads cannot update a row of its input in place."
-        sc.ctx.settle(INTRA_BLOCK, prov, Missed(because))
+        sc.ctx.commit(INTRA_BLOCK, prov, Missed(because))
         return None
     because = "The inner parallelism fits into a block of threads, so there is a version for that."
-    if sc.ctx.settle(INTRA_BLOCK, prov, Applied(True, because)) is None:
+    if sc.ctx.commit(INTRA_BLOCK, prov, Applied(True, because)) is None:
         return None
     pat = out_params(sc, widths(nest), returns, _names(sc, like))
     exp = settle_names(sc, SegMap("grid", space(nest), kernel, per_block=True))

@@ -13,6 +13,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir.build import var
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     ONE,
     SE,
@@ -33,8 +34,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.sizes import se_of
-from compiler.ir.slices import place_of, selected
-from compiler.ir.total import is_total
+from compiler.ir.slices import selected, source_indices
 from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
 from compiler.parallel.analyse import is_known
@@ -66,7 +66,7 @@ def whole(
         value = value.name
     (pat,) = out_params(sc, widths(nest), (type_,), (wish,))
     if not isinstance(value, str):
-        if is_known(sc, free((value,))) and is_total(value):
+        if is_known(sc, free((value,))) and cannot_fail(value):
             return [emit(sc, (pat,), Replicate(widths(nest), value), prov)], pat.name
         return seg_map(sc, nest, (), (value,), (pat,), (type_,), prov), pat.name
     root = sc.resolve(value)
@@ -142,7 +142,7 @@ def update(
         row = with_dims(selected(exp.dims), Scalar(prim_type(result.type)))
         inner, value = elements(sc, nest, value, row)
     own = [var(level.index) for level in inner[len(nest) :]]
-    at.extend(place_of(exp.dims, own, _times, _plus))
+    at.extend(source_indices(exp.dims, own, _times, _plus))
     (pat,) = out_params(sc, widths(nest), (result.type,), wish)
     writes = Write(dest, ((tuple(at), value),))
     out.extend(seg_map(sc, inner, (), (writes,), (pat,), (pat.type,), stm.prov))

@@ -15,6 +15,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
+from compiler.ir.may_fail import is_division
 from compiler.ir.nodes import (
     SE,
     Array,
@@ -35,7 +36,6 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
 from compiler.ir.sizes import signed
-from compiler.ir.total import is_division
 from compiler.semantics.limits import Limits, Watched
 
 Data = Any

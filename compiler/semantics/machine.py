@@ -15,6 +15,7 @@ from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir import scalar
+from compiler.ir.may_fail import is_division
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -34,7 +35,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.sizes import signed
-from compiler.ir.total import is_division
 from compiler.semantics.limits import Limits, Watched
 from compiler.semantics.trace import Frame, Trace
 

@@ -30,6 +30,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir import entry as entry_points
+from compiler.ir.may_fail import is_division
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -86,7 +87,6 @@ from compiler.ir.nodes import (
 from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
 from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
-from compiler.ir.total import is_division
 from compiler.ir.values import Value
 from compiler.semantics.indices import all_indices
 from compiler.semantics.limits import USUAL, Limits, Watched

@@ -33,7 +33,7 @@ from compiler.ir.nodes import (
     Stm,
     Update,
 )
-from compiler.ir.slices import sliced, whole
+from compiler.ir.slices import itself, sliced
 from compiler.ir.spelling import Spelling
 from compiler.storage import control, kernels
 from compiler.storage.control import BRANCH, LOOP
@@ -160,7 +160,7 @@ def _slice(state: State, stm: Stm, out: list[Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, Slice)
     mem = state.mem(exp.array)
-    lmad = sliced(mem.lmad, exp.dims, lambda se: state.poly(se, stm.prov, out), whole)
+    lmad = sliced(mem.lmad, exp.dims, lambda se: state.poly(se, stm.prov, out), itself)
     _view(state, stm, MemBind(mem.block, lmad), out)
 
 

@@ -291,7 +291,7 @@ class Colouring:
             f"uses any more by then, and which {why}."
         )
         numbers = (("saved", self.called.spell.size(life.alloc.prim, life.alloc.count)),)
-        return self.ctx.settle(self.rule, life.prov, Applied(True, because, numbers)) is not None
+        return self.ctx.commit(self.rule, life.prov, Applied(True, because, numbers)) is not None
 
 
 def _common(one: Poly, other: Poly) -> tuple[Poly, Poly, Poly]:
@@ -339,7 +339,7 @@ def _refused(
                 f"written, but {called.spell.poly(life.alloc.count)}, the size of {name}, is not "
                 "known yet when it is made."
             )
-        ctx.settle(RULE, life.prov, Missed(sentence(because), NOTHING, numbers))
+        ctx.commit(RULE, life.prov, Missed(sentence(because), NOTHING, numbers))
         return
     for colour in alike:
         last = colour.members[-1]
@@ -352,7 +352,7 @@ def _refused(
                 f"The earlier block of {called(last.name, last.prov)} has the size of {name}, "
                 "but it is a result of the body."
             )
-            ctx.settle(RULE, life.prov, Missed(because, NOTHING, numbers))
+            ctx.commit(RULE, life.prov, Missed(because, NOTHING, numbers))
             return
 
 

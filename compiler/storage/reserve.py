@@ -153,14 +153,14 @@ class _Reserving:
             f"size depends on {called.spell.quoted(other)}."
         )
         numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
-        self.ctx.settle(HOIST, stm.prov, Missed(because, NOTHING, numbers))
+        self.ctx.commit(HOIST, stm.prov, Missed(because, NOTHING, numbers))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no turn hands on before the loop."""
         array = self.around.called(name, stm.prov)
         because = f"Allocates the memory of {array} once, not in every iteration of the loop."
         numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
-        if self.ctx.settle(HOIST, stm.prov, Applied(True, because, numbers)) is None:
+        if self.ctx.commit(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
         self._allocate(stm.pat[0], exp, stm)
         self.gone.add(name)
@@ -207,7 +207,7 @@ class _Reserving:
                 f"{array} gets new memory in every iteration, because it is not clear for how many "
                 "turns it is kept."
             )
-            self.ctx.settle(DOUBLE, stm.prov, Missed(because, NOTHING))
+            self.ctx.commit(DOUBLE, stm.prov, Missed(because, NOTHING))
             return
         starts = [str(self.loop.init[k]) for k in reversed(chain)]
         own = [start for start in starts if self._owned(start, exp)]
@@ -218,7 +218,7 @@ class _Reserving:
             "is never what is still read."
         )
         numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
-        if self.ctx.settle(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
+        if self.ctx.commit(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
             return
         self.gone.add(name)
         ring: list[Name] = []
@@ -309,7 +309,7 @@ def joined(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[Stm]:
             continue
         array = called(param.name, stm.prov)
         because = f"Allocates memory for {array} once, before the branches: both need it."
-        if ctx.settle(HOIST, stm.prov, Applied(True, because)) is None:
+        if ctx.commit(HOIST, stm.prov, Applied(True, because)) is None:
             continue
         before.append(Stm((param,), replace(first, count=count), stm.prov))
         renamed.update(dict.fromkeys(names, param.name))

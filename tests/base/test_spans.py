@@ -3,13 +3,13 @@
 import pytest
 
 from compiler.base.errors import CompilerBug, without_folders
-from compiler.base.spans import Span, caret, lines, place_of
+from compiler.base.spans import Span, caret, lines, span_at
 
 
 @pytest.mark.parametrize("odd", ["\x0b", "\x0c", "\x1c", "\x1d", "\x85", "\u2028", "\u2029", "\r"])
 def test_only_a_newline_ends_a_line(odd: str) -> None:
     assert lines(f"a{odd}b\nc") == [f"a{odd}b", "c"]
-    assert place_of(f"a{odd}b\nc", 4) == Span(2, 1, 2, 2)
+    assert span_at(f"a{odd}b\nc", 4) == Span(2, 1, 2, 2)
     assert caret(f"a{odd}b\nc", Span(1, 3, 1, 4)) == "1 | a b\n  |   ^"
 
 
@@ -18,9 +18,9 @@ def test_a_return_before_a_newline_belongs_to_it() -> None:
 
 
 def test_the_end_of_a_text_is_a_place_of_no_width() -> None:
-    assert place_of("ab", 2) == Span(1, 3, 1, 3)
-    assert place_of("ab\n", 3) == Span(2, 1, 2, 1)
-    assert place_of("", 0) == Span(1, 1, 1, 1)
+    assert span_at("ab", 2) == Span(1, 3, 1, 3)
+    assert span_at("ab\n", 3) == Span(2, 1, 2, 1)
+    assert span_at("", 0) == Span(1, 1, 1, 1)
     assert caret("ab", Span(1, 3, 1, 3)) == "1 | ab\n  |   ^"
 
 

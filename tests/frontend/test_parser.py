@@ -140,7 +140,7 @@ def test_documentation_comments_reach_their_declaration() -> None:
 def test_errors_say_where_and_what_was_expected(text: str, place: str, words: str) -> None:
     with pytest.raises(SyntaxError_) as caught:
         parse(text)
-    assert caught.value.span.place == place
+    assert caught.value.span.position == place
     assert words in caught.value.message
     assert "RPAR" not in caught.value.message
     assert "^" in caught.value.render(text)

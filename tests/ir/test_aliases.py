@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.algebra.poly import Poly
 from compiler.ir.aliases import consumed_params, of_body, roots_of
-from compiler.ir.build import whole_dims
+from compiler.ir.build import full_slices
 from compiler.ir.nodes import (
     ONE,
     TRUE,
@@ -29,8 +29,8 @@ def let(name: str, exp: object) -> Stm:
     return Stm((Param(name, KIND),), exp)  # type: ignore[arg-type]
 
 
-VIEW = let("view_2", Slice("xs_1", whole_dims((N,))))
-AGAIN = let("again_3", Slice("view_2", whole_dims((N,))))
+VIEW = let("view_2", Slice("xs_1", full_slices((N,))))
+AGAIN = let("again_3", Slice("view_2", full_slices((N,))))
 FRESH = let("copy_4", Copy("again_3"))
 WRITE = let("new_5", Update("again_3", (DimFix(ONE),), ONE))
 

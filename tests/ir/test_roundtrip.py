@@ -100,4 +100,4 @@ def test_numbers_follow_the_order_of_all_statements() -> None:
 def test_errors_have_a_position(text: str, place: str) -> None:
     with pytest.raises(SyntaxError_) as error:
         parse(text)
-    assert error.value.span.place == place
+    assert error.value.span.position == place

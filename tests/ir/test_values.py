@@ -120,7 +120,7 @@ LONG = ", ".join(["[1, 2]"] * 40)
 def test_errors_have_a_place(text: str, place: str, says: str) -> None:
     with pytest.raises(UsageError) as error:
         values.parse(text)
-    assert error.value.span.place == f"input:{place}"
+    assert error.value.span.position == f"input:{place}"
     assert says in error.value.message
 
 

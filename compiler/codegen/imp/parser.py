@@ -216,7 +216,7 @@ class _Parser(ScalarParser):
 
     def lmad(self) -> tuple[Name, Lmad[Poly]]:
         """A block with an LMAD."""
-        place = self._place()
+        place = self._binding()
         return place.block, place.lmad
 
     def branch(self) -> Stm:

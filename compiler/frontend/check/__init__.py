@@ -25,7 +25,7 @@ from compiler.frontend.check.expressions.table import TABLE
 from compiler.frontend.check.finish.attributes import attributes
 from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked, check_decs
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.typed import TypedProg
 
 __all__ = ["check"]
@@ -37,7 +37,7 @@ def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     Errors: `TypeError_` or `Limitation`, the first in the text; `others` holds the rest.
     """
     prelude = load()
-    st = State(ctx, scope=prelude.scope(), table=TABLE)
+    st = Checker(ctx, scope=prelude.scope(), table=TABLE)
     out = Checked(st)
     check_decs(out, program.decs)
     if out.errors:

@@ -27,7 +27,7 @@ from compiler.frontend.check.expressions.table import TABLE
 from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope.builtins import BITS_OF, member_names
 from compiler.frontend.check.scope.scope import Abbreviation, Builtin, Module, Scheme, Scope, Value
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import PRIM_T, resolve
 from compiler.frontend.intrinsics import INTRINSICS, PUBLIC
 from compiler.frontend.parser import parse
@@ -119,7 +119,7 @@ def build() -> Prelude:
     Errors: `CompilerBug` when one of them is wrong.
     """
     prelude = Prelude()
-    st = State(Ctx(names=PreludeNames()), table=TABLE)
+    st = Checker(Ctx(names=PreludeNames()), table=TABLE)
     modules: dict[Prim, Module] = {p: _prim_module(p) for p in PRIMS}
     for prim, module in modules.items():
         st.scope.bind_module(prim, module)
@@ -190,7 +190,7 @@ def _check_members(prelude: Prelude, out: Checked, prim: Prim, modules: dict[Pri
     scope.leave(mark)
 
 
-def _intrinsics(st: State) -> Module:
+def _intrinsics(st: Checker) -> Module:
     """The module of intrinsics: their types are written in Futhark."""
     specs = "\n".join(
         f"val {name} {':' if type_.startswith('(') else ''} {type_}"
@@ -207,7 +207,7 @@ def _intrinsics(st: State) -> Module:
     return module
 
 
-def _intrinsic(st: State, spec: decs.ValSpec) -> Scheme:
+def _intrinsic(st: Checker, spec: decs.ValSpec) -> Scheme:
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []

@@ -12,8 +12,8 @@ from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check.consumption.consume import check_definition
 from compiler.frontend.check.definitions.functions import (
-    Made,
-    Source,
+    CheckedDef,
+    FunctionSyntax,
     bind_type_params,
     define,
     expand,
@@ -35,7 +35,7 @@ from compiler.frontend.check.scope.scope import (
     Poison,
     TypeParamInfo,
 )
-from compiler.frontend.check.scope.state import Silent, State
+from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import ANY_SIZE, MetaS, resolve, resolve_size
 from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
@@ -45,7 +45,7 @@ from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 class Checked:
     """What has been checked so far."""
 
-    st: State
+    st: Checker
     defs: list[t.Def] = field(default_factory=list)
     entries: list[t.EntryPoint] = field(default_factory=list)
     errors: list[CompileError] = field(default_factory=list)
@@ -59,8 +59,8 @@ class Checked:
 
 def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; errors are collected, and the rest goes on."""
-    outer = out.st.below
-    out.st.below = outer | _below(decs)
+    outer = out.st.declared_later
+    out.st.declared_later = outer | _later(decs)
     for dec in decs:
         try:
             _dec(out, dec)
@@ -69,10 +69,10 @@ def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
         except CompileError as error:
             out.errors.append(error)
             _poison(out.st, dec)
-    out.st.below = outer
+    out.st.declared_later = outer
 
 
-def _below(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
+def _later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
     """The line of each declaration. A name that is not known, and is here, is one to come."""
     found: dict[tuple[str, str], int] = {}
     for dec in decs_:
@@ -108,7 +108,7 @@ def _dec(out: Checked, dec: decs.Dec) -> None:
             scope.bind_module_type(name, ModuleType(type_, scope.copy()))
 
 
-def open_module(st: State, module: Module) -> None:
+def open_module(st: Checker, module: Module) -> None:
     """Bind all names of a module, built-in members included."""
     for member in member_names(module.prim) if module.prim else ():
         st.scope.bind(member, Builtin(module.prim, member))
@@ -151,16 +151,16 @@ class _Body:
         return module
 
 
-def _names_since(st: State, mark: int) -> set[tuple[str, str]]:
+def _names_since(st: Checker, mark: int) -> set[tuple[str, str]]:
     new = st.scope.since(mark)
     kinds = ("values", "types", "modules", "module_types")
     return {(kind, name) for kind in kinds for name in getattr(new, kind)}
 
 
-def _poison(st: State, dec: decs.Dec) -> None:
+def _poison(st: Checker, dec: decs.Dec) -> None:
     """Bind what a wrong declaration would have bound, so that its uses are not reported again."""
     st.deferred.clear()
-    st.loose.clear()
+    st.open_sizes.clear()
     st.overloaded.clear()
     st.let_sizes.clear()
     st.level = 0
@@ -186,7 +186,9 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
             f"Define `entry {dec.name} = m.{dec.name}` outside of the module `m`.",
         )
     try:
-        source = Source(dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body)
+        source = FunctionSyntax(
+            dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body
+        )
         made = define(st, source, top=True)
         definition = finish(st, made, dec, out.depth == 0)
     except CompileError:
@@ -200,7 +202,7 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
     st.scope.bind(dec.name, scheme)
 
 
-def finish(st: State, made: Made, dec: decs.ValDec, top: bool) -> t.Def:
+def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
     """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
     _sizes_are_known(st)
     zonk = Zonk(st.ctx)
@@ -232,7 +234,7 @@ def finish(st: State, made: Made, dec: decs.ValDec, top: bool) -> t.Def:
     return definition
 
 
-def _sizes_are_known(st: State) -> None:
+def _sizes_are_known(st: Checker) -> None:
     """Demand that something determines every size that a `let` has bound."""
     for name, size, span in st.let_sizes:
         if isinstance(resolve_size(size), MetaS):
@@ -256,7 +258,7 @@ def with_unique_result(type_: Type) -> Type:
 # --- type abbreviations --------------------------------------------------------------------------
 
 
-def _type(st: State, dec: decs.TypeDec) -> None:
+def _type(st: Checker, dec: decs.TypeDec) -> None:
     if dec.name in st.own_types:
         raise TypeError_(f"The type `{dec.name}` is defined twice.", dec.span)
     mark = st.scope.mark()

@@ -131,7 +131,7 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
         if only_single and isinstance(outcome, Missed):
             continue
         prov = second.stm.prov
-        merged = ctx.settle(rule_for(first.stm, second.stm), prov, outcome)
+        merged = ctx.commit(rule_for(first.stm, second.stm), prov, outcome)
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
@@ -146,7 +146,7 @@ def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
             for user in graph.users(param.name, node):
                 reader = reads_repeatedly(user, param.name)
                 if reader is not None:
-                    ctx.settle(rule_for(node.stm, reader), reader.prov, repeated(user, param.name))
+                    ctx.commit(rule_for(node.stm, reader), reader.prov, repeated(user, param.name))
 
 
 def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
@@ -172,7 +172,7 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
                 if graph.nodes[first.at] is not first or first is current:
                     continue
                 outcome = side_by_side(graph, first, current, explain=last)
-                merged = ctx.settle(SIDE_BY_SIDE, current.stm.prov, outcome)
+                merged = ctx.commit(SIDE_BY_SIDE, current.stm.prov, outcome)
                 if merged is not None:
                     current = graph.merge(first, current, merged)
                     changed = True

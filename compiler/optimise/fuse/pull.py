@@ -19,7 +19,7 @@ from compiler.base.rules import NodeRule
 from compiler.base.spans import merge_prov
 from compiler.ir import walk
 from compiler.ir.aliases import consumed
-from compiler.ir.build import whole_dims
+from compiler.ir.build import full_slices
 from compiler.ir.nodes import (
     ONE,
     ZERO,
@@ -66,7 +66,7 @@ def pull_views(
         outcome = rule.apply(new[made][-1], stm, ctx)
         if isinstance(outcome, Applied):
             outcome = _refused(new[made][-1], stm, counts, stms[made + 1 : at], found) or outcome
-        replaced = ctx.settle(rule, stm.prov, outcome)
+        replaced = ctx.commit(rule, stm.prov, outcome)
         if replaced is not None:
             new[made] = new[made][:-1]
             new[at] = replaced
@@ -119,7 +119,7 @@ def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     arrays: list[Name] = []
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
         part = Param(ctx.fresh(array), with_dims((first.count,), param.type))
-        dims = (first, *whole_dims(shape_of(param.type)))
+        dims = (first, *full_slices(shape_of(param.type)))
         stms.append(Stm((part,), Slice(array, dims), cut.prov))
         arrays.append(part.name)
     prov = merge_prov(cut.prov, producer.prov)

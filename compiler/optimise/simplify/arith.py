@@ -14,9 +14,9 @@ import numpy as np
 
 from compiler.base.prim import BYTES, COMPARE_OPS, DTYPE, FLOATS, INTS, SIGNED, Prim, int_range
 from compiler.ir import scalar
+from compiler.ir.may_fail import operator_may_fail
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import fun_result
-from compiler.ir.total import operator_may_fail
 
 _INTS = frozenset(INTS)
 _FLOATS = frozenset(FLOATS)

@@ -6,8 +6,8 @@ from compiler.analysis.cost import size
 from compiler.base.names import base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
-from compiler.ir.total import is_total
 from compiler.ir.types import as_operand
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.state import State
@@ -35,7 +35,7 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
     for one, other in zip(then.results, orelse.results, strict=True):
         if isinstance(one, str) or isinstance(other, str):
             return None
-        if not (is_total(one) and is_total(other)):
+        if not (cannot_fail(one) and cannot_fail(other)):
             return None
         cost += size(one) + size(other)
     if cost > _MAX_SELECTED:
@@ -60,7 +60,7 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
             same = as_operand(first[pair])
             said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
         if same is not None:
-            same = s.settle(SAME, stm.prov, Applied(same, said))
+            same = s.commit(SAME, stm.prov, Applied(same, said))
         if same is not None:
             s.mask = s.depends(same)
             s.let(param, same, stm.prov)

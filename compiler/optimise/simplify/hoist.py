@@ -11,9 +11,9 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied, Fate
 from compiler.base.spans import Prov
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, ZERO, Assert, Bin
 from compiler.ir.sizes import se_of
-from compiler.ir.total import is_total
 from compiler.optimise.simplify.state import HOIST, State
 
 
@@ -22,7 +22,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
 
     Answers whether it was moved.
     """
-    if s.is_off(HOIST) or not is_total(check.cond):
+    if s.is_off(HOIST) or not cannot_fail(check.cond):
         return False
     cond, mask, depth = check.cond, s.depends(check.cond), s.depth
     while depth >= max(mask.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
@@ -36,7 +36,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     if depth == s.depth:
         return False
     said = "Checks once, before: the condition is the same every time."
-    if s.settle(HOIST, prov, Applied(cond, said)) is None:
+    if s.commit(HOIST, prov, Applied(cond, said)) is None:
         return False
     s.ctx.fates.append(Fate(prov, "outside"))
     s.mask = mask

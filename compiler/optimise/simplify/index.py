@@ -14,6 +14,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     ONE,
     SE,
@@ -39,8 +40,7 @@ from compiler.ir.nodes import (
     Update,
 )
 from compiler.ir.sizes import se_of
-from compiler.ir.slices import composed, place_of, selected
-from compiler.ir.total import is_total
+from compiler.ir.slices import composed, selected, source_indices
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import State
 
@@ -76,7 +76,7 @@ def index_of_view(s: State, stm: Stm, exp: Index) -> Outcome[New]:
     """`(view of xs)[i..] ==> xs[where element i.. of the view lies]`."""
     match s.defs.get(exp.array):
         case Slice(source, dims):
-            return _read(source, place_of(dims, exp.at, _times, _plus))
+            return _read(source, source_indices(dims, exp.at, _times, _plus))
         case Rearrange(perm, source):
             at = list(exp.at)
             for position, dim in enumerate(perm):
@@ -319,7 +319,7 @@ def is_in_bounds(s: State, exp: Index | Slice | Update, limit: int) -> bool:
         return False
     if isinstance(exp, Index):
         pairs = zip(exp.at, kind.shape, strict=True)
-        return all(is_total(at) and s.facts.within(at, size, limit) for at, size in pairs)
+        return all(cannot_fail(at) and s.facts.within(at, size, limit) for at, size in pairs)
     return all(
         _dim_in_bounds(s, d, size, limit) for d, size in zip(exp.dims, kind.shape, strict=True)
     )
@@ -327,12 +327,12 @@ def is_in_bounds(s: State, exp: Index | Slice | Update, limit: int) -> bool:
 
 def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
     if isinstance(dim, DimFix):
-        return is_total(dim.at) and s.facts.within(dim.at, size, limit)
+        return cannot_fail(dim.at) and s.facts.within(dim.at, size, limit)
     if isinstance(dim, DimLmad):
         return False
     if dim.start == ZERO and dim.stride == ONE and dim.count == size:
         return True
-    if not is_total(dim.start) or not is_total(dim.stride):
+    if not cannot_fail(dim.start) or not cannot_fail(dim.stride):
         return False
     return s.facts.slice_within(dim.start, dim.count, dim.stride, size, limit)
 

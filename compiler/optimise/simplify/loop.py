@@ -65,7 +65,7 @@ def drop_invariant(
             kept.append(k)
             continue
         said = f"`{base_of(param.name)}` is the same in every iteration."
-        if s.settle(INVARIANT, stm.prov, Applied(value, said)) is None:
+        if s.commit(INVARIANT, stm.prov, Applied(value, said)) is None:
             kept.append(k)
             continue
         s.mask = s.depends(value)

@@ -114,7 +114,7 @@ def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
     found = s.table.find_soac(new)
     if found is None or not s.rigid.isdisjoint(found):
         return False
-    found = s.settle(CSE, stm.prov, Applied(found, soac.computed_before(stm, found)))
+    found = s.commit(CSE, stm.prov, Applied(found, soac.computed_before(stm, found)))
     if found is None:
         return False
     for param, name in zip(stm.pat, found, strict=True):

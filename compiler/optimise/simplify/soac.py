@@ -14,6 +14,7 @@ from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import merge_prov
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     I64,
     ONE,
@@ -39,7 +40,6 @@ from compiler.ir.nodes import (
     Stm,
     Var,
 )
-from compiler.ir.total import is_total
 from compiler.ir.types import shape_of
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
@@ -115,7 +115,7 @@ class _Inputs:
             self._keep(param, array)
 
     def _settle(self, new: T, said: str) -> T | None:
-        return self.s.settle(INPUT, self.stm.prov, Applied(new, said))
+        return self.s.commit(INPUT, self.stm.prov, Applied(new, said))
 
     def _keep(self, param: Param, array: Name) -> None:
         self.params.append(param)
@@ -180,7 +180,7 @@ def learn_formulas(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> No
     for param, value in zip(pat, exp.fn.body.results, strict=True):
         if isinstance(value, str) or param.name in s.rigid:
             continue
-        if size(value) <= _MAX_FORMULA and is_total(value):
+        if size(value) <= _MAX_FORMULA and cannot_fail(value):
             index = exp.fn.params[0].name
             s.formulas[param.name] = Formula(index, value, exp.arrays[0], depth)
 
@@ -200,7 +200,7 @@ def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) ->
             continue
         said = f"`{base_of(array)}` is read element by element, as an input."
         prov = merge_prov(inner.prov, stm.prov)
-        if s.settle(INDEX_INPUT, prov, Applied(array, said)) is None:
+        if s.commit(INDEX_INPUT, prov, Applied(array, said)) is None:
             stms.append(inner)
         elif array in arrays:
             first = params[arrays.index(array)]
@@ -259,7 +259,7 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
     kept: list[int] = []
     for k, new in enumerate(plan):
         if new is not None:
-            new = s.settle(OUTPUT, stm.prov, Applied(new, _why(pat[k], new)))
+            new = s.commit(OUTPUT, stm.prov, Applied(new, _why(pat[k], new)))
         if new is None:
             kept.append(k)
         elif isinstance(new, str):

@@ -23,6 +23,7 @@ from compiler.base.prim import COMPARE_OPS
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov, merge_prov
+from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
     FALSE,
     I64,
@@ -42,7 +43,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.sizes import poly_of
-from compiler.ir.total import is_total
 from compiler.ir.walk import map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import Uses
@@ -172,11 +172,11 @@ class State:
         self.rewrites += 1
         return self.ctx.fuel.spend()
 
-    def settle(self, rule: Rule, prov: Prov, outcome: Outcome[T]) -> T | None:
+    def commit(self, rule: Rule, prov: Prov, outcome: Outcome[T]) -> T | None:
         """What a rule has made, if it is paid for and not switched off; its author is told."""
         if outcome is None:
             return None
-        new = self.ctx.settle(rule, prov, outcome)
+        new = self.ctx.commit(rule, prov, outcome)
         if new is not None:
             self.rewrites += 1
         return new
@@ -184,7 +184,7 @@ class State:
     def rewritten(self, stm: Stm, exp: Exp) -> Any:
         """What the first rule that has something to say makes of `exp`, which `stm` computes."""
         for rule in self.rules.get(type(exp), ()):
-            new = self.settle(rule, stm.prov, rule.apply(self, stm, exp))
+            new = self.commit(rule, stm.prov, rule.apply(self, stm, exp))
             if new is not None:
                 return new
         return None
@@ -364,7 +364,7 @@ class State:
             self.alias(param, Var(found, param.type.prim))
             return
         pat = (param,) if old is None else old.pat
-        depth = self.emit(pat, se, prov, lambda limit: is_total(se), old)
+        depth = self.emit(pat, se, prov, lambda limit: cannot_fail(se), old)
         self.table.add(se, param.name, depth)
         self.defs[param.name] = se
         if param.type == I64:
@@ -428,5 +428,5 @@ class State:
         what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
         names = " and ".join(f"`{base_of(param.name)}`" for param in pat)
         said = f"{names}: the same every time, and so computed once, before the {what}."
-        found = self.settle(HOIST, prov, Applied(depth, said))
+        found = self.commit(HOIST, prov, Applied(depth, said))
         return here if found is None else found

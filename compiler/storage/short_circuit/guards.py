@@ -100,13 +100,13 @@ class Guards:
         if because:
             attempt.refusal, attempt.condition = Refusal.GUARD, Refusal.GUARD.condition
             attempt.because = f"{claim}: this is checked when the program runs, as {because}."
-            self.ctx.settle(GUARD, item.stm.prov, Missed(attempt.because), attempt.number)
+            self.ctx.commit(GUARD, item.stm.prov, Missed(attempt.because), attempt.number)
             return attempt
         applied = Applied(
             attempt, f"Check removed, as it is proved: {claim[0].lower()}{claim[1:]}."
         )
         attempt.because = applied.because
-        if self.ctx.settle(GUARD, item.stm.prov, applied, attempt.number) is not None:
+        if self.ctx.commit(GUARD, item.stm.prov, applied, attempt.number) is not None:
             attempt.done = True
             del item.scope.items[item.at]
             item.scope.renumber(item.at)

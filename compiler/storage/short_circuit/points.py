@@ -244,7 +244,7 @@ class Shortcut:
         source, destination = both(self.tree, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         missed = Missed(because, attempt.hint, (("allocated", attempt.allocated),))
-        self.ctx.settle(IN_PLACE_MAP, attempt.prov, missed, attempt.number)
+        self.ctx.commit(IN_PLACE_MAP, attempt.prov, missed, attempt.number)
 
     def _reuse(self, attempt: Attempt) -> bool:
         """Give the result the block of what it overwrites; whether there was fuel for it."""
@@ -255,7 +255,7 @@ class Shortcut:
         )
         numbers = (("allocated", attempt.allocated),)
         new = Applied(attempt, because, numbers)
-        if self.ctx.settle(IN_PLACE_MAP, attempt.prov, new, attempt.number) is None:
+        if self.ctx.commit(IN_PLACE_MAP, attempt.prov, new, attempt.number) is None:
             return False
         self.attempts.append(attempt)
         attempt.done, attempt.because, attempt.creation = True, because, name
@@ -458,7 +458,7 @@ class Shortcut:
         attempt.refused(failed)
         because = f"{self._words(attempt, False)}. {failed.because}"
         missed = Missed(because, attempt.hint, (("copied", attempt.copied),))
-        self.ctx.settle(attempt.rule, attempt.prov, missed, attempt.number)
+        self.ctx.commit(attempt.rule, attempt.prov, missed, attempt.number)
 
     def _words(self, attempt: Attempt, done: bool) -> str:
         """What happens to the source, as a sentence without its end."""
@@ -479,7 +479,7 @@ class Shortcut:
         because = f"{self._words(attempt, True)}, and nothing is copied."
         numbers = (("copied", attempt.copied), ("allocated", attempt.allocated))
         new = Applied(plan, because, numbers)
-        if self.ctx.settle(point.rule, attempt.prov, new, attempt.number) is None:
+        if self.ctx.commit(point.rule, attempt.prov, new, attempt.number) is None:
             attempt.because = "There is no fuel left."
             return False
         attempt.done, attempt.because = True, because

@@ -13,6 +13,7 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import slices
+from compiler.ir.may_fail import operator_may_fail
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -45,7 +46,6 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.sizes import poly_of, prim_of
-from compiler.ir.total import operator_may_fail
 from compiler.ir.walk import se_parts
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
@@ -559,7 +559,7 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Ite
             raise Failed(Refusal.NO_NAME, "An index is no polynomial and has no name.")
         return Poly.var(name)
 
-    return slices.sliced(lmad, dims, poly, slices.whole)
+    return slices.sliced(lmad, dims, poly, slices.itself)
 
 
 def mentions(result: object, name: Name) -> bool:

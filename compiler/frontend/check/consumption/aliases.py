@@ -15,12 +15,12 @@ NONE: Names = frozenset()
 Aliases = Names | dict[str, "Aliases"]
 
 
-def spread(type_: Type, names: Names) -> Aliases:
+def broadcast(type_: Type, names: Names) -> Aliases:
     """A value of `type_` all of whose arrays may share memory with `names`."""
     if isinstance(type_, PrimT):
         return NONE
     if isinstance(type_, Record):
-        return {f: spread(u, names) for f, u in type_.fields}
+        return {f: broadcast(u, names) for f, u in type_.fields}
     return NONE if is_scalar(type_) else names
 
 
@@ -105,8 +105,8 @@ def with_field(aliases: Aliases, path: tuple[str, ...], new: Aliases) -> Aliases
     return {**aliases, path[0]: inner}
 
 
-def leaves(aliases: Aliases) -> list[Names]:
+def components(aliases: Aliases) -> list[Names]:
     """The sets of all fields, from left to right."""
     if isinstance(aliases, frozenset):
         return [aliases]
-    return [names for a in aliases.values() for names in leaves(a)]
+    return [names for a in aliases.values() for names in components(a)]

@@ -6,7 +6,7 @@ aliases; consuming a value consumes all names that it aliases. Rules:
 1. a name that was consumed, or aliases one that was, is not used after that;
 2. a parameter is consumed only if its type has `*`; constants of the program never are;
 3. a lambda, a local function or a loop's body consumes nothing that is bound outside of it;
-4. what a consuming loop parameter becomes in the next turn aliases nothing from outside;
+4. what a consuming loop parameter becomes in the next iteration aliases nothing from outside;
 5. a result whose type has `*` aliases no parameter without `*`, and no other part of the result;
 6. a function's result aliases no constant of the program.
 """
@@ -23,10 +23,10 @@ from compiler.frontend.check.consumption.aliases import (
     Aliases,
     Names,
     both,
+    broadcast,
+    components,
     flat,
-    leaves,
     shown,
-    spread,
     with_field,
     without,
 )
@@ -135,9 +135,9 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
         unique = unique or not isinstance(e.type, Arrow)
     if unique or isinstance(e.type, PrimT):
         return NONE
-    result = spread(e.type, shared)
-    if len(leaves(result)) > 1:
-        result = spread(e.type, shared | walk.nameless())
+    result = broadcast(e.type, shared)
+    if len(components(result)) > 1:
+        result = broadcast(e.type, shared | walk.nameless())
     for f in fields:
         result = with_field(result, (f,), NONE)
     return result
@@ -149,7 +149,7 @@ def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
         for arg, aliases in zip(e.args, given, strict=True):
             for name in flat(aliases):
                 if name in walk.consumed:
-                    where = walk.consumed[name].place
+                    where = walk.consumed[name].position
                     raise TypeError_(
                         f"This argument aliases `{shown(name)}`, which another argument consumes"
                         f" at {where}.",
@@ -172,7 +172,7 @@ def _consume_argument(
                 COPY,
             )
     seen: set[Name] = set()
-    for part in leaves(aliases):
+    for part in components(aliases):
         if seen & part:
             raise TypeError_(
                 f"Two parts of this consumed argument share `{shown(min(seen & part))}`.",
@@ -270,7 +270,7 @@ def _record(walk: Walk, e: t.RecordExp) -> Aliases:
         for f, v in e.fields:
             for name in flat(result[f]):
                 if name in walk.consumed:
-                    where = walk.consumed[name].place
+                    where = walk.consumed[name].position
                     raise TypeError_(
                         f"This aliases `{shown(name)}`, which is consumed at {where}.",
                         v.span,
@@ -325,7 +325,7 @@ def _dims(walk: Walk, dims: tuple[t.DimIndex, ...]) -> None:
 def _index(walk: Walk, e: t.Index) -> Aliases:
     array = walk.exp(e.array)
     _dims(walk, e.dims)
-    return NONE if isinstance(e.type, PrimT) else spread(e.type, flat(array))
+    return NONE if isinstance(e.type, PrimT) else broadcast(e.type, flat(array))
 
 
 def _update(walk: Walk, e: t.Update) -> Aliases:

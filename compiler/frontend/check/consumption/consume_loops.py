@@ -16,11 +16,11 @@ from compiler.frontend.check.consumption.aliases import (
     NONE,
     Aliases,
     Names,
+    broadcast,
+    components,
     flat,
-    leaves,
     root,
     shown,
-    spread,
 )
 from compiler.frontend.check.consumption.aliases import field as field_aliases
 from compiler.frontend.check.consumption.freshness import result_span
@@ -50,7 +50,7 @@ def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
     taken_roots = {root(n) for n in taken}
     eaten = {v.name for v in pattern_variables(e.pat) if v.consumes or v.name in taken_roots}
     parts = _loop_parts(e.pat, init, result, eaten)
-    _check_turns(walk, e, parts)
+    _check_iterations(walk, e, parts)
     walk.leave(before)
     read, walk.observed = walk.observed, read_before
     walk.observed.update(read)
@@ -77,14 +77,14 @@ def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
 
 
 def _some_share(parts: list[_Part]) -> bool:
-    """Whether two arrays that a turn makes, and the loop does not consume, may be one."""
-    found = [names for part in parts if not part.eaten for names in leaves(part.result)]
+    """Whether two arrays that an iteration makes, and the loop does not consume, may be one."""
+    found = [names for part in parts if not part.eaten for names in components(part.result)]
     return sum(map(len, found)) > len(NONE.union(*found))
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One variable of a loop's pattern: what it starts as, what a turn makes of it."""
+    """One variable of a loop's pattern: what it starts as, what an iteration makes of it."""
 
     name: Name
     init: Aliases
@@ -105,7 +105,7 @@ def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, eaten: set[Name]) ->
     return [_Part("", init, result, eaten=False)]
 
 
-def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
+def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
     """What a consumed parameter becomes is its own, and no other parameter's."""
     names = {p.name for p in parts}
     seen: set[Name] = set()
@@ -115,7 +115,7 @@ def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
             for name in sorted(found):
                 if root(name) not in names and _outside_loop(walk, name):
                     raise TypeError_(
-                        f"The loop consumes `{shown(part.name)}` in every turn, but its next"
+                        f"The loop consumes `{shown(part.name)}` in every iteration, but its next"
                         f" value may alias `{shown(name)}` from outside.",
                         result_span(e.body),
                         COPY,
@@ -123,8 +123,8 @@ def _check_turns(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
         if found & seen and (part.eaten or any(p.eaten for p in parts)):
             shared = shown(min(found & seen))
             raise TypeError_(
-                f"Two parameters of the loop would both be `{shared}` in the next turn, and one is"
-                " consumed.",
+                f"Two parameters of the loop would both be `{shared}` in the next iteration, and"
+                " one is consumed.",
                 result_span(e.body),
                 COPY,
             )
@@ -148,9 +148,9 @@ def _loop_result(e: t.Loop, parts: list[_Part], shared: Names) -> Aliases:
     def aliases_of(pat: t.Pat) -> Aliases:
         match pat:
             case t.PVar(name=name):
-                return spread(pat.type, table.get(name, shared))
+                return broadcast(pat.type, table.get(name, shared))
             case t.PRecord(fields=fields):
                 return {f: aliases_of(p) for f, p in fields}
-        return spread(pat.type, shared)
+        return broadcast(pat.type, shared)
 
     return aliases_of(e.pat)

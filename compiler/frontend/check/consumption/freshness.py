@@ -6,7 +6,14 @@ from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
-from compiler.frontend.check.consumption.aliases import Aliases, Names, flat, leaves, root, shown
+from compiler.frontend.check.consumption.aliases import (
+    Aliases,
+    Names,
+    components,
+    flat,
+    root,
+    shown,
+)
 from compiler.frontend.check.consumption.ownership import Walk
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.types import Arrow, PrimT, Record, Type
@@ -51,7 +58,7 @@ def _borrowed(walk: Walk, names: Names, owned: set[Name]) -> Name | None:
 
 def is_fresh(walk: Walk, result: Aliases, owned: set[Name]) -> bool:
     """Whether a result is all one's own, each part of it apart from the others."""
-    parts = leaves(result)
+    parts = components(result)
     if _borrowed(walk, flat(result), owned) is not None:
         return False
     return sum(len(p) for p in parts) == len(flat(result))
@@ -70,7 +77,7 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
             "Return a copy, or leave the `*` out of the result's type.",
         )
     seen: set[Name] = set()
-    for part in leaves(result):
+    for part in components(result):
         again = seen & part
         if again:
             raise TypeError_(
@@ -83,7 +90,7 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
 
 
 def result_span(e: t.Exp) -> Span:
-    """The place of the expression whose value is the result."""
+    """The span of the expression whose value is the result."""
     while isinstance(e, (t.Let, t.LetFun)):
         e = e.body
     return e.span

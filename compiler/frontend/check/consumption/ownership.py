@@ -159,7 +159,7 @@ def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> Typ
     own = shown(e.name)
     through = "" if root(name) == e.name else f", through its alias `{shown(name)}`"
     return TypeError_(
-        f"`{own}` is used here, but was consumed at {where.place}{through}.",
+        f"`{own}` is used here, but was consumed at {where.position}{through}.",
         e.span,
         f"Use `{own}` before that, or consume a copy of it.",
     )

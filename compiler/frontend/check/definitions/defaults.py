@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import PRIM_T, MetaT, resolve
 from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.unify import final_size
@@ -12,7 +12,7 @@ from compiler.frontend.show_type import show_size
 from compiler.frontend.types import Size
 
 
-def solve_sizes(st: State) -> None:
+def solve_sizes(st: Checker) -> None:
     """Decide the size equations that were put off.
 
     Errors: sizes that differ, or that nothing in the program makes equal.
@@ -45,7 +45,7 @@ def _unequal(want: Size, got: Size, span: Span) -> TypeError_:
     )
 
 
-def apply_defaults(st: State) -> None:
+def apply_defaults(st: Checker) -> None:
     """Numbers become i32 or f64; records and sums must be known by now.
 
     Errors: a type that nothing determines.
@@ -68,7 +68,7 @@ def _default(prims: frozenset[str]) -> str:
     return min(prims)
 
 
-def _must_be_known(st: State, meta: MetaT, span: Span) -> None:
+def _must_be_known(st: Checker, meta: MetaT, span: Span) -> None:
     if meta.variants is not None:
         _close_sum(st, meta, span)
         return
@@ -83,7 +83,7 @@ def _must_be_known(st: State, meta: MetaT, span: Span) -> None:
         raise TypeError_("The type of the compared values is not known.", span)
 
 
-def _close_sum(st: State, meta: MetaT, span: Span) -> None:
+def _close_sum(st: Checker, meta: MetaT, span: Span) -> None:
     assert meta.variants is not None
     names = " | ".join(f"#{name}" for name in sorted(meta.variants))
     raise TypeError_(

@@ -1,4 +1,4 @@
-"""Sizes that leave the place where their names are bound.
+"""Sizes that leave the scope where their names are bound.
 
 When a function, branch or loop body ends, the sizes in its type that mention names bound inside
 become existential: names in an `ext`. Branches whose sizes differ are joined the same way.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from compiler.base.names import Name
 from compiler.base.spans import Span
-from compiler.frontend.check.scope.state import State, mismatch
+from compiler.frontend.check.scope.state import Checker, mismatch
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import cheap_size, names_in_size, subst_size
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
@@ -34,7 +34,7 @@ Visible = Callable[[Name], bool]
 class Hidden:
     """The sizes made existential so far: by their text, so that equal sizes stay equal."""
 
-    st: State
+    st: Checker
     visible: Visible
     names: dict[str, Name] = field(default_factory=dict)
 
@@ -66,13 +66,13 @@ class Hidden:
         return SizeVar(name)
 
 
-def known_as(st: State, s: Size, mentioned: set[Name]) -> Size:
+def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
     """`s` with names replaced by the sizes that they are known to equal."""
     meanings = {n: st.alias[n] for n in mentioned if n in st.alias and cheap_size(st.alias[n])}
     return subst_size(s, meanings) if meanings else s
 
 
-def hide(st: State, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, ...]]:
+def hide(st: Checker, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, ...]]:
     """`type_` with sizes over invisible names made existential, and the names made."""
     hidden = Hidden(st, visible)
 
@@ -101,12 +101,12 @@ def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
     return type_
 
 
-def born_before(st: State, mark: int) -> Visible:
+def bound_before(st: Checker, mark: int) -> Visible:
     """Names bound before `mark` are visible (and those that nobody bound, such as definitions)."""
-    born = st.born
+    serials = st.serials
 
     def visible(name: Name) -> bool:
-        return born.get(name, -1) < mark
+        return serials.get(name, -1) < mark
 
     return visible
 
@@ -116,20 +116,20 @@ def born_before(st: State, mark: int) -> Visible:
 
 @dataclass(slots=True)
 class _Join:
-    st: State
+    st: Checker
     visible: Visible
     names: dict[tuple[str, str], Name] = field(default_factory=dict)
 
 
 def join(
-    st: State, first: Type, second: Type, mark: int, span: Span, what: str
+    st: Checker, first: Type, second: Type, mark: int, span: Span, what: str
 ) -> tuple[Type, tuple[Name, ...]]:
     """The type of an `if` whose branches have these types, and the sizes that are new in it.
 
     `mark` is the moment before the branches. Errors: the types differ in more than sizes.
     """
     st.span = span
-    joined = _Join(st, born_before(st, mark))
+    joined = _Join(st, bound_before(st, mark))
     try:
         result = _join(joined, first, second)
     except Mismatch as difference:
@@ -202,11 +202,11 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
     return SizeVar(name)
 
 
-def _settled(st: State, s: Size) -> Size:
+def _settled(st: Checker, s: Size) -> Size:
     """A size that a coercion leaves open is what it was: the other branch has no say in it."""
     s = resolve_size(s)
     if isinstance(s, MetaS):
-        given = next((given for size, given in st.loose if resolve_size(size) is s), None)
+        given = next((given for size, given in st.open_sizes if resolve_size(size) is s), None)
         if given is not None:
             unify_size(s, given, st.alias)
     return resolve_size(s)

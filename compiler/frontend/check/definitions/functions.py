@@ -22,7 +22,7 @@ from compiler.frontend.check.scope.scope import (
     Recursive,
     Scheme,
 )
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
@@ -37,7 +37,7 @@ def simple_names(pats: list[t.Pat]) -> set[Name]:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FunctionResult:
     """A function's result: its type, its existential sizes, and which of it is fresh."""
 
     type: Type
@@ -46,7 +46,7 @@ class Result:
     fresh_fields: tuple[str, ...] = ()
 
 
-def function_type(pats: list[Bound], final: Result) -> Type:
+def function_type(pats: list[Bound], final: FunctionResult) -> Type:
     """The chain of arrows from parameters to `result`; parameters have names if sizes do."""
     result = final.type
     mentioned = names_in_type(result)
@@ -68,9 +68,9 @@ def function_type(pats: list[Bound], final: Result) -> Type:
 # --- lambdas -----------------------------------------------------------------------------------
 
 
-def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
+def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
     """An anonymous function; the expected type tells its parameters' types before the body."""
-    mark, born = st.scope.mark(), len(st.born)
+    mark, since = st.scope.mark(), len(st.serials)
     bounds: list[Bound] = []
     want = None if expected is None else resolve(expected)
     renamed: dict[Name, Size] = {}
@@ -88,24 +88,24 @@ def infer_lambda(st: State, exp: ast.Lambda, expected: Type | None) -> t.Exp:
                 renamed[want.name] = SizeVar(bound.pat.name)
             want = resolve(want.result)
     pats = [b.pat for b in bounds]
-    ret = None if exp.ret is None else _written_result(st, exp.ret, simple_names(pats), born)
+    ret = None if exp.ret is None else _written_result(st, exp.ret, simple_names(pats), since)
     hint = ret.type if ret is not None else want
     body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
     st.scope.leave(mark)
-    check_parameters(st, bounds, set(), born)
-    result = finish_result(st, ret, body, born, simple_names(pats), "The lambda's body")
+    check_parameters(st, bounds, set(), since)
+    result = finish_result(st, ret, body, since, simple_names(pats), "The lambda's body")
     type_ = function_type(bounds, result)
     return t.Lambda(type_, exp.span, tuple(pats), body)
 
 
-def _written_result(st: State, exp: ast.TypeExp, visible: set[Name], born: int) -> Resolved:
+def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: int) -> Resolved:
     """The result type that a function is given.
 
     Errors: a size is a name from inside of a tuple or record, which no caller knows.
     """
     ret = resolve_result(st, exp)
     for name in names_in_type(ret.type):
-        if name not in visible and name not in ret.ext and st.born.get(name, -1) >= born:
+        if name not in visible and name not in ret.ext and st.serials.get(name, -1) >= since:
             base = base_of(name)
             raise TypeError_(
                 f"The result's size `{base}` is a part of a tuple or record, so callers have no"
@@ -117,30 +117,35 @@ def _written_result(st: State, exp: ast.TypeExp, visible: set[Name], born: int) 
 
 
 def finish_result(
-    st: State, ret: Resolved | None, body: t.Exp, born: int, visible: set[Name], what: str
-) -> Result:
+    st: Checker,
+    ret: Resolved | None,
+    body: t.Exp,
+    since: int,
+    visible: set[Name],
+    what: str,
+) -> FunctionResult:
     """A function's result: sizes that its annotation leaves open are those of the body.
 
     `visible` are the names bound inside that its type may mention.
     """
-    serial = st.born
+    serial = st.serials
 
     def is_visible(name: Name) -> bool:
-        return name in visible or serial.get(name, -1) < born
+        return name in visible or serial.get(name, -1) < since
 
     if ret is None:
-        return Result(*hide(st, body.type, is_visible))
+        return FunctionResult(*hide(st, body.type, is_visible))
     holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
     wanted = subst(ret.type, {}, holes) if holes else ret.type
     st.unify(wanted, body.type, body.span, what)
-    return Result(*hide(st, wanted, is_visible), ret.fresh, ret.fresh_fields)
+    return FunctionResult(*hide(st, wanted, is_visible), ret.fresh, ret.fresh_fields)
 
 
 # --- definitions and local functions -------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Made:
+class CheckedDef:
     """A checked definition; `definition` still has unknowns in it until it is zonked."""
 
     scheme: Scheme
@@ -150,7 +155,7 @@ class Made:
 
 @dataclass(slots=True)
 class _Params:
-    st: State
+    st: Checker
     types: list[Name] = field(default_factory=list)
     sizes: list[Name] = field(default_factory=list)
     lifted: set[Name] = field(default_factory=set)
@@ -161,7 +166,7 @@ class _Params:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FunctionSyntax:
     """What a definition and a local function have in common."""
 
     name: str
@@ -173,7 +178,7 @@ class Source:
 
 
 def bind_type_params(
-    st: State,
+    st: Checker,
     type_params: tuple[ast.TypeParam, ...],
     types: list[Name],
     sizes: list[Name],
@@ -202,38 +207,40 @@ def bind_type_params(
     return lifted
 
 
-def define(st: State, source: Source, top: bool) -> Made:
+def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
     """Check a definition and generalise its type.
 
     Errors: everything that can be wrong in it.
     """
     if source.name in LOGIC or source.name == "!":
         raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
-    born, loose = len(st.born), len(st.loose)
+    since, open_sizes = len(st.serials), len(st.open_sizes)
     st.level += 1
     params = _Params(st)
-    body, result = _inside(st, source, params, born)
+    body, result = _inside(st, source, params, since)
     st.level -= 1
-    for size, given in st.loose[loose:]:
+    for size, given in st.open_sizes[open_sizes:]:
         if isinstance(resolve_size(size), MetaS):
             unify_size(size, given, st.alias)
-    del st.loose[loose:]
+    del st.open_sizes[open_sizes:]
     if top:
-        settle(st)
+        solve(st)
     type_, ext = hide(
         st,
         result.type,
-        lambda n: n in params.visible or n in result.ext or st.born.get(n, -1) < born,
+        lambda n: n in params.visible or n in result.ext or st.serials.get(n, -1) < since,
     )
     result = replace(result, type=type_, ext=(*result.ext, *ext))
     type_ = function_type(params.bounds, result)
     _all_sizes_used(source, params, type_)
     _generalise(st, type_, params)
-    check_parameters(st, params.bounds, set(params.sizes), born)
-    return _made(st, source, params, type_, body, result)
+    check_parameters(st, params.bounds, set(params.sizes), since)
+    return _checked_def(st, source, params, type_, body, result)
 
 
-def _inside(st: State, source: Source, params: _Params, born: int) -> tuple[t.Exp, Result]:
+def _inside(
+    st: Checker, source: FunctionSyntax, params: _Params, since: int
+) -> tuple[t.Exp, FunctionResult]:
     """The body and the result of a definition; its parameters are bound on the way."""
     mark = st.scope.mark()
     if source.params:
@@ -244,16 +251,21 @@ def _inside(st: State, source: Source, params: _Params, born: int) -> tuple[t.Ex
     _distinct(source)
     params.bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
     params.visible = simple_names([b.pat for b in params.bounds]) | set(params.sizes)
-    ret = None if source.ret is None else _written_result(st, source.ret, params.visible, born)
+    ret = None if source.ret is None else _written_result(st, source.ret, params.visible, since)
     body = st.infer(source.body, None if ret is None else ret.type)
     st.scope.leave(mark)
     what = f"The body of `{source.name}`"
-    return body, finish_result(st, ret, body, born, params.visible, what)
+    return body, finish_result(st, ret, body, since, params.visible, what)
 
 
-def _made(
-    st: State, source: Source, params: _Params, type_: Type, body: t.Exp, result: Result
-) -> Made:
+def _checked_def(
+    st: Checker,
+    source: FunctionSyntax,
+    params: _Params,
+    type_: Type,
+    body: t.Exp,
+    result: FunctionResult,
+) -> CheckedDef:
     """A checked definition under a name of its own."""
     name = st.authored(source.name)
     scheme = Scheme(
@@ -279,10 +291,10 @@ def _made(
         source.span,
         fresh_fields=result.fresh_fields,
     )
-    return Made(scheme, definition, params.bounds)
+    return CheckedDef(scheme, definition, params.bounds)
 
 
-def _distinct(source: Source) -> None:
+def _distinct(source: FunctionSyntax) -> None:
     seen = {p.name for p in source.type_params if p.kind == "size"}
     for param in source.params:
         for name in pattern_names(param):
@@ -291,7 +303,7 @@ def _distinct(source: Source) -> None:
             seen.add(name)
 
 
-def _all_sizes_used(source: Source, params: _Params, type_: Type) -> None:
+def _all_sizes_used(source: FunctionSyntax, params: _Params, type_: Type) -> None:
     """Demand that every size parameter is the size of something."""
     used = names_in_type(type_)
     explicit = [p for p in source.type_params if p.kind == "size"]
@@ -304,7 +316,7 @@ def _all_sizes_used(source: Source, params: _Params, type_: Type) -> None:
             )
 
 
-def settle(st: State) -> None:
+def solve(st: Checker) -> None:
     """At the end of a top-level definition: decide open sizes, apply defaults.
 
     Errors: sizes that cannot be shown equal, types that are not known.
@@ -313,15 +325,15 @@ def settle(st: State) -> None:
     apply_defaults(st)
 
 
-def check_parameters(st: State, bounds: list[Bound], known: set[Name], born: int) -> None:
+def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: int) -> None:
     """Demand that parameters' types mention only what a caller can know.
 
-    Errors: a size is a name bound inside, after `born`, and not in `known` or a parameter before.
+    Errors: a size is a name bound inside, after `since`, and not in `known` or a parameter before.
     """
     for bound in bounds:
         pat = bound.pat
         for name in names_in_type(pat.type):
-            if name not in known and st.born.get(name, -1) >= born:
+            if name not in known and st.serials.get(name, -1) >= since:
                 raise TypeError_(
                     f"The size of this parameter would have to be `{base_of(name)}`, which is bound"
                     " inside the function.",
@@ -331,14 +343,14 @@ def check_parameters(st: State, bounds: list[Bound], known: set[Name], born: int
             known.add(pat.name)
 
 
-def _size_name(st: State, params: _Params) -> Name:
+def _size_name(st: Checker, params: _Params) -> Name:
     """A name for an inferred size parameter that none of the others reads like."""
     taken = {base_of(n) for n in params.sizes}
     free = next((b for b in ("n", "m", "k", "l", "o", "p", "q") if b not in taken), "n")
     return st.fresh(free)
 
 
-def _generalise(st: State, type_: Type, params: _Params) -> None:
+def _generalise(st: Checker, type_: Type, params: _Params) -> None:
     """Turn the unknowns of a function's type into its parameters."""
     types: list[MetaT] = []
     sizes: list[MetaS] = []
@@ -372,9 +384,9 @@ def _keep_open(meta: MetaT, level: int) -> None:
         size.level = min(size.level, level)
 
 
-def infer_let_fun(st: State, exp: ast.LetFun, expected: Type | None) -> t.Exp:
+def infer_let_fun(st: Checker, exp: ast.LetFun, expected: Type | None) -> t.Exp:
     """A local function, generalised, in scope in the body."""
-    source = Source(exp.name, exp.span, exp.type_params, exp.params, exp.ret, exp.rhs)
+    source = FunctionSyntax(exp.name, exp.span, exp.type_params, exp.params, exp.ret, exp.rhs)
     made = define(st, source, top=False)
     mark = st.scope.mark()
     st.scope.bind(exp.name, made.scheme)
@@ -386,7 +398,7 @@ def infer_let_fun(st: State, exp: ast.LetFun, expected: Type | None) -> t.Exp:
 # --- definitions without parameters whose value is a function ------------------------------------
 
 
-def expand(st: State, definition: t.Def) -> t.Def:
+def expand(st: Checker, definition: t.Def) -> t.Def:
     """Give a definition of function type as many parameters as its type has arrows."""
     type_ = resolve(definition.ret)
     if not isinstance(type_, Arrow):
@@ -428,7 +440,7 @@ def expand(st: State, definition: t.Def) -> t.Def:
     )
 
 
-def _renamed_ext(st: State, ext: tuple[Name, ...], type_: Type) -> tuple[tuple[Name, ...], Type]:
+def _renamed_ext(st: Checker, ext: tuple[Name, ...], type_: Type) -> tuple[tuple[Name, ...], Type]:
     """New names for existential sizes, and the type with them."""
     new = {name: st.fresh(name) for name in ext}
     return tuple(new.values()), subst(type_, {}, {n: SizeVar(m) for n, m in new.items()})

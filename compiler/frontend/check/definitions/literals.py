@@ -9,12 +9,12 @@ from compiler.base.prim import int_range
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.state import FLOAT_SET, NUMBER_SET, State
+from compiler.frontend.check.scope.state import FLOAT_SET, NUMBER_SET, Checker
 from compiler.frontend.check.types.metas import BOOL, PRIM_T
 from compiler.frontend.types import Array, PrimT, SizeConst, Type
 
 
-def literal(st: State, exp: ast.Exp) -> t.Const:
+def literal(st: Checker, exp: ast.Exp) -> t.Const:
     """An integer, float or boolean literal; without a suffix its type is left open."""
     match exp:
         case ast.IntLit(span=span, value=value, suffix=suffix):
@@ -43,7 +43,7 @@ def _float(text: str) -> float:
         return math.inf
 
 
-def infer_literal(st: State, exp: ast.Exp, expected: Type | None) -> t.Exp:
+def infer_literal(st: Checker, exp: ast.Exp, expected: Type | None) -> t.Exp:
     """A literal as an expression."""
     plain = type(exp) is ast.IntLit and not exp.suffix
     if plain and type(expected) is PrimT and expected.prim in NUMBER_SET:
@@ -53,7 +53,7 @@ def infer_literal(st: State, exp: ast.Exp, expected: Type | None) -> t.Exp:
     return literal(st, exp)
 
 
-def infer_string(st: State, exp: ast.StringLit, expected: Type | None) -> t.Exp:
+def infer_string(st: Checker, exp: ast.StringLit, expected: Type | None) -> t.Exp:
     """A string is an array of its UTF-8 bytes."""
     data = exp.value.encode("utf-8", "surrogateescape")
     return t.StringConst(Array((SizeConst(len(data)),), PRIM_T["u8"]), exp.span, data)

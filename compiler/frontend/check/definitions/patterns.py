@@ -10,7 +10,7 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
-from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.scope.state import Checker, describe
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
@@ -25,7 +25,7 @@ class Bound:
 
 
 def bind_pattern(
-    st: State, pat: ast.Pat, type_: Type | None, anon: Anon, refutable: bool = False
+    st: Checker, pat: ast.Pat, type_: Type | None, anon: Anon, refutable: bool = False
 ) -> Bound:
     """Bind the names of `pat` in the current scope.
 
@@ -34,14 +34,14 @@ def bind_pattern(
     """
     names: dict[str, Span] = {}
     _names(pat, names)
-    ctx = _Context(st, anon, refutable)
+    ctx = _PatternContext(st, anon, refutable)
     typed = _pattern(ctx, pat, type_ if type_ is not None else st.meta(pat.span))
     return Bound(typed, ctx.unique)
 
 
 @dataclass(slots=True)
-class _Context:
-    st: State
+class _PatternContext:
+    st: Checker
     anon: Anon
     refutable: bool
     unique: bool = False
@@ -70,7 +70,7 @@ def pattern_names(pat: ast.Pat) -> list[str]:
     return list(names)
 
 
-def _pattern(ctx: _Context, pat: ast.Pat, type_: Type) -> t.Pat:
+def _pattern(ctx: _PatternContext, pat: ast.Pat, type_: Type) -> t.Pat:
     st = ctx.st
     match pat:
         case ast.PName(span=span, name=name):
@@ -92,7 +92,9 @@ def _pattern(ctx: _Context, pat: ast.Pat, type_: Type) -> t.Pat:
     raise TypeError_("This is not a pattern.", pat.span)
 
 
-def _typed(ctx: _Context, span: Span, inner: ast.Pat, type_exp: ast.TypeExp, type_: Type) -> t.Pat:
+def _typed(
+    ctx: _PatternContext, span: Span, inner: ast.Pat, type_exp: ast.TypeExp, type_: Type
+) -> t.Pat:
     found = resolve_type(ctx.st, type_exp, ctx.anon)
     written = found.type
     if found.ext:
@@ -114,7 +116,7 @@ def _consuming(pat: t.Pat) -> t.Pat:
     return pat
 
 
-def _tuple(ctx: _Context, span: Span, elems: tuple[ast.Pat, ...], type_: Type) -> t.Pat:
+def _tuple(ctx: _PatternContext, span: Span, elems: tuple[ast.Pat, ...], type_: Type) -> t.Pat:
     known = resolve(type_)
     if isinstance(known, Record) and len(known.fields) == len(elems):
         parts = [u for _, u in known.fields]
@@ -132,7 +134,7 @@ def _tuple(ctx: _Context, span: Span, elems: tuple[ast.Pat, ...], type_: Type) -
 
 
 def _fields(
-    ctx: _Context, span: Span, record: Record, parts: list[tuple[ast.Pat, Type]]
+    ctx: _PatternContext, span: Span, record: Record, parts: list[tuple[ast.Pat, Type]]
 ) -> t.PRecord:
     pats = [_pattern(ctx, p, u) for p, u in parts]
     names = [f for f, _ in record.fields]
@@ -140,7 +142,7 @@ def _fields(
 
 
 def _record(
-    ctx: _Context, span: Span, fields: tuple[tuple[str, ast.Pat], ...], type_: Type
+    ctx: _PatternContext, span: Span, fields: tuple[tuple[str, ast.Pat], ...], type_: Type
 ) -> t.Pat:
     table = dict(fields)
     if len(table) != len(fields):
@@ -160,7 +162,7 @@ def _record(
     return _fields(ctx, span, known, [(table[f], u) for f, u in known.fields])
 
 
-def _literal(ctx: _Context, span: Span, value: ast.Exp, type_: Type) -> t.Pat:
+def _literal(ctx: _PatternContext, span: Span, value: ast.Exp, type_: Type) -> t.Pat:
     _must_be_refutable(ctx, span)
     negative = isinstance(value, ast.Negate)
     inner = value.exp if isinstance(value, ast.Negate) else value
@@ -169,7 +171,7 @@ def _literal(ctx: _Context, span: Span, value: ast.Exp, type_: Type) -> t.Pat:
     return t.PLit(type_, span, -typed.value if negative else typed.value)
 
 
-def _constructor(ctx: _Context, pat: ast.PConstr, type_: Type) -> t.Pat:
+def _constructor(ctx: _PatternContext, pat: ast.PConstr, type_: Type) -> t.Pat:
     st = ctx.st
     known = resolve(type_)
     if isinstance(known, Sum):
@@ -194,7 +196,7 @@ def _constructor(ctx: _Context, pat: ast.PConstr, type_: Type) -> t.Pat:
 
 
 def require_variant(
-    st: State, type_: Type, name: str, args: tuple[Type, ...], span: Span, what: str
+    st: Checker, type_: Type, name: str, args: tuple[Type, ...], span: Span, what: str
 ) -> None:
     """Note that `type_` is a sum type with that variant."""
     meta = st.meta(span)
@@ -203,7 +205,7 @@ def require_variant(
     st.unify(type_, meta, span, what)
 
 
-def _must_be_refutable(ctx: _Context, span: Span) -> None:
+def _must_be_refutable(ctx: _PatternContext, span: Span) -> None:
     if not ctx.refutable:
         raise TypeError_(
             "This pattern does not match every value.", span, "Use `match` to tell cases apart."

@@ -23,7 +23,7 @@ from compiler.frontend.check.scope.scope import (
     TypeParamInfo,
     did_you_mean,
 )
-from compiler.frontend.check.scope.state import Silent, State, show
+from compiler.frontend.check.scope.state import Checker, Silent, show
 from compiler.frontend.check.types.metas import ANY_SIZE, I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
 from compiler.frontend.check.types.walks import names_in_type, subst
@@ -62,25 +62,25 @@ class Resolved:
 
 
 @dataclass(slots=True)
-class _Context:
-    st: State
+class _TypeContext:
+    st: Checker
     anon: Anon
     unique: bool = False
     ext: list[Name] = field(default_factory=list)
     lift: int = DATA
 
 
-def resolve_type(st: State, exp: ast.TypeExp, anon: Anon) -> Resolved:
+def resolve_type(st: Checker, exp: ast.TypeExp, anon: Anon) -> Resolved:
     """The type that `exp` stands for.
 
     Errors: unknown names (with near misses), wrong arguments of abbreviations, duplicate fields.
     """
-    ctx = _Context(st, anon)
+    ctx = _TypeContext(st, anon)
     result = _type(ctx, exp)
     return Resolved(result, ctx.unique, tuple(ctx.ext), lift=ctx.lift)
 
 
-def resolve_result(st: State, exp: ast.TypeExp) -> Resolved:
+def resolve_result(st: Checker, exp: ast.TypeExp) -> Resolved:
     """A function's result type: anonymous sizes become names in `ext`."""
     ext: list[Name] = []
 
@@ -94,7 +94,7 @@ def resolve_result(st: State, exp: ast.TypeExp) -> Resolved:
     return Resolved(found.type, found.unique, (*found.ext, *ext), fresh, fields)
 
 
-def _freshness(st: State, exp: ast.TypeExp) -> tuple[bool, tuple[str, ...]]:
+def _freshness(st: Checker, exp: ast.TypeExp) -> tuple[bool, tuple[str, ...]]:
     """Whether a result of this type is fresh, and if only in part, which fields are."""
     match exp:
         case ast.TUnique():
@@ -110,7 +110,9 @@ def _freshness(st: State, exp: ast.TypeExp) -> tuple[bool, tuple[str, ...]]:
     return False, ()
 
 
-def _fresh_record(st: State, fields: list[tuple[str, ast.TypeExp]]) -> tuple[bool, tuple[str, ...]]:
+def _fresh_record(
+    st: Checker, fields: list[tuple[str, ast.TypeExp]]
+) -> tuple[bool, tuple[str, ...]]:
     starred = [f for f, e in fields if _freshness(st, e)[0]]
     scalar = [f for f, e in fields if isinstance(e, ast.TName) and e.name[0] in PRIM_T]
     if starred and len(starred) + len(scalar) == len(fields):
@@ -118,7 +120,7 @@ def _fresh_record(st: State, fields: list[tuple[str, ast.TypeExp]]) -> tuple[boo
     return False, tuple(starred)
 
 
-def _type(ctx: _Context, exp: ast.TypeExp) -> Type:
+def _type(ctx: _TypeContext, exp: ast.TypeExp) -> Type:
     match exp:
         case ast.TName(name=name):
             return _apply(ctx, exp, name, ())
@@ -145,7 +147,7 @@ def _type(ctx: _Context, exp: ast.TypeExp) -> Type:
     raise TypeError_("This is not a type.", exp.span)
 
 
-def _element(ctx: _Context, span: Span, exp: ast.TypeExp) -> Type:
+def _element(ctx: _TypeContext, span: Span, exp: ast.TypeExp) -> Type:
     """An array's element: no function, and of one size."""
     outer, ctx.lift = ctx.lift, DATA
     elem = _type(ctx, exp)
@@ -173,7 +175,7 @@ def field_order(name: str) -> tuple[int, int, str]:
     return (0, int(name), "") if name.isdigit() else (1, 0, name)
 
 
-def _record(ctx: _Context, span: Span, fields: tuple[tuple[str, ast.TypeExp], ...]) -> Type:
+def _record(ctx: _TypeContext, span: Span, fields: tuple[tuple[str, ast.TypeExp], ...]) -> Type:
     seen: set[str] = set()
     for name, _ in fields:
         if name in seen:
@@ -183,7 +185,7 @@ def _record(ctx: _Context, span: Span, fields: tuple[tuple[str, ast.TypeExp], ..
 
 
 def _sum(
-    ctx: _Context, span: Span, variants: tuple[tuple[str, tuple[ast.TypeExp, ...]], ...]
+    ctx: _TypeContext, span: Span, variants: tuple[tuple[str, tuple[ast.TypeExp, ...]], ...]
 ) -> Type:
     table: dict[str, tuple[Type, ...]] = {}
     for name, args in variants:
@@ -195,7 +197,7 @@ def _sum(
     return Sum(tuple(sorted(table.items())))
 
 
-def _exists(ctx: _Context, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
+def _exists(ctx: _TypeContext, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
     st = ctx.st
     mark = st.scope.mark()
     ctx.lift = max(ctx.lift, SIZE_LIFTED)
@@ -206,9 +208,9 @@ def _exists(ctx: _Context, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
     return result
 
 
-def _arrow(ctx: _Context, exp: ast.TArrow) -> Type:
+def _arrow(ctx: _TypeContext, exp: ast.TArrow) -> Type:
     st = ctx.st
-    inner = _Context(st, ctx.anon)
+    inner = _TypeContext(st, ctx.anon)
     ctx.lift = LIFTED
     param = _type(inner, exp.param)
     mark = st.scope.mark()
@@ -228,7 +230,7 @@ def _arrow(ctx: _Context, exp: ast.TArrow) -> Type:
 _NO_ACCUMULATORS = "`reduce_by_index` and `scatter` also put values at computed places."
 
 
-def lookup_type(st: State, name: ast.QualName, span: Span) -> Abbreviation:
+def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
     """The meaning of a type name.
 
     Errors: unknown types and modules, with near misses.
@@ -267,7 +269,7 @@ _PRIMS = {name: Abbreviation((), type_) for name, type_ in PRIM_T.items()}
 
 
 def _apply(
-    ctx: _Context, exp: ast.TypeExp, name: ast.QualName, args: tuple[ast.TypeExp, ...]
+    ctx: _TypeContext, exp: ast.TypeExp, name: ast.QualName, args: tuple[ast.TypeExp, ...]
 ) -> Type:
     abbreviation = lookup_type(ctx.st, name, exp.span)
     params = abbreviation.params
@@ -293,13 +295,13 @@ def _apply(
     return _fill(ctx, result, exp.span)
 
 
-def opened(st: State, abbreviation: Abbreviation, span: Span) -> Type:
+def opened(st: Checker, abbreviation: Abbreviation, span: Span) -> Type:
     """What an abbreviation stands for, with any size for those that it leaves open."""
     open_sizes: dict[Name, Size] = {name: st.size_meta(span) for name in abbreviation.ext}
-    return _fill(_Context(st, st.size_meta), subst(abbreviation.type, {}, open_sizes), span)
+    return _fill(_TypeContext(st, st.size_meta), subst(abbreviation.type, {}, open_sizes), span)
 
 
-def _exists_anew(ctx: _Context, ext: Name, span: Span) -> Size:
+def _exists_anew(ctx: _TypeContext, ext: Name, span: Span) -> Size:
     """A size that an abbreviation leaves open, at a use; in an abbreviation it stays open."""
     size = ctx.anon(span)
     if size is not ANY_SIZE:
@@ -316,7 +318,7 @@ def _count(params: tuple[TypeParamInfo, ...]) -> str:
     return " and ".join(texts) or "no arguments"
 
 
-def _size_argument(ctx: _Context, arg: ast.TypeExp) -> Size:
+def _size_argument(ctx: _TypeContext, arg: ast.TypeExp) -> Size:
     match arg:
         case ast.TSize(size=size):
             return _size(ctx, size, arg.span)
@@ -339,7 +341,7 @@ def has_any_size(t: Type) -> bool:
     return False
 
 
-def _fill(ctx: _Context, t: Type, span: Span) -> Type:
+def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
     """Replace `ANY_SIZE` by what `[]` means here; in results of functions by an `ext`."""
     t = resolve(t)
     match t:
@@ -353,13 +355,13 @@ def _fill(ctx: _Context, t: Type, span: Span) -> Type:
         case Arrow(param, result, name, consumes, unique, ext, fields):
             new_param = _fill(ctx, param, span)
             names: list[Name] = []
-            inner = _Context(ctx.st, _collector(ctx.st, names))
+            inner = _TypeContext(ctx.st, _collector(ctx.st, names))
             new_result = _fill(inner, result, span)
             return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names), fields)
     return t
 
 
-def _collector(st: State, names: list[Name]) -> Anon:
+def _collector(st: Checker, names: list[Name]) -> Anon:
     def anon(span: Span) -> Size:
         name = st.fresh("d")
         names.append(name)
@@ -371,13 +373,13 @@ def _collector(st: State, names: list[Name]) -> Anon:
 # --- sizes -------------------------------------------------------------------------------------
 
 
-def _size(ctx: _Context, exp: ast.Exp | None, span: Span) -> Size:
+def _size(ctx: _TypeContext, exp: ast.Exp | None, span: Span) -> Size:
     if exp is None:
         return ctx.anon(span)
     return size_from(ctx.st, exp)
 
 
-def _sizes_in_scope(st: State, exp: ast.Exp) -> None:
+def _sizes_in_scope(st: Checker, exp: ast.Exp) -> None:
     match exp:
         case ast.Var(name=(name,)) if name not in st.scope.values:
             raise TypeError_(f"Unknown size `{name}`.", exp.span, unknown_size(st, name))
@@ -395,7 +397,7 @@ def _size_hint(type_: Type) -> str:
     return f"Make it an i64 where it is bound, or write `i64.{known.prim} ..`."
 
 
-def size_from(st: State, exp: ast.Exp) -> Size:
+def size_from(st: Checker, exp: ast.Exp) -> Size:
     """An i64 expression written as a size.
 
     Errors: other types; expressions too complicated to be compared.

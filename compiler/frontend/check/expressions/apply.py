@@ -19,7 +19,7 @@ from compiler.frontend.check.scope.builtins import ConstMember, member
 from compiler.frontend.check.scope.names import is_projection, lookup, member_call, use
 from compiler.frontend.check.scope.operator_names import is_operator
 from compiler.frontend.check.scope.scope import Builtin, Value
-from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.scope.state import Checker, describe
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.size_exps import is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
@@ -29,7 +29,7 @@ Lets = list[tuple[Name, t.Exp]]
 """Sizes that were given a name, to be bound around an expression."""
 
 
-def infer_apply(st: State, exp: ast.Apply, expected: Type | None) -> t.Exp:
+def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
     """`f x y`."""
     fn = exp.fn
     while isinstance(fn, ast.Parens):
@@ -49,7 +49,7 @@ def infer_apply(st: State, exp: ast.Apply, expected: Type | None) -> t.Exp:
     return apply(st, st.infer(fn), exp.args, exp.span, "the function")
 
 
-def _apply_builtin(st: State, value: Value, fn: ast.Var, exp: ast.Apply) -> t.Exp:
+def _apply_builtin(st: Checker, value: Value, fn: ast.Var, exp: ast.Apply) -> t.Exp:
     assert isinstance(value, Builtin)
     found = member(value.prim, value.member)
     assert found is not None
@@ -73,7 +73,7 @@ def _role(index: int, count: int, what: str) -> str:
 class _Call:
     """An application in progress."""
 
-    st: State
+    st: Checker
     span: Span
     what: str
     count: int
@@ -85,7 +85,9 @@ class _Call:
     ext: list[Name] = field(default_factory=list)
 
 
-def apply(st: State, fn: t.Exp, args: tuple[ast.Exp | t.Exp, ...], span: Span, what: str) -> t.Exp:
+def apply(
+    st: Checker, fn: t.Exp, args: tuple[ast.Exp | t.Exp, ...], span: Span, what: str
+) -> t.Exp:
     """`fn` applied to arguments, which may be typed already.
 
     Errors: `TypeError_` for arguments of wrong types and for too many of them.
@@ -161,7 +163,7 @@ def _is_function(arg: ast.Exp) -> bool:
     return isinstance(arg, (ast.Lambda, ast.OpSection, ast.ProjSection, ast.IndexSection))
 
 
-def argument_size(st: State, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
+def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     """An argument that sizes depend on: itself or the name given to it, and its size."""
     if resolve(typed.type) != I64:
         return _name_value(st, typed, lets)
@@ -178,7 +180,7 @@ def argument_size(st: State, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     return t.Var(typed.type, typed.span, name), SizeVar(name)
 
 
-def _name_value(st: State, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
+def _name_value(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     """A size mentions an argument that is no size itself, as in `[length xs]`."""
     if not isinstance(typed, t.Var):
         name = st.fresh("x")

@@ -14,7 +14,7 @@ from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.expressions.spines import replace_spine, spine
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.scope import Local
-from compiler.frontend.check.scope.state import INT_SET, State, describe
+from compiler.frontend.check.scope.state import INT_SET, Checker, describe
 from compiler.frontend.check.types.metas import I64, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import combine
 from compiler.frontend.types import (
@@ -28,7 +28,7 @@ from compiler.frontend.types import (
 )
 
 
-def infer_array(st: State, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
+def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
     """`[a, b]`: all elements have the type, sizes included, of the first."""
     hint: Type | None = None
     if expected is not None:
@@ -52,7 +52,7 @@ def infer_array(st: State, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
 # --- ranges ------------------------------------------------------------------------------------
 
 
-def infer_range(st: State, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
+def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
     """`a..b..<c`. The size is known for i64 with step 1 or without a step."""
     first = st.infer(exp.first)
     second = None if exp.second is None else st.infer(exp.second, first.type)
@@ -78,7 +78,7 @@ def _defaults_to_i64(first: t.Exp, end: t.Exp) -> bool:
 
 
 def _range_size(
-    st: State, kind: str, first: t.Exp, second: t.Exp | None, end: t.Exp, lets: Lets
+    st: Checker, kind: str, first: t.Exp, second: t.Exp | None, end: t.Exp, lets: Lets
 ) -> tuple[t.Exp, t.Exp | None, t.Exp, Size | None]:
     if kind == "..>" or (second is not None and _step(first, second) != 1):
         return first, second, end, None
@@ -96,7 +96,7 @@ def _step(first: t.Exp, second: t.Exp) -> int | None:
     return None
 
 
-def _integer(st: State, type_: Type, span: Span, what: str) -> Type:
+def _integer(st: Checker, type_: Type, span: Span, what: str) -> Type:
     return require_prim(st, type_, INT_SET, span, f"{what} is of integers:")
 
 
@@ -113,7 +113,7 @@ class Dims:
     lets: Lets = field(default_factory=list)
 
 
-def check_dims(st: State, dims: tuple[ast.DimIndex, ...]) -> Dims:
+def check_dims(st: Checker, dims: tuple[ast.DimIndex, ...]) -> Dims:
     """The indexes of a slice: positions of any integer type, bounds of type i64."""
     out = Dims()
     for dim in dims:
@@ -130,7 +130,7 @@ def check_dims(st: State, dims: tuple[ast.DimIndex, ...]) -> Dims:
 
 
 def _slice(
-    st: State, out: Dims, start: ast.Exp | None, stop: ast.Exp | None, step: ast.Exp | None
+    st: Checker, out: Dims, start: ast.Exp | None, stop: ast.Exp | None, step: ast.Exp | None
 ) -> None:
     lower, low = _bound(st, start, out.lets, "The start of a slice")
     upper, high = _bound(st, stop, out.lets, "The end of a slice")
@@ -143,7 +143,7 @@ def _slice(
 
 
 def _bound(
-    st: State, exp: ast.Exp | None, lets: Lets, what: str
+    st: Checker, exp: ast.Exp | None, lets: Lets, what: str
 ) -> tuple[t.Exp | None, Size | None]:
     if exp is None:
         return None, None
@@ -151,21 +151,21 @@ def _bound(
     return argument_size(st, typed, lets)
 
 
-def infer_index(st: State, exp: ast.Index, expected: Type | None) -> t.Exp:
+def infer_index(st: Checker, exp: ast.Index, expected: Type | None) -> t.Exp:
     """`a[i, j:k]`."""
     array = st.infer(exp.array)
     dims = check_dims(st, exp.dims)
     return wrap_lets(result_of_index(st, array, dims, exp.span), dims.lets)
 
 
-def result_of_index(st: State, array: t.Exp, dims: Dims, span: Span) -> t.Exp:
+def result_of_index(st: Checker, array: t.Exp, dims: Dims, span: Span) -> t.Exp:
     """`array[dims]` with its type; sizes of slices that cannot be written down go to `ext`."""
     ext: list[Name] = []
     type_ = _indexed(st, array.type, dims, span, ext)
     return t.Index(type_, span, array, tuple(dims.dims), tuple(ext))
 
 
-def as_array(st: State, type_: Type, rank: int, span: Span) -> Array:
+def as_array(st: Checker, type_: Type, rank: int, span: Span) -> Array:
     """`type_` as an array of at least `rank` dimensions.
 
     Errors: fewer dimensions, no array.
@@ -184,7 +184,7 @@ def as_array(st: State, type_: Type, rank: int, span: Span) -> Array:
     return known
 
 
-def _indexed(st: State, type_: Type, dims: Dims, span: Span, ext: list[Name] | None) -> Type:
+def _indexed(st: Checker, type_: Type, dims: Dims, span: Span, ext: list[Name] | None) -> Type:
     """The type of `type_` indexed; sizes that cannot be written down go to `ext`.
 
     Without `ext`, where a slice is written to, the value may have any size there: a check at run
@@ -209,7 +209,7 @@ def _indexed(st: State, type_: Type, dims: Dims, span: Span, ext: list[Name] | N
 
 
 def slice_size(
-    st: State, size: Size, start: Size | None, stop: Size | None, step: int | None
+    st: Checker, size: Size, start: Size | None, stop: Size | None, step: int | None
 ) -> Size | None:
     """The size of `a[start:stop:step]`, or None when it has no simple form."""
     if start is None and stop is None and step in (1, -1):
@@ -223,13 +223,13 @@ def slice_size(
 # --- updates -----------------------------------------------------------------------------------
 
 
-def infer_update(st: State, exp: ast.Update, expected: Type | None) -> t.Exp:
+def infer_update(st: Checker, exp: ast.Update, expected: Type | None) -> t.Exp:
     """`a with [dims] = v`."""
     return _update(st, st.infer(exp.src, expected), exp.dims, exp.value, exp.span)
 
 
 def _update(
-    st: State, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
+    st: Checker, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
 ) -> t.Exp:
     dims, value, last = _flattened(dims, value)
     if _rewrites_part(value, last):
@@ -267,7 +267,7 @@ def _rewrites_part(value: ast.Exp, last: tuple[ast.DimIndex, ...]) -> bool:
 
 
 def _update_part(
-    st: State, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
+    st: Checker, array: t.Exp, dims: tuple[ast.DimIndex, ...], value: ast.Exp, span: Span
 ) -> t.Exp:
     """The old part is copied, changed, and written back."""
     checked = check_dims(st, dims)
@@ -292,7 +292,7 @@ def _copy_of(type_: Type, span: Span) -> t.Var:
     return t.Var(Arrow(type_, type_, unique=True), span, "intrinsics.copy", (type_,))
 
 
-def infer_let_with(st: State, exp: ast.LetWith, expected: Type | None) -> t.Exp:
+def infer_let_with(st: Checker, exp: ast.LetWith, expected: Type | None) -> t.Exp:
     """`let a[dims] = v in body` is `let a = a with [dims] = v in body`."""
     found = lookup(st, (exp.name,), exp.name_span)
     array = use(st, found, exp.name_span)

@@ -7,26 +7,26 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import born_before, hide, join, map_sizes
+from compiler.frontend.check.definitions.existentials import bound_before, hide, join, map_sizes
 from compiler.frontend.check.definitions.patterns import bind_pattern, pattern_names
 from compiler.frontend.check.definitions.type_exps import resolve_type
 from compiler.frontend.check.expressions.show_exp import show_exp
 from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import Builtin
-from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.scope.state import Checker, describe
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
 from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
 from compiler.frontend.types import Size, Type
 
 
-def infer_parens(st: State, exp: ast.Parens, expected: Type | None) -> t.Exp:
+def infer_parens(st: Checker, exp: ast.Parens, expected: Type | None) -> t.Exp:
     """`(e)`."""
     return st.infer(exp.exp, expected)
 
 
-def infer_let(st: State, exp: ast.Let, expected: Type | None) -> t.Exp:
+def infer_let(st: Checker, exp: ast.Let, expected: Type | None) -> t.Exp:
     """`let [sizes] pat = rhs in body`; the body's type may mention what was bound."""
     rhs = st.infer(exp.rhs)
     mark = st.scope.mark()
@@ -74,10 +74,10 @@ def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
             )
 
 
-def infer_if(st: State, exp: ast.If, expected: Type | None) -> t.Exp:
+def infer_if(st: Checker, exp: ast.If, expected: Type | None) -> t.Exp:
     """`if`: sizes that differ between the branches become existential."""
     cond = st.check(exp.cond, BOOL, "The condition of `if`")
-    mark = len(st.born)
+    mark = len(st.serials)
     then = st.infer(exp.then, expected)
     orelse = st.infer(exp.orelse, expected if expected is not None else then.type)
     type_, ext = join(
@@ -87,10 +87,10 @@ def infer_if(st: State, exp: ast.If, expected: Type | None) -> t.Exp:
     return t.If(type_, exp.span, cond, then, orelse, ext)
 
 
-def infer_match(st: State, exp: ast.Match, expected: Type | None) -> t.Exp:
+def infer_match(st: Checker, exp: ast.Match, expected: Type | None) -> t.Exp:
     """`match e case ..`."""
     scrutinee = st.infer(exp.exp)
-    mark = len(st.born)
+    mark = len(st.serials)
     cases: list[t.Case] = []
     type_: Type | None = None
     ext: tuple[Name, ...] = ()
@@ -101,7 +101,7 @@ def infer_match(st: State, exp: ast.Match, expected: Type | None) -> t.Exp:
         st.scope.leave(scope)
         cases.append(t.Case(bound.pat, body))
         if type_ is None:
-            type_, ext = hide(st, body.type, born_before(st, mark))
+            type_, ext = hide(st, body.type, bound_before(st, mark))
         else:
             type_, new = join(
                 st, type_, body.type, mark, case.body.span, "The cases of `match` differ"
@@ -114,12 +114,12 @@ def infer_match(st: State, exp: ast.Match, expected: Type | None) -> t.Exp:
     return t.Match(type_, exp.span, scrutinee, tuple(cases), ext)
 
 
-def infer_ascript(st: State, exp: ast.Ascript, expected: Type | None) -> t.Exp:
+def infer_ascript(st: Checker, exp: ast.Ascript, expected: Type | None) -> t.Exp:
     """`e : t` leaves no trace beyond its type."""
     return st.check(exp.exp, written_type(st, exp.type), "The annotated expression")
 
 
-def written_type(st: State, exp: ast.TypeExp) -> Type:
+def written_type(st: Checker, exp: ast.TypeExp) -> Type:
     """The type of an ascription, with an unknown for every size that it leaves open."""
     found = resolve_type(st, exp, st.size_meta)
     if not found.ext:
@@ -127,7 +127,7 @@ def written_type(st: State, exp: ast.TypeExp) -> Type:
     return subst(found.type, {}, {name: st.size_meta(exp.span) for name in found.ext})
 
 
-def infer_coerce(st: State, exp: ast.Coerce, expected: Type | None) -> t.Exp:
+def infer_coerce(st: Checker, exp: ast.Coerce, expected: Type | None) -> t.Exp:
     """`e :> t`: the sizes are compared when the program runs."""
     written = written_type(st, exp.type)
     inner = st.infer(exp.exp)
@@ -143,24 +143,24 @@ def infer_coerce(st: State, exp: ast.Coerce, expected: Type | None) -> t.Exp:
     )
     for size, given in zip(sizes_of(written), sizes_of(inner.type), strict=True):
         if isinstance(size, MetaS):
-            st.loose.append((size, given))
+            st.open_sizes.append((size, given))
     return t.Coerce(written, exp.span, inner)
 
 
-def infer_assert(st: State, exp: ast.Assert, expected: Type | None) -> t.Exp:
+def infer_assert(st: Checker, exp: ast.Assert, expected: Type | None) -> t.Exp:
     """`assert cond e`."""
     cond = st.check(exp.cond, BOOL, "The condition of `assert`")
     inner = st.infer(exp.exp, expected)
     return t.Assert(inner.type, exp.span, cond, inner, show_exp(exp.cond))
 
 
-def infer_attr(st: State, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
+def infer_attr(st: Checker, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
     """`#[attr] e`."""
     inner = st.infer(exp.exp, expected)
     return t.Attr(inner.type, exp.span, exp.attr.text, inner)
 
 
-def infer_hole(st: State, exp: ast.Hole, expected: Type | None) -> t.Exp:
+def infer_hole(st: Checker, exp: ast.Hole, expected: Type | None) -> t.Exp:
     """`???` cannot be compiled."""
     known = f" A value of type {describe(expected)} is needed." if expected is not None else ""
     raise Limitation(
@@ -168,7 +168,7 @@ def infer_hole(st: State, exp: ast.Hole, expected: Type | None) -> t.Exp:
     )
 
 
-def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
+def infer_open(st: Checker, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
     """`m.(e)`: the module's names are in scope in `e`."""
     module = st.scope.module(exp.module)
     if module is None:
@@ -184,6 +184,6 @@ def infer_open(st: State, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
     return inner
 
 
-def _unknown_module(st: State, name: ast.QualName, span: Span) -> None:
+def _unknown_module(st: Checker, name: ast.QualName, span: Span) -> None:
     text = ".".join(name)
     raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))

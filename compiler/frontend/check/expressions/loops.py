@@ -1,8 +1,8 @@
-"""Loops: `for i < n`, `for x in xs`, `while c`, and sizes that change from turn to turn.
+"""Loops: `for i < n`, `for x in xs`, `while c`, and sizes that an iteration changes.
 
 Every size of the loop's parameters starts as an unknown while the body is checked. What the body
-demands of it, or leaves as it was, stays the same in all turns; a size that the body changes is a
-name bound by each turn anew (`Loop.sizes`), and existential in the result.
+demands of it, or leaves as it was, stays the same in all iterations; a size that the body changes
+is a name bound by each iteration anew (`Loop.sizes`), and existential in the result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.patterns import bind_pattern
 from compiler.frontend.check.expressions.arrays import as_array
 from compiler.frontend.check.expressions.operators import require_prim
-from compiler.frontend.check.scope.state import INT_SET, State
+from compiler.frontend.check.scope.state import INT_SET, Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve_size
 from compiler.frontend.check.types.sizes import same_size, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify_sizes
@@ -30,7 +30,7 @@ Pairs = list[tuple[MetaS, Size]]
 """Unknown sizes that stand for the sizes of a type."""
 
 
-def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
+def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     """`loop [sizes] pat = init form do body`.
 
     Errors: the body's type differs from the parameter's, or a size that may not change does.
@@ -38,7 +38,7 @@ def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
     init = st.infer(exp.init if exp.init is not None else _pattern_value(exp.pat))
     st.data(init.type, exp.pat.span, "A loop parameter")
     outer = _outer_form(st, exp.form)
-    mark, born = st.scope.mark(), len(st.born)
+    mark, since = st.scope.mark(), len(st.serials)
     explicit = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
     initial: Pairs = []
     type_ = _open(st, init.type, initial, initial=True)
@@ -49,14 +49,14 @@ def infer_loop(st: State, exp: ast.Loop, expected: Type | None) -> t.Exp:
     st.scope.leave(mark)
     final: Pairs = []
     st.unify(type_, _open(st, body.type, final), exp.body.span, "The loop's body")
-    sizes = _settle(_Settle(st, born, exp.body.span, explicit, initial, final))
+    sizes = _solve_sizes(_LoopSizes(st, since, exp.body.span, explicit, initial, final))
     ext = tuple([st.fresh(name) for name in sizes])
     renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
     result = subst(type_, {}, renamed) if renamed else type_
     return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
 
 
-def _open(st: State, type_: Type, pairs: Pairs, initial: bool = False) -> Type:
+def _open(st: Checker, type_: Type, pairs: Pairs, initial: bool = False) -> Type:
     def fresh(size: Size) -> Size:
         meta = st.size_meta()
         if initial:
@@ -95,7 +95,7 @@ def _pattern_value(pat: ast.Pat) -> ast.Exp:
 # --- forms -------------------------------------------------------------------------------------
 
 
-def _outer_form(st: State, form: ast.LoopForm) -> t.Exp | None:
+def _outer_form(st: Checker, form: ast.LoopForm) -> t.Exp | None:
     """The bound or array, which does not see the loop's parameters."""
     match form:
         case ast.For(bound=bound):
@@ -105,7 +105,7 @@ def _outer_form(st: State, form: ast.LoopForm) -> t.Exp | None:
     return None
 
 
-def _inner_form(st: State, form: ast.LoopForm, outer: t.Exp | None) -> t.For | t.ForIn | t.While:
+def _inner_form(st: Checker, form: ast.LoopForm, outer: t.Exp | None) -> t.For | t.ForIn | t.While:
     match form:
         case ast.For(span=span, name=name):
             assert outer is not None
@@ -130,9 +130,9 @@ OpenFor = t.For
 
 
 @dataclass(slots=True)
-class _Settle:
-    st: State
-    born: int
+class _LoopSizes:
+    st: Checker
+    since: int
     span: Span
     explicit: tuple[Name, ...]
     initial: Pairs
@@ -140,7 +140,7 @@ class _Settle:
     sizes: list[Name] = field(default_factory=list)
 
 
-def _settle(s: _Settle) -> tuple[Name, ...]:
+def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
     """Decide for every size of the loop's type whether it changes; the names of those that do."""
     s.sizes.extend(s.explicit)
     starts: dict[Size, list[Size]] = {}
@@ -151,7 +151,7 @@ def _settle(s: _Settle) -> tuple[Name, ...]:
         ends.setdefault(resolve_size(meta), []).append(size)
     for rep in [*starts, *(r for r in ends if r not in starts)]:
         if isinstance(rep, MetaS):
-            _unsettled(s, rep, starts, ends)
+            _solve_size(s, rep, starts, ends)
         elif isinstance(rep, SizeVar) and rep.name in s.explicit:
             _all_equal(s, starts.get(rep, []))
             _all_equal(s, ends.get(rep, []))
@@ -161,8 +161,8 @@ def _settle(s: _Settle) -> tuple[Name, ...]:
     return tuple(s.sizes)
 
 
-def _unsettled(
-    s: _Settle, rep: MetaS, all_starts: dict[Size, list[Size]], all_ends: dict[Size, list[Size]]
+def _solve_size(
+    s: _LoopSizes, rep: MetaS, all_starts: dict[Size, list[Size]], all_ends: dict[Size, list[Size]]
 ) -> None:
     """A size that the body does not pin down: kept, or changed."""
     alias = s.st.alias
@@ -198,12 +198,12 @@ def _base_name(starts: list[Size]) -> str:
     return first.name if isinstance(first, SizeVar) else "n"
 
 
-def _all_equal(s: _Settle, sizes: list[Size]) -> None:
+def _all_equal(s: _LoopSizes, sizes: list[Size]) -> None:
     for size in sizes[1:]:
         _equal(s, sizes[0], size)
 
 
-def _equal(s: _Settle, want: Size, got: Size) -> None:
+def _equal(s: _LoopSizes, want: Size, got: Size) -> None:
     s.st.span = s.span
     try:
         unify_sizes(s.st, want, got)

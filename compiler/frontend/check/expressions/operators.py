@@ -19,7 +19,13 @@ from compiler.frontend.check.scope.operator_names import (
     ORDER,
 )
 from compiler.frontend.check.scope.scope import Scheme
-from compiler.frontend.check.scope.state import INT_SET, NUMBER_SET, State, describe, mismatch
+from compiler.frontend.check.scope.state import (
+    INT_SET,
+    NUMBER_SET,
+    Checker,
+    describe,
+    mismatch,
+)
 from compiler.frontend.check.types.metas import BOOL, MetaT, resolve
 from compiler.frontend.check.types.size_exps import Overloaded
 from compiler.frontend.check.types.unify import Mismatch, require_data
@@ -33,7 +39,7 @@ _OPERANDS: dict[str, frozenset[str]] = {
 NOT_SET = INT_SET | {"bool"}
 
 
-def infer_binop(st: State, exp: ast.BinOp, expected: Type | None) -> t.Exp:
+def infer_binop(st: Checker, exp: ast.BinOp, expected: Type | None) -> t.Exp:
     """`a op b`: built in, a pipe, or a function's application."""
     op = exp.op[0]
     value = st.scope.values.get(op) if len(exp.op) == 1 else None
@@ -54,7 +60,7 @@ def _is_pipe(value: Scheme) -> bool:
     return value.name.startswith(("op_bar_gt_0", "op_lt_bar_0"))
 
 
-def _pipe(st: State, fn: ast.Exp, arg: ast.Exp, span: Span) -> t.Exp:
+def _pipe(st: Checker, fn: ast.Exp, arg: ast.Exp, span: Span) -> t.Exp:
     """`x |> f` and `f <| x` are `f x`; a partial application gets one more argument."""
     while isinstance(fn, ast.Parens):
         fn = fn.exp
@@ -63,7 +69,7 @@ def _pipe(st: State, fn: ast.Exp, arg: ast.Exp, span: Span) -> t.Exp:
     return st.infer(ast.Apply(span, fn, (arg,)))
 
 
-def _logic(st: State, op: str, exp: ast.BinOp) -> t.Exp:
+def _logic(st: Checker, op: str, exp: ast.BinOp) -> t.Exp:
     lhs = st.check(exp.lhs, BOOL, f"The left side of `{op}`")
     rhs = st.check(exp.rhs, BOOL, f"The right side of `{op}`")
     return logic(op, lhs, rhs, exp.span)
@@ -76,7 +82,7 @@ def logic(op: str, lhs: t.Exp, rhs: t.Exp, span: Span) -> t.Exp:
     return t.If(BOOL, span, lhs, t.Const(BOOL, span, True), rhs)
 
 
-def _overloaded(st: State, op: str, exp: ast.BinOp, expected: Type | None) -> t.Exp:
+def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> t.Exp:
     hint = expected if op in ARITH or op in INTEGRAL else None
     lhs = st.infer(exp.lhs, hint)
     if isinstance(resolve(lhs.type), Arrow) and op not in EQUALITY:
@@ -99,7 +105,7 @@ def primitive(op: str, operand: Type, args: tuple[t.Exp, ...], result: Type, spa
     return Overloaded(result, span, op, operand, args)
 
 
-def constrain(st: State, type_: Type, op: str, span: Span) -> Type:
+def constrain(st: Checker, type_: Type, op: str, span: Span) -> Type:
     """Demand that `op` exists at `type_`; the type, resolved."""
     type_ = resolve(type_)
     if op in EQUALITY:
@@ -114,7 +120,7 @@ def constrain(st: State, type_: Type, op: str, span: Span) -> Type:
     return require_prim(st, type_, _OPERANDS[op], span, f"An operand of `{op}`")
 
 
-def require_prim(st: State, type_: Type, prims: frozenset[str], span: Span, what: str) -> Type:
+def require_prim(st: Checker, type_: Type, prims: frozenset[str], span: Span, what: str) -> Type:
     """Demand that a type is one of `prims`."""
     type_ = resolve(type_)
     if type(type_) is PrimT:
@@ -135,7 +141,7 @@ def _one_of(prims: frozenset[str]) -> Type:
     return meta
 
 
-def operator_function(st: State, op: str, span: Span) -> t.Exp:
+def operator_function(st: Checker, op: str, span: Span) -> t.Exp:
     """A built-in operator as a function value: `(+)`."""
     operand: Type
     if op in LOGIC:
@@ -162,7 +168,7 @@ def operation(op: str, operand: Type, args: tuple[t.Exp, t.Exp], result: Type, s
     return primitive(op, operand, args, result, span)
 
 
-def infer_negate(st: State, exp: ast.Negate, expected: Type | None) -> t.Exp:
+def infer_negate(st: Checker, exp: ast.Negate, expected: Type | None) -> t.Exp:
     """`-e`; on a literal, the negative literal."""
     if isinstance(exp.exp, (ast.IntLit, ast.FloatLit)):
         number = literal(st, exp.exp)
@@ -172,7 +178,7 @@ def infer_negate(st: State, exp: ast.Negate, expected: Type | None) -> t.Exp:
     return primitive("neg", operand, (inner,), operand, exp.span)
 
 
-def infer_not(st: State, exp: ast.Not, expected: Type | None) -> t.Exp:
+def infer_not(st: Checker, exp: ast.Not, expected: Type | None) -> t.Exp:
     """`!e`, on booleans and integers."""
     inner = st.infer(exp.exp, expected)
     operand = require_prim(st, inner.type, NOT_SET, exp.exp.span, "The operand of `!`")

@@ -11,12 +11,12 @@ from compiler.frontend.check.definitions.patterns import require_variant
 from compiler.frontend.check.definitions.type_exps import record_type
 from compiler.frontend.check.expressions.spines import replace_node, spine
 from compiler.frontend.check.scope.scope import Local, did_you_mean
-from compiler.frontend.check.scope.state import State, describe
+from compiler.frontend.check.scope.state import Checker, describe
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.types import UNIT, Record, Type, tuple_type
 
 
-def infer_tuple(st: State, exp: ast.TupleExp, expected: Type | None) -> t.Exp:
+def infer_tuple(st: Checker, exp: ast.TupleExp, expected: Type | None) -> t.Exp:
     """`(a, b)` and `()`."""
     if not exp.elems:
         return t.RecordExp(UNIT, exp.span, ())
@@ -26,7 +26,7 @@ def infer_tuple(st: State, exp: ast.TupleExp, expected: Type | None) -> t.Exp:
     return t.RecordExp(tuple_type(tuple([e.type for e in elems])), exp.span, fields)
 
 
-def infer_record(st: State, exp: ast.RecordExp, expected: Type | None) -> t.Exp:
+def infer_record(st: Checker, exp: ast.RecordExp, expected: Type | None) -> t.Exp:
     """`{x = a, y}`."""
     hints = _field_types(expected)
     fields: list[tuple[str, t.Exp]] = []
@@ -46,21 +46,21 @@ def _field_types(expected: Type | None) -> dict[str, Type]:
     return {}
 
 
-def infer_project(st: State, exp: ast.Project, expected: Type | None) -> t.Exp:
+def infer_project(st: Checker, exp: ast.Project, expected: Type | None) -> t.Exp:
     """`e.field`."""
     return project(st, st.infer(exp.exp), exp.field, exp.span)
 
 
-def _is_value(st: State, name: str) -> bool:
+def _is_value(st: Checker, name: str) -> bool:
     return name in st.scope.values
 
 
-def project(st: State, record: t.Exp, field: str, span: Span) -> t.Exp:
+def project(st: Checker, record: t.Exp, field: str, span: Span) -> t.Exp:
     """A field of a typed expression; of an unknown type, a promise that it has the field."""
     return t.Project(field_type(st, record.type, field, span), span, record, field)
 
 
-def field_type(st: State, record: Type, field: str, span: Span) -> Type:
+def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
     """The type of a field.
 
     Errors: no record, or none with that field.
@@ -87,7 +87,7 @@ def field_type(st: State, record: Type, field: str, span: Span) -> Type:
     return result
 
 
-def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None) -> t.Exp:
+def infer_record_update(st: Checker, exp: ast.RecordUpdate, expected: Type | None) -> t.Exp:
     """`e with a.b = v`; the sizes of the field may change.
 
     Errors: the type of `e` is not known down to the field; the value's type differs.
@@ -112,7 +112,7 @@ def infer_record_update(st: State, exp: ast.RecordUpdate, expected: Type | None)
     return t.RecordUpdate(type_, exp.span, src, exp.path, value)
 
 
-def _update_named(st: State, exp: ast.RecordUpdate) -> t.Exp:
+def _update_named(st: Checker, exp: ast.RecordUpdate) -> t.Exp:
     """`e with a[i] = v` mentions `e` twice; it is evaluated once, under a name."""
     src = st.infer(exp.src)
     name = st.fresh("record")
@@ -136,7 +136,7 @@ def _with_field(record: Type, path: tuple[str, ...], new: Type) -> Type:
     return Record(tuple(fields))
 
 
-def infer_constr(st: State, exp: ast.Constr, expected: Type | None) -> t.Exp:
+def infer_constr(st: Checker, exp: ast.Constr, expected: Type | None) -> t.Exp:
     """`#name a b`."""
     args = tuple([st.infer(a) for a in exp.args])
     meta = st.meta(exp.span)

@@ -10,12 +10,12 @@ from compiler.frontend.check.expressions.operators import constrain, operation
 from compiler.frontend.check.expressions.records import project
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.operator_names import ALL, EQUALITY, LOGIC, ORDER
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, resolve
 from compiler.frontend.types import Arrow, Type
 
 
-def infer_op_section(st: State, exp: ast.OpSection, expected: Type | None) -> t.Exp:
+def infer_op_section(st: Checker, exp: ast.OpSection, expected: Type | None) -> t.Exp:
     """`(+)`, `(x +)`, `(+ x)`."""
     if exp.left is None and exp.right is None:
         return st.infer(ast.Var(exp.span, exp.op), expected)
@@ -39,7 +39,9 @@ def expected_param(expected: Type | None) -> Type | None:
     return None
 
 
-def _named(st: State, given: ast.Exp, known: Type | None) -> tuple[t.Exp, list[tuple[str, t.Exp]]]:
+def _named(
+    st: Checker, given: ast.Exp, known: Type | None
+) -> tuple[t.Exp, list[tuple[str, t.Exp]]]:
     """The given operand, bound to a name unless it is as good as one."""
     typed = st.infer(given, known)
     if isinstance(typed, (t.Const, t.Var)):
@@ -48,7 +50,7 @@ def _named(st: State, given: ast.Exp, known: Type | None) -> tuple[t.Exp, list[t
     return t.Var(typed.type, typed.span, name), [(name, typed)]
 
 
-def _built_in_section(st: State, exp: ast.OpSection, op: str, value: t.Exp) -> t.Exp:
+def _built_in_section(st: Checker, exp: ast.OpSection, op: str, value: t.Exp) -> t.Exp:
     if op in LOGIC:
         st.unify(BOOL, value.type, value.span, f"The operand of `{op}`")
     operand: Type = BOOL if op in LOGIC else constrain(st, value.type, op, value.span)
@@ -60,7 +62,7 @@ def _built_in_section(st: State, exp: ast.OpSection, op: str, value: t.Exp) -> t
     return t.Lambda(Arrow(operand, result), exp.span, (t.PVar(operand, exp.span, name),), body)
 
 
-def _function_section(st: State, exp: ast.OpSection, value: t.Exp) -> t.Exp:
+def _function_section(st: Checker, exp: ast.OpSection, value: t.Exp) -> t.Exp:
     found = lookup(st, exp.op, exp.span)
     fn = use(st, found, exp.span)
     what = f"`{'.'.join(exp.op)}`"
@@ -72,7 +74,7 @@ def _function_section(st: State, exp: ast.OpSection, value: t.Exp) -> t.Exp:
     return t.Lambda(Arrow(param, body.type), exp.span, (t.PVar(param, exp.span, name),), body)
 
 
-def infer_proj_section(st: State, exp: ast.ProjSection, expected: Type | None) -> t.Exp:
+def infer_proj_section(st: Checker, exp: ast.ProjSection, expected: Type | None) -> t.Exp:
     """`(.a.b)`."""
     param = expected_param(expected) or st.meta(exp.span)
     name = st.fresh("x")
@@ -82,7 +84,7 @@ def infer_proj_section(st: State, exp: ast.ProjSection, expected: Type | None) -
     return t.Lambda(Arrow(param, body.type), exp.span, (t.PVar(param, exp.span, name),), body)
 
 
-def infer_index_section(st: State, exp: ast.IndexSection, expected: Type | None) -> t.Exp:
+def infer_index_section(st: Checker, exp: ast.IndexSection, expected: Type | None) -> t.Exp:
     """`(.[i, j])`."""
     param = expected_param(expected) or st.meta(exp.span)
     name = st.fresh("x")

@@ -8,11 +8,11 @@ from compiler.frontend.check.expressions.operators import operator_function
 from compiler.frontend.check.expressions.records import project
 from compiler.frontend.check.scope.names import is_projection, lookup, use, variable_part
 from compiler.frontend.check.scope.operator_names import is_operator
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.types import Type
 
 
-def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:
+def infer_var(st: Checker, exp: ast.Var, expected: Type | None) -> t.Exp:
     """A name as an expression: variable, instance of a definition, or built-in function."""
     if len(exp.name) == 1 and exp.name[0] not in st.scope.values and is_operator(exp.name[0]):
         return operator_function(st, exp.name[0], exp.span)
@@ -21,7 +21,7 @@ def infer_var(st: State, exp: ast.Var, expected: Type | None) -> t.Exp:
     return use(st, lookup(st, exp.name, exp.span), exp.span)
 
 
-def projection(st: State, exp: ast.Var) -> t.Exp:
+def projection(st: Checker, exp: ast.Var) -> t.Exp:
     """`m.a.b.c`, where `m.a` is a variable."""
     count = variable_part(st, exp.name)
     record = use(st, lookup(st, exp.name[:count], exp.span), exp.span)

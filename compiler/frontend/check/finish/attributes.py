@@ -1,6 +1,6 @@
-"""The attributes of expressions, for the passes: a table by place, in single words.
+"""The attributes of expressions, for the passes: a table by span, in single words.
 
-A statement of the core language knows the places that it came from, so that nothing else has to
+A statement of the core language knows the spans that it came from, so that nothing else has to
 carry attributes. `#[incremental_flattening(no_outer)]` gives `incremental_flattening`, `no_outer`.
 """
 
@@ -14,7 +14,7 @@ from compiler.frontend.parts import parts
 
 
 def attributes(defs: Iterable[t.Def]) -> dict[Span, frozenset[str]]:
-    """The words of all attributes on the expression at each place."""
+    """The words of all attributes on the expression at each span."""
     found: dict[Span, frozenset[str]] = {}
     todo = [d.body for d in defs]
     while todo:

@@ -21,7 +21,7 @@ from compiler.frontend.types import PrimT
 
 
 @dataclass(slots=True)
-class Known:
+class KnownNames:
     """The names known at this point, with the order in which they were learnt."""
 
     names: set[Name]
@@ -72,14 +72,14 @@ def check_causality(d: t.Def, outside: set[Name]) -> None:
 
     Errors: `TypeError_` where a size is needed too early.
     """
-    known = Known(set(outside))
+    known = KnownNames(set(outside))
     known.add(d.size_params)
     for pat in d.params:
         known.bind(pat)
     known.walk(d.body)
 
 
-def _var(known: Known, e: t.Var) -> None:
+def _var(known: KnownNames, e: t.Var) -> None:
     if e.size_args:
         needed: set[Name] = set()
         for size in e.size_args:
@@ -87,27 +87,27 @@ def _var(known: Known, e: t.Var) -> None:
         known.need(needed, e.span)
 
 
-def _array(known: Known, e: t.ArrayLit) -> None:
+def _array(known: KnownNames, e: t.ArrayLit) -> None:
     for elem in e.elems:
         known.walk(elem)
     if not e.elems:
         known.need(names_in_type(e.type), e.span)
 
 
-def _constr(known: Known, e: t.Constr) -> None:
+def _constr(known: KnownNames, e: t.Constr) -> None:
     for arg in e.args:
         known.walk(arg)
     known.need(names_in_type(e.type), e.span)
 
 
-def _apply(known: Known, e: t.Apply) -> None:
+def _apply(known: KnownNames, e: t.Apply) -> None:
     for arg in reversed(e.args):
         known.walk(arg)
     known.walk(e.fn)
     known.add(e.ext)
 
 
-def _lambda(known: Known, e: t.Lambda) -> None:
+def _lambda(known: KnownNames, e: t.Lambda) -> None:
     mark = len(known.trail)
     for pat in e.params:
         known.bind(pat)
@@ -119,7 +119,7 @@ def _lambda(known: Known, e: t.Lambda) -> None:
     known.forget(mark)
 
 
-def _let(known: Known, e: t.Let) -> None:
+def _let(known: KnownNames, e: t.Let) -> None:
     exp: t.Exp = e
     while type(exp) is t.Let:
         known.walk(exp.rhs)
@@ -129,7 +129,7 @@ def _let(known: Known, e: t.Let) -> None:
     known.walk(exp)
 
 
-def _let_fun(known: Known, e: t.LetFun) -> None:
+def _let_fun(known: KnownNames, e: t.LetFun) -> None:
     mark = len(known.trail)
     known.add(e.fun.size_params)
     for pat in e.fun.params:
@@ -140,20 +140,20 @@ def _let_fun(known: Known, e: t.LetFun) -> None:
     known.walk(e.body)
 
 
-def _branch(known: Known, e: t.Exp) -> None:
+def _branch(known: KnownNames, e: t.Exp) -> None:
     mark = len(known.trail)
     known.walk(e)
     known.forget(mark)
 
 
-def _if(known: Known, e: t.If) -> None:
+def _if(known: KnownNames, e: t.If) -> None:
     known.walk(e.cond)
     _branch(known, e.then)
     _branch(known, e.orelse)
     known.add(e.ext)
 
 
-def _match(known: Known, e: t.Match) -> None:
+def _match(known: KnownNames, e: t.Match) -> None:
     known.walk(e.exp)
     for case in e.cases:
         mark = len(known.trail)
@@ -163,7 +163,7 @@ def _match(known: Known, e: t.Match) -> None:
     known.add(e.ext)
 
 
-def _loop(known: Known, e: t.Loop) -> None:
+def _loop(known: KnownNames, e: t.Loop) -> None:
     known.walk(e.init)
     if isinstance(e.form, t.For):
         known.walk(e.form.bound)
@@ -183,13 +183,13 @@ def _loop(known: Known, e: t.Loop) -> None:
     known.add(e.ext)
 
 
-def _with_ext(known: Known, e: t.Index | t.Range) -> None:
+def _with_ext(known: KnownNames, e: t.Index | t.Range) -> None:
     for part in parts(e):
         known.walk(part)
     known.add(e.ext)
 
 
-def _coerce(known: Known, e: t.Coerce) -> None:
+def _coerce(known: KnownNames, e: t.Coerce) -> None:
     known.walk(e.exp)
     known.need(names_in_type(e.type), e.span)
 

@@ -7,14 +7,14 @@ from compiler.base.names import Name, base_of
 from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.existentials import map_sizes
-from compiler.frontend.check.definitions.functions import Made
+from compiler.frontend.check.definitions.functions import CheckedDef
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import Array, Arrow, Record, Size, SizeVar, Sum, Type
 
 
-def entry_point(dec: decs.ValDec, made: Made, definition: t.Def) -> t.EntryPoint:
+def entry_point(dec: decs.ValDec, made: CheckedDef, definition: t.Def) -> t.EntryPoint:
     """The outside view of a definition that is an entry.
 
     Errors: type parameters, functions as parameters or results.

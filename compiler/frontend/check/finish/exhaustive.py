@@ -70,14 +70,14 @@ def _missing_bool(rows: list[Row], rest: tuple[Type, ...]) -> list[str] | None:
 
 def _missing_record(rows: list[Row], type_: Record, rest: tuple[Type, ...]) -> list[str] | None:
     count = len(type_.fields)
-    spread: list[Row] = []
+    expanded: list[Row] = []
     for row in rows:
         head = row[0]
         inner: Row = (None,) * count
         if isinstance(head, t.PRecord):
             inner = tuple(_simple(p) for _, p in head.fields)
-        spread.append((*inner, *row[1:]))
-    found = _missing(spread, (*(u for _, u in type_.fields), *rest))
+        expanded.append((*inner, *row[1:]))
+    found = _missing(expanded, (*(u for _, u in type_.fields), *rest))
     if found is None:
         return None
     return [f"({', '.join(found[:count])})", *found[count:]]

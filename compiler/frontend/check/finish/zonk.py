@@ -17,7 +17,7 @@ from compiler.frontend.check.definitions.literals import check_range, constant
 from compiler.frontend.check.finish.equality import equal
 from compiler.frontend.check.finish.exhaustive import check_exhaustive
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import Hole, Overloaded, refresh, size_to_exp
+from compiler.frontend.check.types.size_exps import Overloaded, SizeHole, refresh, size_to_exp
 from compiler.frontend.check.types.walks import with_parts
 from compiler.frontend.types import (
     UNIT,
@@ -166,7 +166,7 @@ class Zonk:
         )  # fmt: skip
 
 
-def _hole(z: Zonk, e: Hole) -> t.Exp:
+def _hole(z: Zonk, e: SizeHole) -> t.Exp:
     return size_to_exp(z.size(e.size), e.span)
 
 
@@ -316,7 +316,7 @@ _EXPS: dict[type, Callable[..., t.Exp]] = {
     t.Var: _var,
     t.PrimOp: _primop,
     Overloaded: _overloaded,
-    Hole: _hole,
+    SizeHole: _hole,
     t.Convert: _convert,
     t.PrimFun: _primfun,
     t.Apply: _apply,

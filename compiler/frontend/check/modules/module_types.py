@@ -22,7 +22,7 @@ from compiler.frontend.check.scope.scope import (
     TypeParamInfo,
     did_you_mean,
 )
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import ANY_SIZE
 from compiler.frontend.types import Array, Record, Size, SizeVar, Type, TypeVar
 
@@ -39,7 +39,7 @@ Refined = dict[str, Abbreviation]
 """What `with` says about types, by name; `m.t` is a type of an inner module."""
 
 
-def check_module_type(st: State, exp: decs.ModTypeExp, refined: Refined | None = None) -> Module:
+def check_module_type(st: Checker, exp: decs.ModTypeExp, refined: Refined | None = None) -> Module:
     """Check a module type in the current scope; a module of that type about which no more is known.
 
     Errors: unknown types and module types; a parameter bound twice; a value whose parameter's size
@@ -64,7 +64,7 @@ def _is_functor(exp: decs.ModTypeExp, scope: Scope) -> bool:
     return False
 
 
-def _check(st: State, exp: decs.ModTypeExp, refined: Refined) -> None:
+def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
     """As `check_module_type`, but all that is specified stays in scope."""
     match exp:
         case decs.MTName(name=name):
@@ -91,7 +91,7 @@ def _check(st: State, exp: decs.ModTypeExp, refined: Refined) -> None:
             st.scope.leave(mark)
 
 
-def named(st: State, name: ast.QualName, span: Span) -> ModuleType:
+def named(st: Checker, name: ast.QualName, span: Span) -> ModuleType:
     """The module type with that name.
 
     Errors: there is none.
@@ -107,7 +107,7 @@ def named(st: State, name: ast.QualName, span: Span) -> ModuleType:
     return found
 
 
-def specs_of(st: State, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]:
+def specs_of(st: Checker, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]:
     """All that a module type asks for, with what it includes."""
     match exp:
         case decs.MTSig(specs=specs):
@@ -129,7 +129,7 @@ def specs_of(st: State, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]:
     return []
 
 
-def _spec(st: State, spec: decs.Spec, refined: Refined) -> None:
+def _spec(st: Checker, spec: decs.Spec, refined: Refined) -> None:
     match spec:
         case decs.TypeSpec(name=name):
             st.scope.bind_type(name, refined.get(name) or _specified(st, spec))
@@ -143,13 +143,13 @@ def _spec(st: State, spec: decs.Spec, refined: Refined) -> None:
             _check(st, type_, refined)
 
 
-def _specified(st: State, spec: decs.TypeSpec) -> Abbreviation:
+def _specified(st: Checker, spec: decs.TypeSpec) -> Abbreviation:
     """What a type is of which a module type says the name, or all."""
     return _abbreviation(st, spec.name, spec.params, spec.type, LIFT[spec.kind])
 
 
 def _abbreviation(
-    st: State,
+    st: Checker,
     name: str,
     params: tuple[ast.TypeParam, ...],
     meaning: ast.TypeExp | None,
@@ -182,7 +182,7 @@ def _abbreviation(
     return Abbreviation(infos, type_, lift=lift)
 
 
-def _opaque(st: State, name: str, types: list[Name], sizes: list[Name], lift: int) -> Type:
+def _opaque(st: Checker, name: str, types: list[Name], sizes: list[Name], lift: int) -> Type:
     """A type that equals no other; its parameters are part of it."""
     own = st.fresh(name)
     st.type_levels[own] = 0
@@ -195,7 +195,7 @@ def _opaque(st: State, name: str, types: list[Name], sizes: list[Name], lift: in
     return Array(tuple(SizeVar(n) for n in sizes), result) if sizes else result
 
 
-def _value(st: State, spec: decs.ValSpec) -> None:
+def _value(st: Checker, spec: decs.ValSpec) -> None:
     def anonymous(span: Span) -> Size:
         raise TypeError_(
             f"The size of this parameter of `{spec.name}` needs a name.",
@@ -233,7 +233,7 @@ def _distinct(type_: ast.TypeExp, seen: set[str]) -> None:
         type_ = type_.result
 
 
-def _refinement(st: State, exp: decs.MTWith) -> None:
+def _refinement(st: Checker, exp: decs.MTWith) -> None:
     """`base with name params = type`."""
     if len(exp.name) > 1:
         return
@@ -267,7 +267,7 @@ def _takes(given: tuple[ast.TypeParam, ...], wanted: tuple[ast.TypeParam, ...]) 
     return True
 
 
-def _is_refined(st: State, exp: decs.ModTypeExp, name: str, scope: Scope) -> bool:
+def _is_refined(st: Checker, exp: decs.ModTypeExp, name: str, scope: Scope) -> bool:
     match exp:
         case decs.MTWith(base=base):
             return exp.name == (name,) or _is_refined(st, base, name, scope)

@@ -33,7 +33,7 @@ from compiler.frontend.check.scope.scope import (
     Scope,
     Value,
 )
-from compiler.frontend.check.scope.state import Silent, State, show
+from compiler.frontend.check.scope.state import Checker, Silent, show
 from compiler.frontend.check.types.metas import resolve
 from compiler.frontend.check.types.unify import Mismatch, unify
 from compiler.frontend.check.types.walks import subst
@@ -61,7 +61,7 @@ class Functor(Module):
     scope: Scope | None = None
 
 
-def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
+def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
     """The module that an expression stands for.
 
     Errors: unknown names, arguments that do not match, wrong definitions inside.
@@ -87,7 +87,7 @@ def evaluate(st: State, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
     raise TypeError_("This is not a module.", exp.span)
 
 
-def find(st: State, name: ast.QualName, span: Span) -> Module:
+def find(st: Checker, name: ast.QualName, span: Span) -> Module:
     """A module by name.
 
     Errors: unknown modules, with near misses; modules that are wrong themselves.
@@ -101,7 +101,7 @@ def find(st: State, name: ast.QualName, span: Span) -> Module:
     return module
 
 
-def declare(st: State, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
+def declare(st: Checker, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     """`module name params: mty = m`."""
     if dec.params:
         first, *rest = dec.params
@@ -116,7 +116,7 @@ def declare(st: State, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     return ascribe(st, module, dec.type)
 
 
-def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
+def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
     """A functor's body, checked with `arg` for its parameter.
 
     Errors: no functor, or an argument that does not match the parameter's module type.
@@ -145,7 +145,7 @@ def apply(st: State, functor: Module, arg: Module, span: Span, check_decs: Check
         st.scope = outer
 
 
-def _checked(st: State, functor: Functor, check_decs: CheckDecs) -> Functor:
+def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
     """The functor, after its body was checked with parameters about which no more is known.
 
     Errors: those of its body, which are then not reported for its applications.
@@ -165,7 +165,7 @@ def _checked(st: State, functor: Functor, check_decs: CheckDecs) -> Functor:
     return functor
 
 
-def _result(st: State, functor: Functor, check_decs: CheckDecs) -> Module:
+def _result(st: Checker, functor: Functor, check_decs: CheckDecs) -> Module:
     """The functor's result, its parameters being in scope."""
     assert functor.body is not None
     if functor.type is not None:
@@ -182,7 +182,7 @@ def _values(module: Module) -> set[Name]:
 # --- ascription ----------------------------------------------------------------------------------
 
 
-def ascribe(st: State, module: Module, exp: decs.ModTypeExp, span: Span | None = None) -> Module:
+def ascribe(st: Checker, module: Module, exp: decs.ModTypeExp, span: Span | None = None) -> Module:
     """`module` seen through a module type. `span` is where it was given, if elsewhere.
 
     Errors: something that the module type demands is missing or has another type.
@@ -202,7 +202,7 @@ def ascribe(st: State, module: Module, exp: decs.ModTypeExp, span: Span | None =
 
 @dataclass(frozen=True, slots=True)
 class _Ascription:
-    st: State
+    st: Checker
     module: Module
     seen: Module
     span: Span | None
@@ -315,7 +315,7 @@ def _same_type(
         )
 
 
-def _equal(st: State, a: Type, b: Type) -> bool:
+def _equal(st: Checker, a: Type, b: Type) -> bool:
     try:
         unify(st, a, b)
     except Mismatch:
@@ -349,7 +349,7 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> None:
         )
 
 
-def _instance(st: State, value: Scheme | Builtin, span: Span) -> Type:
+def _instance(st: Checker, value: Scheme | Builtin, span: Span) -> Type:
     if isinstance(value, Scheme):
         used = value.name in st.used
         type_ = instantiate(st, value, span).type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
-from compiler.frontend.check.scope.state import State
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import resolve
 from compiler.frontend.types import Record, Type
 
@@ -36,11 +36,11 @@ _TYPES = {
 }
 
 
-def unknown_value(st: State, name: str) -> str:
+def unknown_value(st: Checker, name: str) -> str:
     """What may be meant by a name that no value has."""
-    below = st.below.get(("value", name))
-    if below is not None:
-        return _below(name, below)
+    later = st.declared_later.get(("value", name))
+    if later is not None:
+        return _later(name, later)
     if name in _VALUES:
         return _VALUES[name]
     owners = [prim for prim in ("i32", "f32", "bool") if _has(st, prim, name)]
@@ -50,27 +50,27 @@ def unknown_value(st: State, name: str) -> str:
     return did_you_mean(name, st.scope.values)
 
 
-def unknown_type(st: State, name: str, known: list[str]) -> str:
+def unknown_type(st: Checker, name: str, known: list[str]) -> str:
     """What may be meant by a name that no type has."""
-    below = st.below.get(("type", name))
-    if below is not None:
-        return _below(name, below)
+    later = st.declared_later.get(("type", name))
+    if later is not None:
+        return _later(name, later)
     return _TYPES.get(name) or did_you_mean(name, known)
 
 
-def unknown_module(st: State, path: str) -> str:
+def unknown_module(st: Checker, path: str) -> str:
     """What may be meant by a name that no module has."""
-    below = st.below.get(("module", path))
-    if below is not None:
-        return _below(path, below)
+    later = st.declared_later.get(("module", path))
+    if later is not None:
+        return _later(path, later)
     return did_you_mean(path, st.scope.modules)
 
 
-def unknown_size(st: State, name: str) -> str:
+def unknown_size(st: Checker, name: str) -> str:
     """How to bring a size into scope."""
-    below = st.below.get(("value", name))
-    if below is not None:
-        return _below(name, below)
+    later = st.declared_later.get(("value", name))
+    if later is not None:
+        return _later(name, later)
     near = did_you_mean(name, st.scope.values) if len(name) > 1 else ""
     return near or (
         f"Declare it before the parameters, as in `def f [{name}] (xs: [{name}]i32) = ..`;"
@@ -78,11 +78,11 @@ def unknown_size(st: State, name: str) -> str:
     )
 
 
-def _below(name: str, line: int) -> str:
+def _later(name: str, line: int) -> str:
     return f"`{name}` is defined below, at line {line}; a definition can use only those above it."
 
 
-def _has(st: State, prim: str, name: str) -> bool:
+def _has(st: Checker, prim: str, name: str) -> bool:
     module = st.scope.modules.get(prim)
     return module is not None and (name in module.values or name in member_names(prim))
 

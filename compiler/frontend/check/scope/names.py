@@ -27,14 +27,14 @@ from compiler.frontend.check.scope.scope import (
     Value,
     did_you_mean,
 )
-from compiler.frontend.check.scope.state import Silent, State
+from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaT
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.intrinsics import PUBLIC
 from compiler.frontend.types import Arrow, PrimT, Size, Type
 
 
-def lookup(st: State, name: ast.QualName, span: Span) -> Value:
+def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
     """What a name stands for.
 
     Errors: unknown names and modules with near misses; definitions that are wrong themselves.
@@ -101,7 +101,7 @@ _NOT_BUILT = {
 """Names of Futhark's prelude, and what to do instead where there is something."""
 
 
-def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
+def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
     """The error for a name that is not in scope."""
     text = ".".join(name)
     if name[0] == "intrinsics":
@@ -113,12 +113,12 @@ def unknown(st: State, name: ast.QualName, span: Span) -> CompileError:
     return TypeError_(f"Unknown name `{text}`.", span, unknown_value(st, name[-1]))
 
 
-def is_projection(st: State, name: ast.QualName) -> bool:
+def is_projection(st: Checker, name: ast.QualName) -> bool:
     """Whether `a.b` is a field of a variable; what is in a module comes first."""
     return len(name) > 1 and st.scope.module(name[:-1]) is None and variable_part(st, name) > 0
 
 
-def variable_part(st: State, name: ast.QualName) -> int:
+def variable_part(st: Checker, name: ast.QualName) -> int:
     """How many of the parts of `m.a.b` name a variable; the rest are fields. 0: none does."""
     if name[0] in st.scope.values:
         return 1
@@ -129,7 +129,7 @@ def variable_part(st: State, name: ast.QualName) -> int:
     return 0
 
 
-def use(st: State, value: Value, span: Span) -> t.Exp:
+def use(st: Checker, value: Value, span: Span) -> t.Exp:
     """A use of a bound name."""
     match value:
         case Local(name, type_):
@@ -143,7 +143,7 @@ def use(st: State, value: Value, span: Span) -> t.Exp:
     raise Silent("", span)
 
 
-def instantiate(st: State, scheme: Scheme, span: Span) -> t.Var:
+def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
     """A fresh instance of a definition."""
     st.used.add(scheme.name)
     if not scheme.type_params and not scheme.size_params:
@@ -162,7 +162,7 @@ def instantiate(st: State, scheme: Scheme, span: Span) -> t.Var:
 # --- built-in members --------------------------------------------------------------------------
 
 
-def member_value(st: State, found: Member, span: Span) -> t.Exp:
+def member_value(st: Checker, found: Member, span: Span) -> t.Exp:
     """A built-in member that is not applied: a constant, or a lambda around the operation."""
     if isinstance(found, ConstMember):
         return t.Const(found.type, span, found.value)

@@ -31,11 +31,11 @@ class Silent(CompileError):
     """A consequence of an error that is reported elsewhere."""
 
 
-Infer = Callable[["State", ast.Exp, "Type | None"], t.Exp]
+Infer = Callable[["Checker", ast.Exp, "Type | None"], t.Exp]
 
 
 @dataclass(slots=True)
-class State:
+class Checker:
     """Everything that changes while a program is checked."""
 
     ctx: Ctx
@@ -46,9 +46,9 @@ class State:
     alias: dict[Name, Size] = field(default_factory=dict)
     """Names of sizes that are known to equal another size."""
     deferred: list[tuple[Size, Size, Span]] = field(default_factory=list)
-    loose: list[tuple[Size, Size]] = field(default_factory=list)
+    open_sizes: list[tuple[Size, Size]] = field(default_factory=list)
     """Sizes that a coercion leaves open, and what they are if nothing else says so."""
-    born: dict[Name, int] = field(default_factory=dict)
+    serials: dict[Name, int] = field(default_factory=dict)
     """Every name bound so far with its serial number: later than a mark means inside."""
     overloaded: list[MetaT] = field(default_factory=list)
     """Unknowns that have a default or must be known by the end of the definition."""
@@ -66,7 +66,7 @@ class State:
     """The sizes that `let [n] ..` has bound in this definition, and what they are."""
     kept: set[Name] = field(default_factory=set)
     """Parameters of loops whose types are written without `*`."""
-    below: dict[tuple[str, str], int] = field(default_factory=dict)
+    declared_later: dict[tuple[str, str], int] = field(default_factory=dict)
     """Kinds (`value`, `type`, `module`) and names of declarations to come, with their lines."""
     given: set[Name] = field(default_factory=set)
     """The values in modules that functors were applied to."""
@@ -84,7 +84,7 @@ class State:
         return self._known(self.ctx.names.authored(spell(source), source))
 
     def _known(self, name: Name) -> Name:
-        self.born[name] = len(self.born)
+        self.serials[name] = len(self.serials)
         return name
 
     def meta(self, span: Span = NOWHERE) -> MetaT:

@@ -45,7 +45,7 @@ def _operand(exp: t.Exp, keyed: bool) -> Size | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Hole(t.Exp):
+class SizeHole(t.Exp):
     """A size inside an expression that is a size itself, while it is unknown."""
 
     size: Size
@@ -60,7 +60,7 @@ def symbolic(exp: t.Exp, keyed: bool = False) -> Size | None:
     Operands of arithmetic may be cheap expressions; with `keyed` any that have a key.
     """
     match exp:
-        case Hole(size=size):
+        case SizeHole(size=size):
             return resolve_size(size)
         case t.Const(value=bool() | float()):
             return None
@@ -88,7 +88,7 @@ def key_of(exp: t.Exp) -> str | None:
     match exp:
         case t.Const(value=value):
             return repr(value)
-        case Hole(size=size):
+        case SizeHole(size=size):
             return _hole_key(size)
         case t.Attr(exp=inner) | t.Assert(exp=inner):
             return key_of(inner)
@@ -174,7 +174,7 @@ def size_to_exp(s: Size, span: Span = NOWHERE) -> t.Exp:
         case SizeExp(_, exp):
             assert isinstance(exp, t.Exp)
             return exp
-    return Hole(I64, span, s)
+    return SizeHole(I64, span, s)
 
 
 # --- walks over sizes, and the expressions in them --------------------------------------------
@@ -227,7 +227,7 @@ def names_in_size_exp(s: SizeExp, found: set[Name]) -> None:
     def visit(exp: t.Exp) -> None:
         if isinstance(exp, t.Var):
             found.add(exp.name)
-        elif isinstance(exp, Hole):
+        elif isinstance(exp, SizeHole):
             names_in_size(exp.size, found)
 
     assert isinstance(s.exp, t.Exp)
@@ -269,7 +269,7 @@ def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
         if isinstance(given, t.Var) and given.type is I64:
             return t.Var(exp.type, exp.span, given.name)
         return given
-    if isinstance(exp, Hole):
+    if isinstance(exp, SizeHole):
         return _filled(exp, exps)
     changes: dict[str, Any] = {}
     for f in fields(exp):
@@ -280,7 +280,7 @@ def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
     return replace(exp, **changes) if changes else exp
 
 
-def _filled(hole: Hole, exps: Mapping[Name, t.Exp]) -> t.Exp:
+def _filled(hole: SizeHole, exps: Mapping[Name, t.Exp]) -> t.Exp:
     size = resolve_size(hole.size)
     return hole if isinstance(size, MetaS) else replace_vars(size_to_exp(size), exps)
 
@@ -297,7 +297,7 @@ def holes_in(s: SizeExp, found: list[MetaS]) -> None:
     """Collect the unknown sizes inside."""
 
     def visit(exp: t.Exp) -> None:
-        if isinstance(exp, Hole):
+        if isinstance(exp, SizeHole):
             metas_in_size(exp.size, found)
 
     if "?" in s.key:
@@ -307,7 +307,7 @@ def holes_in(s: SizeExp, found: list[MetaS]) -> None:
 
 def same_shape(a: t.Exp, b: t.Exp, equal: Callable[[Size, Size], bool]) -> bool:
     """Whether two expressions are equal once their holes are filled, which `equal` may do."""
-    if isinstance(a, Hole) or isinstance(b, Hole):
+    if isinstance(a, SizeHole) or isinstance(b, SizeHole):
         left, right = symbolic(a, keyed=True), symbolic(b, keyed=True)
         left = left if left is not None else as_size(a)
         right = right if right is not None else as_size(b)

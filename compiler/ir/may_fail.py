@@ -27,7 +27,7 @@ def operator_may_fail(op: str, at: Prim, rhs: SE) -> bool:
     return is_division(op, at) and not (type(rhs) is Lit and rhs.value != FAILING[op])
 
 
-def is_total(se: SE) -> bool:
+def cannot_fail(se: SE) -> bool:
     """Whether an expression has a value for all values of its variables."""
     pending = [se]
     while pending:

@@ -29,8 +29,8 @@ from compiler.base.prim import (
     Prim,
     int_range,
 )
+from compiler.ir.may_fail import FAILING, cannot_fail, is_division, operator_may_fail
 from compiler.ir.nodes import SE, Bin, Body, Conv, Fun, Function, Lit, Param, Prog, Scalar, Un, Var
-from compiler.ir.total import FAILING, is_division, is_total, operator_may_fail
 from compiler.optimise.simplify import simplify
 from compiler.pipeline import verify
 from compiler.semantics import interp
@@ -93,14 +93,14 @@ def test_an_operator_fails_where_the_table_says_so_and_nowhere_else(op: str) -> 
                 failed = fails(run, a, b)
                 assert failed == operator_may_fail(op, at, Lit(b.item(), at)), (op, at, a, b)
                 some = some or failed
-        assert some == is_division(op, at) == (not is_total(se))
+        assert some == is_division(op, at) == (not cannot_fail(se))
 
 
 @pytest.mark.parametrize("op", sorted(FAILING))
 def test_a_division_by_a_literal_is_total_unless_that_is_zero(op: str) -> None:
     for at in INTS:
         for b in values(at):
-            assert is_total(Bin(op, at, Var(A, at), Lit(b.item(), at))) == (b != 0)
+            assert cannot_fail(Bin(op, at, Var(A, at), Lit(b.item(), at))) == (b != 0)
 
 
 @pytest.mark.parametrize("op", UN_OPS)
@@ -108,7 +108,7 @@ def test_operators_of_one_operand_never_fail(op: str) -> None:
     kinds: tuple[Prim, ...] = ("bool", *INTS) if op == "not" else NUMBERS
     for at in kinds:
         se = Un(op, at, Var(A, at))
-        assert is_total(se)
+        assert cannot_fail(se)
         for run in runs(se, {A: at}, at):
             assert not any(fails(run, a) for a in values(at))
 
@@ -117,7 +117,7 @@ def test_conversions_never_fail() -> None:
     for src, dst in product(PRIMS, repeat=2):
         if src != dst:
             se = Conv(src, dst, Var(A, src))
-            assert is_total(se)
+            assert cannot_fail(se)
             for run in runs(se, {A: src}, dst):
                 assert not any(fails(run, a) for a in values(src))
 
@@ -135,7 +135,7 @@ def test_functions_never_fail(fun: str) -> None:
         params = dict(zip((A, B, C), kinds, strict=False))
         se = Fun(fun, at, tuple(Var(name, prim) for name, prim in params.items()))
         result: Prim = {"same": at, "bool": "bool", "i32": "i32", "bits": bits}[gives]  # type: ignore[assignment]
-        assert is_total(se)
+        assert cannot_fail(se)
         for run in runs(se, params, result):
             some = (values(prim)[:: 1 if arity < 3 else 2] for prim in kinds)
             assert not any(fails(run, *args) for args in product(*some))
