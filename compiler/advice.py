@@ -36,14 +36,14 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
     """
     left = COMPILED
     deadline = time.monotonic() + _SECONDS
-    known: dict[tuple[str, str, Place], Json | None] = {}
+    known: dict[tuple[str, str, Insertion], Json | None] = {}
     for one in attempts:
         one["way_out"] = None
         body = _body(source, one["entry"]) if one["stated"] and one["holder"] else None
-        own = [Place(span[0], span[1], 0) for span in one["src"][:1]]
+        own = [Insertion(span[0], span[1], 0) for span in one["src"][:1]]
         for condition in one["stated"]:
-            for place in (body, *own) if body is not None else ():
-                key = (one["holder"], condition, place)
+            for insertion in (body, *own) if body is not None else ():
+                key = (one["holder"], condition, insertion)
                 if key not in known and left and time.monotonic() < deadline:
                     left -= 1
                     known[key] = _inserted(source, options, *key)
@@ -56,7 +56,7 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Insertion:
     """In front of what stands in a line and column, which moves down by `lines`."""
 
     line: int
@@ -64,24 +64,25 @@ class Place:
     lines: int
 
 
-def _body(source: str, entry: str) -> Place | None:
+def _body(source: str, entry: str) -> Insertion | None:
     """The beginning of an entry point's body."""
     span = next((dec.body.span for dec in _values(parse(source).decs) if dec.name == entry), None)
     if span is None:
         return None
     before = source.split("\n")[span.line - 1][: span.col - 1]
-    return Place(span.line, span.col, 2 if before.strip() else 1)
+    return Insertion(span.line, span.col, 2 if before.strip() else 1)
 
 
 def _inserted(
-    source: str, options: Options, holder: str, condition: str, place: Place
+    source: str, options: Options, holder: str, condition: str, insertion: Insertion
 ) -> Json | None:
     """The check, and how the attempts of the program with it end: by rule and line."""
     check = f"let {holder} = assert ({condition}) {holder} in"
     lines = source.split("\n")
-    before, rest = lines[place.line - 1][: place.col - 1], lines[place.line - 1][place.col - 1 :]
-    text = (f"{check} ", f"{check}\n{before}", f"\n{_INDENT}{check}\n{_INDENT}")[place.lines]
-    lines[place.line - 1] = f"{before}{text}{rest}"
+    line, col = lines[insertion.line - 1], insertion.col - 1
+    before, rest = line[:col], line[col:]
+    text = (f"{check} ", f"{check}\n{before}", f"\n{_INDENT}{check}\n{_INDENT}")[insertion.lines]
+    lines[insertion.line - 1] = f"{before}{text}{rest}"
     try:
         work = Compilation("\n".join(lines), options)
         made = work.record("shortcircuit").all()
@@ -89,13 +90,13 @@ def _inserted(
         return None
     refused = [(a.rule.id, user_spans(a.prov)) for a in made if not a.done]
     return {
-        "line": place.line,
-        "col": place.col,
+        "line": insertion.line,
+        "col": insertion.col,
         "text": text,
-        "says": f"With this in front of `{rest.split()[0]}` in line {place.line} it is proved, and "
-        "nothing is copied:",
+        "says": f"With this in front of `{rest.split()[0]}` in line {insertion.line} it is proved, "
+        "and nothing is copied:",
         "refused": Counter((rule, spans[0][0]) for rule, spans in refused if spans),
-        "place": place,
+        "place": insertion,
     }
 
 
@@ -108,8 +109,8 @@ def _helps(one: Json, attempts: Iterable[Json], change: Json) -> bool:
         not a["done"] and a["rule"] == rule and bool(a["src"]) and a["src"][0][0] == line
         for a in attempts
     )
-    place: Place = change["place"]
-    moved = line + place.lines if line >= place.line else line
+    insertion: Insertion = change["place"]
+    moved = line + insertion.lines if line >= insertion.line else line
     refused: Counter[tuple[str, int]] = change["refused"]
     return bool(refused[rule, moved] < before)
 

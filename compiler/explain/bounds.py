@@ -127,8 +127,8 @@ def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[
 def _kind(access: ty.Index | ty.Update) -> AccessKind:
     if isinstance(access, ty.Update):
         return "update"
-    whole = all(isinstance(dim, ty.IndexFix) for dim in access.dims)
-    return "index" if whole else "slice"
+    full = all(isinstance(dim, ty.IndexFix) for dim in access.dims)
+    return "index" if full else "slice"
 
 
 def _brackets(access: ty.Index | ty.Update) -> Span:

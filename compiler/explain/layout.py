@@ -188,9 +188,9 @@ def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = L
     """
     fun, stm, exp = _find_kernel(prog, kernel)
     kinds = ((param.name, param.type) for param, _, _ in _params(fun))
-    places = {name: kind.mem for name, kind in kinds if isinstance(kind, Array) and kind.mem}
+    mems = {name: kind.mem for name, kind in kinds if isinstance(kind, Array) and kind.mem}
     space = [{"index": index, "bound": str(bound)} for index, bound in exp.space.dims]
-    found = touches(stm, exp, places, _definitions(fun), values, limit)
+    found = touches(stm, exp, mems, _definitions(fun), values, limit)
     return {"kernel": kernel, "space": space, "accesses": found}
 
 

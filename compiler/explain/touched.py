@@ -1,7 +1,7 @@
-"""Which cells each point of a kernel reads and writes, by the index functions in the program.
+"""Which cells each thread of a kernel reads and writes, by the index functions in the program.
 
-What a point does in loops counts for all turns; what it does under a condition is marked as not
-certain; what cannot be said without the data is named, with the reason, and has no cells.
+What a thread does in loops counts for all iterations; what it does under a condition is marked as
+not certain; what cannot be said without the data is named, with the reason, and has no cells.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Counters = tuple[tuple[Name, Poly], ...]
 """Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
 
 STEPS = 100_000
-"""At most so many turns of loops and visits of cells are counted out for one access."""
+"""At most so many iterations of loops and visits of cells are counted out for one access."""
 
 _DATA = "computed at run time"
 _OWN = "each point has a block of its own"
@@ -88,7 +88,7 @@ class Touch:
 def touches(
     stm: Stm,
     exp: SegOp,
-    places: Mapping[Name, MemBind],
+    mems: Mapping[Name, MemBind],
     known: Known,
     values: Mapping[Name, int],
     limit: int,
@@ -98,13 +98,13 @@ def touches(
     `because` says why there are none, or why not all of these may be touched; `certain` whether all
     are. `complete` is False if there are more than `limit` pairs of a point and a cell.
     """
-    walk = _Walk(places, known)
+    walk = _Walk(mems, known)
     made = [one for one in all_stms(exp.body.stms) if isinstance(one.exp, Alloc)]
     own = {param.name for one in made for param in one.pat}
     inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
     found: list[Data] = []
     for touch in list(dict.fromkeys(walk.kernel(stm, exp, ()))):
-        block = places[touch.array].block
+        block = mems[touch.array].block
         entry: Data = {"array": touch.array, "block": block, "writes": touch.writes}
         nothing = {"cell": "", "points": [], "complete": False, "certain": False}
         if block in own:
@@ -189,8 +189,8 @@ def variables_of(se: SE) -> dict[Name, Prim]:
 class _Walk:
     """Goes through what one point does."""
 
-    def __init__(self, places: Mapping[Name, MemBind], known: Known) -> None:
-        self.places = places
+    def __init__(self, mems: Mapping[Name, MemBind], known: Known) -> None:
+        self.mems = mems
         self.known = known
         self.computed: dict[Name, SE] = {}
         """Indices that are no polynomials, under names of their own, and all scalars by name."""
@@ -202,19 +202,19 @@ class _Walk:
                 self.computed[inner.pat[0].name] = inner.exp
         yield from self.stms(exp.body.stms, over)
         yield from self.operators(exp, over)
-        point = [Poly.var(index) for index, _ in exp.space.dims]
+        thread = [Poly.var(index) for index, _ in exp.space.dims]
         # A reduction's own results lie over the outer dimensions; kept ones over all of them.
         folded = sum(len(op.neutral) for op in exp.ops) if isinstance(exp, SegRed) else 0
         for k, (param, result) in enumerate(zip(stm.pat, exp.body.results, strict=False)):
-            place = self.places.get(param.name)
-            if place is None or not isinstance(param.type, Array):
+            mem = self.mems.get(param.name)
+            if mem is None or not isinstance(param.type, Array):
                 continue
             if isinstance(result, Write) or isinstance(exp, SegHist):
                 yield Touch(param.name, True, None)
                 continue
             together = _TOGETHER if k < folded else ""
-            target = place.lmad.fix(*(point[:-1] if k < folded else point))
-            source = self.places.get(result) if isinstance(result, str) else None
+            target = mem.lmad.fix(*(thread[:-1] if k < folded else thread))
+            source = self.mems.get(result) if isinstance(result, str) else None
             if source is not None and k >= folded:
                 yield from self.copied(str(result), param.name, target, over)
             else:
@@ -233,15 +233,15 @@ class _Walk:
 
     def statement(self, stm: Stm, over: Counters) -> Iterator[Touch]:
         exp = stm.exp
-        if any(name not in self.places for name in arrays_of(exp)):
+        if any(name not in self.mems for name in arrays_of(exp)):
             return  # values of an operator, which are in no block
         match exp:
             case Index(array, at):
                 indices = [self.index(index) for index in at]
-                yield Touch(array, False, self.places[array].lmad.fix(*indices), over)
+                yield Touch(array, False, self.mems[array].lmad.fix(*indices), over)
             case Update(array, dims, value):
-                part = sliced_poly(self.places[array].lmad, dims)
-                if isinstance(value, str) and value in self.places:
+                part = sliced_poly(self.mems[array].lmad, dims)
+                if isinstance(value, str) and value in self.mems:
                     yield from self.copied(value, array, part, over)
                 else:
                     yield Touch(array, True, part, over)
@@ -251,25 +251,25 @@ class _Walk:
                 yield from self.moved(stm, array, over)
             case Concat(arrays):
                 yield from self.concatenated(stm, arrays, over)
-            case ArrayLit(elems) if stm.pat[0].name in self.places:
-                whole = self.places[stm.pat[0].name].lmad
+            case ArrayLit(elems) if stm.pat[0].name in self.mems:
+                full = self.mems[stm.pat[0].name].lmad
                 for k, elem in enumerate(elems):
-                    part = whole.fix(Poly.const(k))
-                    if isinstance(elem, str) and elem in self.places:
+                    part = full.fix(Poly.const(k))
+                    if isinstance(elem, str) and elem in self.mems:
                         yield from self.copied(elem, stm.pat[0].name, part, over)
                     else:
                         yield Touch(stm.pat[0].name, True, part, over)
-            case Iota() | Replicate() if stm.pat[0].name in self.places:
+            case Iota() | Replicate() if stm.pat[0].name in self.mems:
                 if isinstance(exp, Replicate) and isinstance(exp.value, str):
-                    yield Touch(exp.value, False, self.places[exp.value].lmad, over)
-                yield Touch(stm.pat[0].name, True, self.places[stm.pat[0].name].lmad, over)
+                    yield Touch(exp.value, False, self.mems[exp.value].lmad, over)
+                yield Touch(stm.pat[0].name, True, self.mems[stm.pat[0].name].lmad, over)
             case If(_, then, orelse):
                 yield from self.sometimes(self.stms(then.stms, over))
                 yield from self.sometimes(self.stms(orelse.stms, over))
             case Loop(_, _, form, body):
-                turns = poly_of(form.bound) if isinstance(form, ForLoop) else None
-                if isinstance(form, ForLoop) and turns is not None:
-                    yield from self.stms(body.stms, (*over, (form.index, turns)))
+                counters = poly_of(form.bound) if isinstance(form, ForLoop) else None
+                if isinstance(form, ForLoop) and counters is not None:
+                    yield from self.stms(body.stms, (*over, (form.index, counters)))
                 else:
                     yield from self.sometimes(self.stms(body.stms, over))
             case SegMap() | SegRed() | SegScan() | SegHist():
@@ -295,34 +295,34 @@ class _Walk:
         self, source: Name, target: Name, part: Lmad[Poly] | None, over: Counters
     ) -> Iterator[Touch]:
         """A copy to a part of an array's block: nothing, if the source lies there."""
-        place = self.places[source]
+        mem = self.mems[source]
         normal = self.known.normal_lmad
-        same_block = place.block == self.places[target].block
-        if same_block and part is not None and normal(place.lmad) == normal(part):
+        same_block = mem.block == self.mems[target].block
+        if same_block and part is not None and normal(mem.lmad) == normal(part):
             return
-        yield Touch(source, False, place.lmad, over)
+        yield Touch(source, False, mem.lmad, over)
         yield Touch(target, True, part, over)
 
     def moved(self, stm: Stm, source: Name, over: Counters) -> Iterator[Touch]:
         """A view of the source's block, or a copy in another one."""
         target = stm.pat[0].name
-        if self.places[source].block != self.places[target].block:
-            yield from self.copied(source, target, self.places[target].lmad, over)
+        if self.mems[source].block != self.mems[target].block:
+            yield from self.copied(source, target, self.mems[target].lmad, over)
 
     def concatenated(self, stm: Stm, arrays: tuple[Name, ...], over: Counters) -> Iterator[Touch]:
         target = stm.pat[0].name
-        whole, start = self.places[target].lmad, Poly.const(0)
+        full, start = self.mems[target].lmad, Poly.const(0)
         for array in arrays:
-            count = self.places[array].lmad.shape[0]
-            yield from self.copied(array, target, whole.slice(0, start, count, Poly.const(1)), over)
+            count = self.mems[array].lmad.shape[0]
+            yield from self.copied(array, target, full.slice(0, start, count, Poly.const(1)), over)
             start += count
 
     def unknown(self, stm: Stm) -> Iterator[Touch]:
         """Any other statement may touch all of its arrays."""
-        for name in sorted(free(stm.exp) & self.places.keys()):
+        for name in sorted(free(stm.exp) & self.mems.keys()):
             yield Touch(name, False, None)
         for param in stm.pat:
-            if param.name in self.places:
+            if param.name in self.mems:
                 yield Touch(param.name, True, None)
 
 
@@ -338,10 +338,10 @@ def _cells_of(
     assert touch.lmad is not None
     lmad = known.normal_lmad(touch.lmad)
     bounds = [known.normal(size) for _, size in exp.space.dims]
-    turns = [(name, known.normal(size)) for name, size in touch.over]
+    counters = [(name, known.normal(size)) for name, size in touch.over]
     indices = [index for index, _ in exp.space.dims]
-    parts = [*(size.names() for size in bounds), *(size.names() for _, size in turns)]
-    given = frozenset([*indices, *(name for name, _ in turns)])
+    parts = [*(size.names() for size in bounds), *(size.names() for _, size in counters)]
+    given = frozenset([*indices, *(name for name, _ in counters)])
     sizes = frozenset[Name]().union(*parts) - given
     missing = scalars.prepare(sorted(lmad.names()), given)
     answer: Data = {
@@ -357,20 +357,20 @@ def _cells_of(
         return answer | {"because": f"values are needed for {', '.join(sorted(missing))}"}
     pairs: list[Data] = []
     left, visits = limit, _Visits(lmad, scalars)
-    for point in all_indices([size.evaluate(values) for size in bounds]):
+    for thread in all_indices([size.evaluate(values) for size in bounds]):
         if left <= 0 or visits.left <= 0:
             break
-        env = {**values, **dict(zip(indices, point, strict=True))}
+        env = {**values, **dict(zip(indices, thread, strict=True))}
         cells: dict[int, None] = {}
         try:
-            for cell in visits.cells(turns, env):
+            for cell in visits.cells(counters, env):
                 cells[cell] = None
                 if len(cells) == left:
                     break
         except RuntimeError_:  # a division by zero: the point does not get there
             cells.clear()
         left -= max(len(cells), 1)
-        pairs.append({"point": list(point), "cells": list(cells)})
+        pairs.append({"point": list(thread), "cells": list(cells)})
     done = {"points": pairs, "complete": left > 0 < visits.left, "certain": not touch.because}
     return answer | done | {"because": touch.because}
 
@@ -383,15 +383,15 @@ class _Visits:
         self.scalars = scalars
         self.left = STEPS
 
-    def cells(self, turns: list[tuple[Name, Poly]], env: Mapping[Name, int]) -> Iterator[int]:
+    def cells(self, counters: list[tuple[Name, Poly]], env: Mapping[Name, int]) -> Iterator[int]:
         """For all values of the counters, whose bounds may hold the outer ones."""
-        if turns:
-            (name, count), *rest = turns
-            for turn in range(count.evaluate(env)):
+        if counters:
+            (name, count), *rest = counters
+            for value in range(count.evaluate(env)):
                 self.left -= 1
                 if self.left <= 0:
                     return
-                yield from self.cells(rest, {**env, name: turn})
+                yield from self.cells(rest, {**env, name: value})
             return
         here = self.lmad.evaluate(self.scalars.at(env))
         for at in all_indices(here.shape):

@@ -201,12 +201,12 @@ def _reshaped(state: State, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[P
         return Lmad.row_major(shape, lmad.offset)
     normal = state.known.normal
     old = lmad.subst({name: normal(Poly.var(name)) for name in lmad.names()})
-    again = old.reshape([normal(size) for size in shape])
-    strides = again.strides if isinstance(again, Lmad) else lmad.strides
-    if isinstance(again, NoView) and (
+    normalised = old.reshape([normal(size) for size in shape])
+    strides = normalised.strides if isinstance(normalised, Lmad) else lmad.strides
+    if isinstance(normalised, NoView) and (
         len(shape) != lmad.rank or old.size == Poly.product(map(normal, shape))
     ):
-        return again
+        return normalised
     # Equal ranks, and products that nobody knows to be equal: each size was checked to be.
     dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
     return Lmad(lmad.offset, dims)

@@ -87,23 +87,23 @@ def _fold(row: Builder, exp: SegRed | SegScan) -> list[Param]:
         for param, neutral in zip(op.fn.params, op.neutral, strict=False):
             totals.append(row.param(param))
             init.append(neutral)
-    turn = row.nested(exp.body.stms)
+    iteration = row.nested(exp.body.stms)
     values = [_plain(result, row.prov) for result in exp.body.results]
     kept = values[len(totals) :]
     new: list[Operand] = []
     so_far = list(map(as_operand, totals))
     for op in exp.ops:
         width = len(op.neutral)
-        new += _applied(turn, op, so_far[:width], values[:width])
+        new += _applied(iteration, op, so_far[:width], values[:width])
         so_far, values = so_far[width:], values[width:]
     types = list(exp.body.returns[len(totals) :])
     if isinstance(exp, SegScan):
         kept, types = new + kept, [param.type for param in totals] + types
     gathered = [Param(row.fresh("rows"), with_dims((count,), kind), True) for kind in types]
     pairs = zip(gathered, kept, strict=True)
-    ends = [turn.update(array, (var(index),), value).name for array, value in pairs]
+    ends = [iteration.update(array, (var(index),), value).name for array, value in pairs]
     init += [row.scratch(array).name for array in gathered]
-    last = _loop(row, [*totals, *gathered], init, exp, turn.body([*new, *ends]))
+    last = _loop(row, [*totals, *gathered], init, exp, iteration.body([*new, *ends]))
     return last[len(totals) :] if isinstance(exp, SegScan) else last
 
 
@@ -114,7 +114,7 @@ def _histogram(row: Builder, exp: SegHist, pat: Sequence[Param]) -> list[Param]:
     """A copy of each row's histograms, and a loop that updates them in place."""
     outer = [var(name) for name, _ in exp.space.dims[:-1]]
     kinds = [row_type(param.type, len(outer)) for param in pat]
-    turn = row.nested(exp.body.stms)
+    iteration = row.nested(exp.body.stms)
     values = [_plain(result, row.prov) for result in exp.body.results]
     params: list[Param] = []
     init: list[Operand] = []
@@ -124,26 +124,26 @@ def _histogram(row: Builder, exp: SegHist, pat: Sequence[Param]) -> list[Param]:
         init += [bin_.name for bin_ in bins]
         here = [row.param(bin_, unique=True) for bin_ in bins]
         params += here
-        places, values = values[: op.rank], values[op.rank :]
-        ends += _combined(turn, op, here, places, values[: len(bins)])
+        indices, values = values[: op.rank], values[op.rank :]
+        ends += _combined(iteration, op, here, indices, values[: len(bins)])
         values = values[len(bins) :]
-    return _loop(row, params, init, exp, turn.body(ends))
+    return _loop(row, params, init, exp, iteration.body(ends))
 
 
 def _combined(
-    turn: Builder,
+    iteration: Builder,
     op: HistOp,
     bins: Sequence[Param],
-    places: Sequence[Operand],
+    indices: Sequence[Operand],
     values: Sequence[Operand],
 ) -> list[Name]:
     """The histograms with values put in at a place, if it lies inside."""
-    at = [place for place in places if not isinstance(place, str)]
-    then = turn.nested()
+    at = [index for index in indices if not isinstance(index, str)]
+    then = iteration.nested()
     old = [_copied(then, bin_.name, row_type(bin_.type, len(at)), at) for bin_ in bins]
     new = _applied(then, op.op, list(map(as_operand, old)), values)
     changed = [then.update(b, at, v) for b, v in zip(bins, new, strict=True)]
-    return [param.name for param in turn.update_inside(bins, at, then, changed)]
+    return [param.name for param in iteration.update_inside(bins, at, then, changed)]
 
 
 # --- building ---

@@ -5,8 +5,8 @@ the index functions inside say which part is whose. On the CPU a thread's elemen
 other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
 of constant size stay with their thread (`private`), which are registers or the stack; so do, on the
 CPU, arrays of a size that only the thread knows. On the GPU a kernel before measures the largest.
-Blocks that go through loops and branches inside a kernel are first made to stay (`settle.py`), and
-those of a point that are never needed at once share memory (`merge.py`).
+Blocks that go through loops and branches inside a kernel are made to stay first
+(`fixed_blocks.py`); those of a thread that are never needed at once share memory (`merge.py`).
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.spelling import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
-from compiler.storage.bound import Bounds
+from compiler.storage.allocation_size import AllocationSizes
+from compiler.storage.fixed_blocks import DOUBLE_BUFFER, FixedBlocks, carried, layout_parts
 from compiler.storage.interference import Sizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated
-from compiler.storage.settle import DOUBLE_BUFFER, Settler, carried, place_parts
 
 EXPANSION = Rule(
     "memory/expand", "Moves allocations out of kernels, which cannot allocate.", optional=False
@@ -134,7 +134,7 @@ def _allocates(stm: Stm) -> bool:
 
 
 class Owner:
-    """Who has one copy of a block each: the points of a kernel, or of an operator inside it."""
+    """Who has one copy of a block each: the threads of a kernel, or of an operator inside it."""
 
     def __init__(self, dims: tuple[tuple[Name, Poly], ...]) -> None:
         self.dims = dims
@@ -159,7 +159,7 @@ class Expansion:
         self.ctx = ctx
         self.outer = outer
         self.types: MutableMapping[Name, Type] = outer
-        self.bounds = Bounds(ctx, exp.space, sizes.names)
+        self.counts = AllocationSizes(ctx, exp.space, sizes.names)
         self.owner = Owner(exp.space.dims)
         self.before: list[Stm] = []
         self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
@@ -171,10 +171,10 @@ class Expansion:
 
     def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
         """The kernel without allocations; those it needs join `out`."""
-        settler = Settler(self.ctx, self.outer, self.called.spell)
-        stms = tuple(settler.settle(exp.body.stms))
-        self.types = settler.types
-        self.travelling = settler.travelling
+        fixed = FixedBlocks(self.ctx, self.outer, self.called.spell)
+        stms = tuple(fixed.transform(exp.body.stms))
+        self.types = fixed.types
+        self.travelling = fixed.travelling
         body = KernelBody(stms, exp.body.results, exp.body.returns)
         body = merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
         self.shapes = _shapes(body.stms)
@@ -197,7 +197,7 @@ class Expansion:
     def _stms(self, stms: tuple[Stm, ...], top: bool = False) -> tuple[Stm, ...]:
         out: list[Stm] = []
         for stm in stms:
-            self.bounds.enter(stm, top)
+            self.counts.enter(stm, top)
             if isinstance(stm.exp, Alloc):
                 out += self._alloc(stm.pat[0], stm.exp, stm.prov)
             else:
@@ -210,9 +210,9 @@ class Expansion:
             exp = self._inner(exp)
         elif isinstance(exp, Loop):
             if isinstance(exp.form, ForLoop):
-                self.bounds.index(exp.form.index, poly_of(exp.form.bound))
+                self.counts.index(exp.form.index, poly_of(exp.form.bound))
             for param in exp.params:
-                self.bounds.made[param.name] = stm
+                self.counts.made[param.name] = stm
             exp = replace(
                 exp,
                 params=tuple(self._rebound(param) for param in exp.params),
@@ -232,13 +232,13 @@ class Expansion:
             assert isinstance(kind, Array)
             assert kind.mem is not None
             if last - first == 2 + kind.rank and kind.mem.block != results[first]:
-                results[first:last] = place_parts(kind.mem)
+                results[first:last] = layout_parts(kind.mem)
         return Body(stms, tuple(results))
 
     def _inner(self, exp: SegOp) -> SegOp:
-        """An operator inside the kernel: at block level, its points are threads of their own."""
+        """An operator inside the kernel: at block level, it has threads of its own."""
         for index, bound in exp.space.dims:
-            self.bounds.index(index, bound)
+            self.counts.index(index, bound)
         if exp.level == "thread":
             changed = map_stms(exp, self._stms)
             assert isinstance(changed, _SEGOPS)
@@ -286,12 +286,12 @@ class Expansion:
         checks: list[Stm] = []
         if self.owner.dims:
             shape = self.shapes.get(param.name, (exp.count,))
-            count = self.bounds.outside(exp.count, shape)
+            count = self.counts.outside(exp.count, shape)
             if count is None:
                 if self.ctx.options.target == "c" and param.name not in self.travelling:
                     return [self._kept(param, exp, prov)]
-                count = self.bounds.maximum(exp.count, prov, self.before)
-            elif self.bounds.inner(exp.count) and not self.bounds.is_certain(exp.count):
+                count = self.counts.maximum(exp.count, prov, self.before)
+            elif self.counts.inner(exp.count) and not self.counts.is_certain(exp.count):
                 checks = self._fits(exp, count, prov)
         if count is None:
             raise Limitation(
@@ -337,25 +337,25 @@ class Expansion:
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
     def _rebound(self, param: Param) -> Param:
-        """A name with its array's new place."""
+        """A name with its array's new index function."""
         kind = param.type
         if isinstance(kind, Array) and kind.mem is not None and kind.mem.block in self.moved:
             block, owner, count = self.moved[kind.mem.block]
-            mem = MemBind(block, self._place(kind.mem.lmad, owner, count))
+            mem = MemBind(block, self._of_thread(kind.mem.lmad, owner, count))
             param = Param(param.name, Array(kind.prim, kind.shape, mem), param.unique)
         self.types[param.name] = param.type
         return param
 
-    def _place(self, lmad: Lmad[Poly], owner: Owner, count: Poly) -> Lmad[Poly]:
+    def _of_thread(self, lmad: Lmad[Poly], owner: Owner, count: Poly) -> Lmad[Poly]:
         """An index function for the current thread's part of the expanded block."""
-        flat, points = Poly.const(0), Poly.const(1)
+        flat, threads = Poly.const(0), Poly.const(1)
         for index, bound in owner.dims:
             flat = flat * bound + Poly.var(index)
-            points = points * bound
+            threads = threads * bound
         if self.ctx.options.target != "cuda":
             return Lmad(flat * count + lmad.offset, lmad.dims)
-        dims = tuple(Dim(dim.size, dim.stride * points) for dim in lmad.dims)
-        return Lmad(flat + lmad.offset * points, dims)
+        dims = tuple(Dim(dim.size, dim.stride * threads) for dim in lmad.dims)
+        return Lmad(flat + lmad.offset * threads, dims)
 
 
 EXPAND = Pass("expand", "Moves allocations out of kernels.", expand, (DOUBLE_BUFFER, EXPANSION))

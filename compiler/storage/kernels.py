@@ -1,6 +1,6 @@
 """Memory for parallel operators: results are row-major, destinations stay where they are.
 
-What one point of the space returns as an array lives in memory of its own and is copied into its
+What one thread of the space returns as an array lives in memory of its own and is copied into its
 row of the result (`memcpy` of thesis figure 4.8), unless it is there already.
 """
 

@@ -3,7 +3,7 @@
 Blocks of one body, of one space and element type, are coloured greedily in order of their first
 use. The first block of a colour keeps its name and becomes as large as the largest, if it is not;
 the other allocations go away. What loops of the host allocate moves in front of them first
-(`reserve.py`).
+(`hoist_allocations.py`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,14 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
+from compiler.storage.hoist_allocations import (
+    DOUBLE,
+    HOIST,
+    Enclosing,
+    hoist_from_branches,
+    hoist_from_loop,
+)
 from compiler.storage.interference import Life, Sizes, lives
-from compiler.storage.reserve import DOUBLE, HOIST, Around, joined, reserve
 
 RULE = Rule("merge/blocks", "Two blocks become one.")
 KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
@@ -59,7 +65,7 @@ def merge(prog: Prog, ctx: Ctx) -> Prog:
 def merge_inside(
     body: KernelBody, sizes: Sizes, ctx: Ctx, called: Inhabitants, least: int
 ) -> KernelBody:
-    """A kernel's body in which the blocks of a point share memory; the same object if none do.
+    """A kernel's body in which the blocks of a thread share memory; the same object if none do.
 
     Arrays of a constant size of up to `least` bytes are left alone: they are no memory in the end.
     """
@@ -91,12 +97,12 @@ class _Merging:
             new = _in_bodies(stm, self.body)
             changed = changed or new is not stm
             stms.append(new)
-        stms, moved = self._reserved(stms, body)
+        stms, moved = self._hoisted(stms, body)
         if changed or moved:
             body = Body(tuple(stms), body.results)
         return body if self.ctx.options.is_off(RULE) else self._shared(body)
 
-    def _reserved(self, stms: list[Stm], body: Body) -> tuple[list[Stm], bool]:
+    def _hoisted(self, stms: list[Stm], body: Body) -> tuple[list[Stm], bool]:
         """What loops and branches allocate, in front of them where that is possible."""
         if self.ctx.options.is_off(HOIST) and self.ctx.options.is_off(DOUBLE):
             return stms, False
@@ -105,11 +111,11 @@ class _Merging:
             match stm.exp:
                 case Loop():
                     rest = [*out, *stms[at:]]
-                    out += reserve(
-                        Around(rest, len(out), body.results, self.sizes, self.called), self.ctx
+                    out += hoist_from_loop(
+                        Enclosing(rest, len(out), body.results, self.sizes, self.called), self.ctx
                     )
                 case If() if not self.ctx.options.is_off(HOIST):
-                    out += joined(stm, self.sizes, self.ctx, self.called)
+                    out += hoist_from_branches(stm, self.sizes, self.ctx, self.called)
                 case _:
                     out.append(stm)
         return out, len(out) != len(stms)
@@ -231,20 +237,20 @@ class Colouring:
     def _choose(self, life: Life, colours: list[Colour]) -> Colour | None:
         """The colour of a block: one of its very size, else a larger one, else one that grows."""
         alike = [c for c in colours if _alike(c.keeper, life)]
-        free = [c for c in alike if c.until < life.start]
+        available = [c for c in alike if c.until < life.start]
         size = life.alloc.count
-        for colour in free:
+        for colour in available:
             if self.sizes.equal(colour.count, size):
-                return colour if self._settled(colour, life, "has the same size") else None
+                return colour if self._commit(colour, life, "has the same size") else None
         if not life.escapes:
-            for colour in free:
+            for colour in available:
                 if self.sizes.holds(colour.count, size):
-                    return colour if self._settled(colour, life, "has enough room") else None
-            for colour in free if self.grows else ():
+                    return colour if self._commit(colour, life, "has enough room") else None
+            for colour in available if self.grows else ():
                 if self._known_before(size, colour.keeper.made) and self._has_larger(colour, size):
                     return self._grown(colour, life)
         if self.ctx is not None and self.called is not None and self.grows:
-            _refused(life, free, alike, self.sizes, self.ctx, self.called)
+            _refused(life, available, alike, self.sizes, self.ctx, self.called)
         return None
 
     def _has_larger(self, colour: Colour, size: Poly) -> bool:
@@ -265,11 +271,11 @@ class Colouring:
         """A colour with room for one more block, as large as the larger one turns out to be."""
         large, small = life.alloc.count, colour.count
         if self.sizes.holds(large, small):
-            if not self._settled(colour, life, "becomes as large"):
+            if not self._commit(colour, life, "becomes as large"):
                 return None
             colour.count = large
             return colour
-        if not self._settled(colour, life, "becomes as large as the larger of both"):
+        if not self._commit(colour, life, "becomes as large as the larger of both"):
             return None
         if self.ctx is None:
             colour.count = Poly.var(f"max({small}, {large})")
@@ -282,7 +288,7 @@ class Colouring:
         colour.count = common * Poly.var(size)
         return colour
 
-    def _settled(self, colour: Colour, life: Life, why: str) -> bool:
+    def _commit(self, colour: Colour, life: Life, why: str) -> bool:
         if self.ctx is None or self.called is None:
             return True
         keeper = self.called(colour.keeper.name, colour.keeper.prov)
@@ -320,7 +326,7 @@ def _alike(a: Life, b: Life) -> bool:
 
 def _refused(
     life: Life,
-    free: list[Colour],
+    available: list[Colour],
     alike: list[Colour],
     sizes: Sizes,
     ctx: Ctx,
@@ -329,8 +335,8 @@ def _refused(
     """Say why a block that came close got memory of its own."""
     name = called(life.name, life.prov)
     numbers = (("allocated", called.spell.size(life.alloc.prim, life.alloc.count)),)
-    if free:
-        other = free[-1].keeper
+    if available:
+        other = available[-1].keeper
         if life.escapes:
             because = f"{name} outlives its body, and no free block has exactly its size."
         else:

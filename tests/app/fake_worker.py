@@ -216,7 +216,7 @@ UNKNOWN = {
     "steps": [],
 }
 ORIGINS = [
-    {"why": "`k` counts the turns of a loop", "src": [[3, 1, 3, 9]]},
+    {"why": "`k` counts the iterations of a loop", "src": [[3, 1, 3, 9]]},
     {"why": "a size of `ys`", "src": []},
 ]
 

@@ -63,7 +63,7 @@ def test_facts_say_where_they_come_from_and_lead_there(page: Page) -> None:
     open_proof(page)
     fact = page.locator(".facts-used li.used")
     expect(fact).to_contain_text("n ≥ 2·b + 1 used")
-    expect(fact).to_contain_text("k counts the turns of a loop, line 3")
+    expect(fact).to_contain_text("k counts the iterations of a loop, line 3")
     page.locator(".fact-reference").click()
     expect(fact).to_be_focused()
     expect(page.locator(".source .lit-place")).to_have_text("loop k <")

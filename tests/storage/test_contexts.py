@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.algebra.poly import Poly
-from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts, Settled
+from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts, Resolved
 
 NAMES = "abcd"
 
@@ -57,7 +57,7 @@ def naive(parts: list[Context], certain: set[Poly]) -> set[Poly]:
 
 @settings(deadline=None)
 @given(st.integers(0, 1 << 30), st.integers(1, 40))
-def test_settled_one_by_one_as_all_at_once(seed: int, count: int) -> None:
+def test_resolved_one_by_one_as_all_at_once(seed: int, count: int) -> None:
     rng = random.Random(seed)
     parts = [context(rng) for _ in range(count)]
     contexts = Contexts()
@@ -65,12 +65,12 @@ def test_settled_one_by_one_as_all_at_once(seed: int, count: int) -> None:
     for at, part in enumerate(parts):
         total = total.plus(part)
         if rng.random() < 0.3:
-            assert set(contexts.settled(total).bounds) == naive(parts[: at + 1], set())
-    assert set(contexts.settled(total).bounds) == naive(parts, set())
+            assert set(contexts.resolved(total).bounds) == naive(parts[: at + 1], set())
+    assert set(contexts.resolved(total).bounds) == naive(parts, set())
     certain = {fact(rng, True) for _ in range(3)}
-    found = contexts.settled(total).with_certain(certain)
+    found = contexts.resolved(total).with_certain(certain)
     assert set(found.bounds) == naive(parts, certain)
-    assert set(contexts.settled(total).bounds) == naive(parts, set()), "nothing has changed"
+    assert set(contexts.resolved(total).bounds) == naive(parts, set()), "nothing has changed"
 
 
 def test_sums_of_the_same_are_the_same() -> None:
@@ -84,8 +84,8 @@ def test_sums_of_the_same_are_the_same() -> None:
 def test_where_facts_are_too_many_the_weaker_ones_are_left_out() -> None:
     n, k = Poly.var("n"), Poly.var("k")
     many = Context((*(n - 10 * i for i in range(50)), n - k, k))
-    settled = Settled().extended(many)
-    assert settled.about("n", 100, {}) == [*(n - 10 * i for i in range(50)), n - k]
-    assert settled.about("n", 3, {}) == [n - 490, n - k]
-    assert settled.about("n", 3, {n - 490: None}) == [n - k]
-    assert settled.about("z", 3, {}) == []
+    resolved = Resolved().extended(many)
+    assert resolved.about("n", 100, {}) == [*(n - 10 * i for i in range(50)), n - k]
+    assert resolved.about("n", 3, {}) == [n - 490, n - k]
+    assert resolved.about("n", 3, {n - 490: None}) == [n - k]
+    assert resolved.about("z", 3, {}) == []

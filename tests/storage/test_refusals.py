@@ -127,7 +127,7 @@ PROGRAMS = {
     Refusal.NOT_APART: OLD,
     Refusal.MADE_OUTSIDE: test_reasons.COUNTED,
     Refusal.KEPT: KEPT,
-    Refusal.LENT: test_short_circuit.NOT_UNIQUE,
+    Refusal.CALLERS: test_short_circuit.NOT_UNIQUE,
     Refusal.FROM_BRANCH: BRANCH,
     Refusal.FROM_LOOP: LOOP,
     Refusal.LOOP_SHARES: SHARED,
@@ -217,7 +217,7 @@ CHANGED = {
         "Use the part of the result instead of `row`.",
         test_reasons.AFTERWARDS.replace("row[j])", "yss[0, j])"),
     ),
-    Refusal.LENT: (
+    Refusal.CALLERS: (
         "With a unique type, `xs: *[]..`, it may be reused.",
         test_short_circuit.NOT_UNIQUE.replace("(xs: ", "(xs: *"),
     ),

@@ -1,4 +1,4 @@
-"""What holds at a place of the program: bounds of indices, sizes, conditions, checks."""
+"""What holds at a point of the program: bounds of indices, sizes, conditions, checks."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ class Assumptions:
         if before is None:
             return found
         known = self._inner.setdefault(scope, [found])
-        del known[scope.settled + 1 :]
+        del known[scope.known + 1 :]
         while len(known) <= before:
             known.append(known[-1].plus(self._says(scope.items[len(known) - 1])))
-        scope.settled = len(known) - 1
+        scope.known = len(known) - 1
         return known[before]
 
     def _around(self, scope: Scope) -> Context:
@@ -240,7 +240,7 @@ class Assumptions:
 
     def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Known:
         sizes = {dim.size - 1 for lmad in lmads for dim in lmad.dims}
-        settled = self._contexts.settled(known).with_certain(sizes)
+        resolved = self._contexts.resolved(known).with_certain(sizes)
         wanted: set[Name] = set()
         for lmad in lmads:
             wanted |= lmad.names()
@@ -249,15 +249,15 @@ class Assumptions:
         atoms: dict[Poly, Name] = {}
         for _ in range(_ROUNDS):
             new = set(wanted)
-            known_equal = [name for name in wanted if name in settled.equal]
-            for name in sorted(known_equal, key=lambda name: settled.equal[name][0]):
-                values = [v for v in settled.equal[name][1] if name not in v.names()]
+            known_equal = [name for name in wanted if name in resolved.equal]
+            for name in sorted(known_equal, key=lambda name: resolved.equal[name][0]):
+                values = [v for v in resolved.equal[name][1] if name not in v.names()]
                 if values and name not in equalities:
                     equalities[name] = values[0]
                     new |= values[0].names()
             found = self.terms.facts(sorted(wanted))
             atoms |= found
-            more = settled.about(wanted, _MOST - len(chosen), chosen.keys() | found.keys())
+            more = resolved.about(wanted, _MOST - len(chosen), chosen.keys() | found.keys())
             for fact in [*found, *more]:
                 if fact not in chosen and len(chosen) < _MOST:
                     chosen[fact] = None

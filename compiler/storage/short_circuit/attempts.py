@@ -97,7 +97,7 @@ class Attempt:
             "source": self.source,
             "destination": self.destination,
             "src": user_spans(self.prov),
-            "made": origins.places(self.source, self.creation),
+            "made": origins.spans(self.source, self.creation),
             "done": self.done,
             "condition": self.condition,
             "title": TITLES.get(self.condition, ""),

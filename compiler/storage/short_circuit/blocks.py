@@ -30,28 +30,28 @@ class Blocks:
         return found
 
     def _search(self, block: Name) -> set[Name]:
-        """Through all ways to a block; `turns` are the loops whose results were gone through."""
+        """Through all ways to a block; `loops` are those whose results were gone through."""
         start: tuple[Name, frozenset[Scope]] = (block, frozenset())
         seen = {start}
         found: set[Name] = set()
         todo = [start]
         while todo:
-            name, turns = todo.pop()
+            name, loops = todo.pop()
             sources = self._sources(name)
             if not sources:
-                found.add(f"{name}'" if self._made_in(name, turns) else name)
-            for source, turn in sources:
-                step = (self.tree.block(source), turns | {turn} if turn is not None else turns)
+                found.add(f"{name}'" if self._made_in(name, loops) else name)
+            for source, loop in sources:
+                step = (self.tree.block(source), loops | {loop} if loop is not None else loops)
                 if step not in seen:
                     seen.add(step)
                     todo.append(step)
         return found
 
-    def _made_in(self, name: Name, turns: frozenset[Scope]) -> bool:
+    def _made_in(self, name: Name, loops: frozenset[Scope]) -> bool:
         """Whether a block is made in one of some bodies."""
         scope = self.tree.scope_of.get(name)
         while scope is not None:
-            if scope in turns:
+            if scope in loops:
                 return True
             scope = scope.parent.scope if scope.parent is not None else None
         return False

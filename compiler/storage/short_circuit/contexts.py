@@ -15,7 +15,7 @@ from compiler.algebra.poly import ONE, Poly
 from compiler.base.names import Name
 
 _KEPT = 64
-"""How many contexts stay settled, beside every `_EVERY`-th of those that grow from one another."""
+"""How many contexts stay resolved, beside every `_EVERY`-th of those that grow from one another."""
 _EVERY = 16
 
 
@@ -71,7 +71,7 @@ class Context:
 NOTHING = Context()
 
 
-class Settled:
+class Resolved:
     """The facts of a context, with those of an alternative whose other side is impossible.
 
     What one alternative comes to may decide another one.
@@ -88,7 +88,7 @@ class Settled:
         "equal",
     )
 
-    def __init__(self, before: Settled | None = None) -> None:
+    def __init__(self, before: Resolved | None = None) -> None:
         self.bounds: list[Poly] = list(before.bounds) if before else []
         self.equal: dict[Name, tuple[int, tuple[Poly, ...]]] = dict(before.equal) if before else {}
         """For names that equal something: how many came before, and what that is."""
@@ -104,13 +104,13 @@ class Settled:
         self._watching: dict[Poly, tuple[int, ...]] = dict(before._watching) if before else {}
         """For the kinds of facts that contradict a side of an alternative: which alternatives."""
 
-    def extended(self, more: Context) -> Settled:
+    def extended(self, more: Context) -> Resolved:
         """These facts and more."""
-        new = Settled(self)
+        new = Resolved(self)
         new._add(list(more.leaves()), {})
         return new
 
-    def with_certain(self, certain: Iterable[Poly]) -> Settled:
+    def with_certain(self, certain: Iterable[Poly]) -> Resolved:
         """These facts where more is certain: it is no fact here, but may decide alternatives."""
         numbers: dict[Poly, int] = {}
         for fact in certain:
@@ -119,8 +119,8 @@ class Settled:
                 numbers[kind] = min(number, numbers.get(kind, number))
         if not numbers:
             return self
-        new = Settled(self)
-        new._settle([at for kind in numbers for at in new._watching[kind]], numbers)
+        new = Resolved(self)
+        new._resolve([at for kind in numbers for at in new._watching[kind]], numbers)
         return new
 
     def about(self, names: Iterable[Name], most: int, taken: Container[Poly]) -> list[Poly]:
@@ -130,19 +130,19 @@ class Settled:
         one by adding a number are left out.
         """
         names = list(names)
-        found = self._first(self._places(names), most + 1, taken)
+        found = self._first(self._positions(names), most + 1, taken)
         if len(found) > most:
-            strongest = (at for at in self._places(names) if at not in self._weaker)
+            strongest = (at for at in self._positions(names) if at not in self._weaker)
             found = self._first(strongest, most, taken)
         return found
 
-    def _places(self, names: Sequence[Name]) -> Iterator[int]:
-        for places in (self._by_name, self._later):
-            yield from merge(*(places[name] for name in names if name in places))
+    def _positions(self, names: Sequence[Name]) -> Iterator[int]:
+        for positions in (self._by_name, self._later):
+            yield from merge(*(positions[name] for name in names if name in positions))
 
-    def _first(self, places: Iterable[int], most: int, taken: Container[Poly]) -> list[Poly]:
+    def _first(self, positions: Iterable[int], most: int, taken: Container[Poly]) -> list[Poly]:
         found: dict[Poly, None] = {}
-        for at in places:
+        for at in positions:
             if len(found) >= most:
                 break
             if self.bounds[at] not in taken:
@@ -159,15 +159,15 @@ class Settled:
             for fact in one.bounds:
                 open_ += self._bound(fact, self._later if later else self._by_name)
             open_ += [self._wait(sides) for sides in one.either]
-        self._settle(open_, certain)
+        self._resolve(open_, certain)
 
-    def _settle(self, open_: list[int], certain: Mapping[Poly, int]) -> None:
+    def _resolve(self, open_: list[int], certain: Mapping[Poly, int]) -> None:
         """Add what alternatives come to that are decided now, with what else is certain."""
         more = [other for at in open_ for other in self._decided(at, certain)]
         if more:
             self._add(more, certain, True)
 
-    def _bound(self, fact: Poly, places: dict[Name, tuple[int, ...]]) -> tuple[int, ...]:
+    def _bound(self, fact: Poly, positions: dict[Name, tuple[int, ...]]) -> tuple[int, ...]:
         """Add a fact; the alternatives that it may decide."""
         kind, number = _kind(fact)
         at, least = self._kinds.get(kind, (-1, number + 1))
@@ -176,7 +176,7 @@ class Settled:
         here = len(self.bounds)
         self.bounds.append(fact)
         for name in fact.names():
-            places[name] = (*places.get(name, ()), here)
+            positions[name] = (*positions.get(name, ()), here)
         if least < number:
             self._weaker.add(here)
             return ()
@@ -222,13 +222,13 @@ class Settled:
 
 
 class Contexts:
-    """Settles contexts, each from the one that it adds to."""
+    """Resolves contexts, each from the one that it adds to."""
 
     def __init__(self) -> None:
-        self._recent: dict[int, tuple[Context, Settled]] = {}
-        self._steps: dict[int, tuple[Context, Settled]] = {}
+        self._recent: dict[int, tuple[Context, Resolved]] = {}
+        self._steps: dict[int, tuple[Context, Resolved]] = {}
 
-    def settled(self, context: Context) -> Settled:
+    def resolved(self, context: Context) -> Resolved:
         """The facts of a context."""
         ahead: list[Context] = []
         at = context
@@ -238,7 +238,7 @@ class Contexts:
             at = at.parts[0]
             found = self._known(at)
         if found is None:
-            found = Settled().extended(at)
+            found = Resolved().extended(at)
             self._keep(at, found)
         for one in reversed(ahead):
             assert one.parts is not None
@@ -247,11 +247,11 @@ class Contexts:
                 self._keep(one, found)
         return found
 
-    def _known(self, context: Context) -> Settled | None:
+    def _known(self, context: Context) -> Resolved | None:
         found = self._recent.get(id(context)) or self._steps.get(id(context))
         return found[1] if found is not None else None
 
-    def _keep(self, context: Context, found: Settled) -> None:
+    def _keep(self, context: Context, found: Resolved) -> None:
         """Remember it; the context as well, so that its identity stays its own."""
         if context.depth % _EVERY == 0:
             self._steps[id(context)] = (context, found)

@@ -1,9 +1,9 @@
 """Where building in place would take longer than the copy that it saves.
 
 A thread of the processor keeps a small array to itself, next to its registers: making it costs
-nothing, moving it to its place one or two instructions. Loops of a few turns that fill it are
+nothing, moving it to its place one or two instructions. Loops of a few iterations that fill it are
 unrolled by the C compiler and computed several elements at a time, as nothing that they read can be
-what they write. Elements that are written to memory of the program might be what the next turn
+what they write. Elements that are written to memory of the program might be what the next iteration
 reads, as far as the C compiler knows, and are computed one by one.
 """
 
@@ -17,15 +17,15 @@ from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
 
 TOGETHER = 16
-"""Turns of a loop that C compilers unroll wholly; longer ones they vectorise with checks."""
+"""Iterations of a loop that C compilers unroll wholly; longer ones they vectorise with checks."""
 
 
 def pays(tree: Tree, source: Name, scope: Scope) -> None:
-    """Building a point's row in its place pays. Raises Failed.
+    """Building a thread's row in its place pays. Raises Failed.
 
     It does not if the row is small and filled by a loop that reads memory of others as well.
     """
-    block = tree.place[source].block
+    block = tree.mem[source].block
     made = tree.binder.get(block)
     if made is None or made.scope is not scope or not isinstance(made.stm.exp, Alloc):
         return
@@ -56,7 +56,7 @@ def _read_while_filling(tree: Tree, item: Item, block: Name) -> Name | None:
     fills = any(
         isinstance(one, Update)
         and not isinstance(one.value, str)
-        and tree.place[one.array].block == block
+        and tree.mem[one.array].block == block
         for one in inner
     )
     reads = [one.array for one in inner if isinstance(one, Index)]
@@ -66,5 +66,5 @@ def _read_while_filling(tree: Tree, item: Item, block: Name) -> Name | None:
 
 def _is_outside(tree: Tree, name: Name, scope: Scope) -> bool:
     """Whether an array lies in memory that was made outside of a body."""
-    made = tree.scope_of.get(tree.place[name].block)
+    made = tree.scope_of.get(tree.mem[name].block)
     return made is None or made.depth < scope.depth

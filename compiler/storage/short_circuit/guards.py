@@ -76,9 +76,9 @@ class Guards:
         parts = [self.terms.poly(arg) for arg in guard.args]
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
-        name, array, place = self._guarded(dims, item)
+        name, array, mem = self._guarded(dims, item)
         attempt = Attempt(
-            next(self.numbers), GUARD, name, array, item.stm.prov, place, check=item.stm
+            next(self.numbers), GUARD, name, array, item.stm.prov, mem, check=item.stm
         )
         what = f"the slice of {called(self.tree, array)}" if array else "the slice"
         because = ""
@@ -116,14 +116,14 @@ class Guards:
         self, dims: tuple[Dim[Poly], ...], item: Item
     ) -> tuple[Name, Name, MemBind | None]:
         """The slice that is guarded: its name, its array, and its place."""
-        place = self.tree.place
+        mem = self.tree.mem
         for later in item.scope.items[item.at + 1 :]:
             exp = later.stm.exp
             if not isinstance(exp, Slice | Update) or not isinstance(exp.dims[0], DimLmad):
                 continue
             if as_lmad(exp.dims[0], self.terms.poly, self.terms.normal).dims == dims:
-                whole = place[exp.array]
-                part = MemBind(whole.block, self.terms.sliced(whole.lmad, exp.dims))
+                full = mem[exp.array]
+                part = MemBind(full.block, self.terms.sliced(full.lmad, exp.dims))
                 return later.stm.pat[0].name, exp.array, part
         return "", "", None
 

@@ -1,6 +1,6 @@
 """In-place maps (thesis 6.9): a kernel writes over what it reads, if nobody else needs that.
 
-A map whose points each read the very cell that they would write, of an array that is used for the
+A map whose threads each read the very cell that they would write, of an array that is used for the
 last time, needs no second block. In a loop the block then stays the same in all iterations, and is
 carried no more. A copy of an array that is used for the last time is that array.
 """
@@ -45,8 +45,8 @@ def candidates(tree: Tree, terms: Terms, item: Item) -> Iterator[tuple[Name, Nam
         yield from _filled(tree, terms, item, exp)
     if not isinstance(exp, SegMap):
         return
-    point = tuple(Var(index, "i64") for index, _ in exp.space.dims)
-    read = dict.fromkeys(_read_at(item.children[-1], point))
+    thread = tuple(Var(index, "i64") for index, _ in exp.space.dims)
+    read = dict.fromkeys(_read_at(item.children[-1], thread))
     for param, result in zip(item.stm.pat, item.children[-1].results, strict=True):
         if not isinstance(param.type, Array) or isinstance(result, str | Write):
             continue
@@ -61,7 +61,7 @@ def _filled(tree: Tree, terms: Terms, item: Item, exp: Loop) -> Iterator[tuple[N
     """Results of a loop that fills a new array, each with an array that the loop reads."""
     body = item.children[0]
     for start in exp.init:
-        if not isinstance(start, str) or start not in tree.place:
+        if not isinstance(start, str) or start not in tree.mem:
             continue
         first = tree.binder.get(start)
         if first is None or first.scope is not item.scope or not isinstance(first.stm.exp, Scratch):
@@ -76,19 +76,19 @@ def scratch_of(tree: Tree, name: Name) -> Item:
     return tree.binder[name]
 
 
-def _read_at(scope: Scope, point: tuple[Var, ...]) -> Iterator[Name]:
-    """The arrays that a body indexes by the point, and by nothing else."""
+def _read_at(scope: Scope, thread: tuple[Var, ...]) -> Iterator[Name]:
+    """The arrays that a body indexes by the thread, and by nothing else."""
     for item in scope.items:
         exp = item.stm.exp
-        if isinstance(exp, Index) and exp.at == point:
+        if isinstance(exp, Index) and exp.at == thread:
             yield exp.array
         for child in item.children:
-            yield from _read_at(child, point)
+            yield from _read_at(child, thread)
 
 
 def _alike(tree: Tree, terms: Terms, new: Name, old: Name) -> bool:
     """Whether two arrays lie in the same way in different blocks of one kind."""
-    mine, theirs = tree.place[new], tree.place[old]
+    mine, theirs = tree.mem[new], tree.mem[old]
     if mine.block == theirs.block or tree.types[mine.block] != tree.types[theirs.block]:
         return False
     binder = tree.binder.get(mine.block)
@@ -156,12 +156,12 @@ def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
             if isinstance(kind, Array) and kind.mem is not None and kind.mem.block == block:
                 if not param.unique:
                     raise Failed(
-                        Refusal.LENT,
+                        Refusal.CALLERS,
                         f"{called(tree, param.name)} belongs to the caller.",
                         f"With a unique type, `{tree.said(param.name)}: *[]..`, it may be reused.",
                     )
                 return
-        raise Failed(Refusal.LENT, "The memory belongs to the caller.")
+        raise Failed(Refusal.CALLERS, "The memory belongs to the caller.")
     exp = binder.stm.exp
     if isinstance(exp, Alloc):
         return
@@ -224,17 +224,17 @@ def is_carried(tree: Tree, block: Name) -> bool:
     )
 
 
-def settled(tree: Tree, item: Item) -> list[tuple[Name, Name, Name]]:
+def unchanged_blocks(tree: Tree, item: Item) -> list[tuple[Name, Name, Name]]:
     """Blocks that a loop need not carry: parameter, result, and the block that they always are."""
     exp = item.stm.exp
     if not isinstance(exp, Loop):
         return []
     found: list[tuple[Name, Name, Name]] = []
-    for param, start, result, bound in zip(
+    for param, start, result, outcome in zip(
         exp.params, exp.init, item.children[0].results, item.stm.pat, strict=True
     ):
-        if param.name in tree.place or not isinstance(start, str) or param.name in tree.dropped:
+        if param.name in tree.mem or not isinstance(start, str) or param.name in tree.dropped:
             continue
         if isinstance(result, str) and tree.block(result) == param.name:
-            found.append((param.name, bound.name, tree.block(start)))
+            found.append((param.name, outcome.name, tree.block(start)))
     return found

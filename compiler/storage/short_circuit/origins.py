@@ -43,7 +43,7 @@ class Origins:
                 self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
 
     def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
-        """For each of the facts, in order: `why` in a few words, `src` the places it is from."""
+        """For each of the facts, in order: `why` in a few words, `src` the spans it is from."""
         known = {facts.normal(fact): origin for fact, origin in reversed(self._found.items())}
         cells = {facts.normal(dim.size) - 1 for lmad in (write, use) for dim in lmad.dims}
         found = []
@@ -53,8 +53,8 @@ class Origins:
             found.append({"why": why, "src": user_spans(prov)})
         return found
 
-    def places(self, *names: Name) -> list[list[int]]:
-        """Where in the user's text arrays are made, each place once."""
+    def spans(self, *names: Name) -> list[list[int]]:
+        """Where in the user's text arrays are made, each span once."""
         found: dict[Span, None] = {}
         for name in names:
             item = self._assumptions.tree.binder.get(name)
@@ -96,7 +96,7 @@ class Origins:
             holds = scope.kind == "then"
             why = f"in the {'first' if holds else 'second'} branch of a condition"
             self._context(self._assumptions.condition(exp.cond, holds), why, prov)
-        over = "turns of a loop" if isinstance(exp, Loop) else "points of a kernel"
+        over = "iterations of a loop" if isinstance(exp, Loop) else "points of a kernel"
         for index in self._assumptions.ranges(scope):
             name = Poly.var(index.name)
             why = f"{self._assumptions.tree.spell.quoted(index.name)} counts the {over}"

@@ -61,7 +61,7 @@ from compiler.storage.short_circuit.budget import BUDGET, SPENT, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.guards import Guards
-from compiler.storage.short_circuit.project import Plan, checks, sliced
+from compiler.storage.short_circuit.project import Projection, checks, sliced
 from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
@@ -71,7 +71,7 @@ from compiler.storage.short_circuit.wording import both, called
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CircuitPoint:
     """Where `source` goes into its place in `destination`: at statement `end` of `scope`.
 
     A body's result number `given` goes there at the end, which is the number of statements.
@@ -167,8 +167,8 @@ class Shortcut:
             for child in item.children:
                 self._overwriting(child, carried)
             self._overwrite(item, carried)
-            for param, bound, start in in_place.settled(self.tree, item):
-                self.tree.settle(item, param, bound, start)
+            for param, result, start in in_place.unchanged_blocks(self.tree, item):
+                self.tree.stop_carrying(item, param, result, start)
                 self.blocks.changed()
                 self.summaries.forget()
 
@@ -176,7 +176,7 @@ class Shortcut:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
         done: set[Name] = set()
         for name, array in in_place.candidates(self.tree, self.terms, item):
-            target = self.tree.place[array]
+            target = self.tree.mem[array]
             if name in done or target.block in done:
                 continue
             if in_place.is_carried(self.tree, target.block) != carried:
@@ -230,10 +230,9 @@ class Shortcut:
 
     def _renamed(self, name: Name, block: Name) -> dict[Name, MemBind]:
         """The places of all arrays that share a block with `name`, in another block."""
-        place = self.tree.place
+        mem = self.tree.mem
         return {
-            other: MemBind(block, place[other].lmad)
-            for other in self.tree.members[place[name].block]
+            other: MemBind(block, mem[other].lmad) for other in self.tree.members[mem[name].block]
         }
 
     def _not_reused(self, attempt: Attempt, failed: Failed) -> None:
@@ -259,13 +258,13 @@ class Shortcut:
             return False
         self.attempts.append(attempt)
         attempt.done, attempt.because, attempt.creation = True, because, name
-        old = self.tree.place[name].block
+        old = self.tree.mem[name].block
         assert attempt.target is not None
         self.tree.rename(old, attempt.target.block)
         self.tree.removed.add(old)
         self.blocks.changed()
         self.summaries.forget()
-        attempt.projected = self.tree.place[name]
+        attempt.projected = self.tree.mem[name]
         attempt.moved = {name: attempt.projected}
         return True
 
@@ -287,22 +286,22 @@ class Shortcut:
             return
         exp = item.stm.exp
         assert isinstance(exp, SegMap | SegRed | SegScan)
-        point = [Poly.var(index) for index, _ in exp.space.dims]
+        thread = [Poly.var(index) for index, _ in exp.space.dims]
         folded = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
         pairs = list(enumerate(zip(item.stm.pat, scope.results, strict=True)))
         for k, (param, result) in reversed(pairs[folded:]):
             if isinstance(result, str) and isinstance(param.type, Array):
-                whole = self.tree.place[param.name]
-                target = whole.row(*point)
+                full = self.tree.mem[param.name]
+                target = full.row(*thread)
                 end = len(scope.items)
-                at = Point(KERNEL_RESULT, scope, end, result, param.name, item, k)
+                at = CircuitPoint(KERNEL_RESULT, scope, end, result, param.name, item, k)
                 self._try(at, target)
             elif isinstance(result, Write):
                 self._rows(scope, param.name, result, k, item)
 
     def _rows(self, scope: Scope, name: Name, write: Write, given: int, item: Item) -> None:
         """Arrays that a kernel puts at computed indices of an array."""
-        whole = self.tree.place[name]
+        full = self.tree.mem[name]
         for at, value in reversed(write.writes):
             if isinstance(value, str) and len([v for _, v in write.writes if v == value]) == 1:
                 plain = [poly_of(index) for index in at]
@@ -310,34 +309,36 @@ class Shortcut:
                     self.terms.poly(index) if found is None else found
                     for found, index in zip(plain, at, strict=True)
                 )
-                target = whole.row(*row)
+                target = full.row(*row)
                 end = len(scope.items)
-                point = Point(KERNEL_RESULT, scope, end, value, name, item, given, row)
+                point = CircuitPoint(KERNEL_RESULT, scope, end, value, name, item, given, row)
                 self._try(point, target)
 
     def _item(self, item: Item) -> None:
         exp = item.stm.exp
-        place = self.tree.place
+        mem = self.tree.mem
         match exp:
             case Update(_, dims, str(value)):
                 name = item.stm.pat[0].name
-                whole = place[name]
-                point = Point(UPDATE, item.scope, item.at, value, name, item)
-                if place[value].block == whole.block:
+                full = mem[name]
+                point = CircuitPoint(UPDATE, item.scope, item.at, value, name, item)
+                if mem[value].block == full.block:
                     return
                 old = item.stm
                 named = tuple(with_indices(dim, lambda se: self._name(se, item)) for dim in dims)
-                lmad = sliced(self.terms, whole.lmad, named, item)
+                lmad = sliced(self.terms, full.lmad, named, item)
                 item.stm = Stm(old.pat, replace(exp, dims=named), old.prov)
-                if not self._try(point, MemBind(whole.block, lmad)):
+                if not self._try(point, MemBind(full.block, lmad)):
                     item.stm = old
             case Copy(array):
                 name = item.stm.pat[0].name
-                self._try(Point(COPY, item.scope, item.at, array, name, item), place[name])
+                self._try(CircuitPoint(COPY, item.scope, item.at, array, name, item), mem[name])
             case Concat() | ArrayLit():
                 name = item.stm.pat[0].name
-                for source, target, beside in reversed(list(self._parts(place[name], exp))):
-                    point = Point(CONCAT, item.scope, item.at, source, name, item, beside=beside)
+                for source, target, beside in reversed(list(self._parts(mem[name], exp))):
+                    point = CircuitPoint(
+                        CONCAT, item.scope, item.at, source, name, item, beside=beside
+                    )
                     self._try(point, target)
 
     def _name(self, se: SE, item: Item) -> SE:
@@ -351,23 +352,23 @@ class Shortcut:
         return Var(found, "i64")
 
     def _parts(
-        self, whole: MemBind, exp: Concat | ArrayLit
+        self, full: MemBind, exp: Concat | ArrayLit
     ) -> Iterator[tuple[Name, MemBind, tuple[Poly, ...]]]:
         """The arrays with their places, and with what is beside them."""
         if isinstance(exp, ArrayLit):
             for k, elem in enumerate(exp.elems):
                 if isinstance(elem, str):
-                    yield elem, whole.row(Poly.const(k)), ()
+                    yield elem, full.row(Poly.const(k)), ()
             return
         counts = [self.tree.array(name).shape[0] for name in exp.arrays]
         for k, name in enumerate(exp.arrays):
             start = sum(counts[:k], ZERO)
-            place = whole.rows(start, counts[k])
-            yield name, place, (start, sum(counts[k + 1 :], ZERO))
+            mem = full.rows(start, counts[k])
+            yield name, mem, (start, sum(counts[k + 1 :], ZERO))
 
     # --- one attempt ---
 
-    def _attempt(self, point: Point, target: MemBind | None) -> Attempt:
+    def _attempt(self, point: CircuitPoint, target: MemBind | None) -> Attempt:
         kind = self.tree.array(self._reshaped(point.source))
         attempt = Attempt(
             next(self.numbers),
@@ -389,16 +390,16 @@ class Shortcut:
             item = self.tree.binder.get(name)
         return name
 
-    def _try(self, point: Point, target: MemBind) -> bool:
+    def _try(self, point: CircuitPoint, target: MemBind) -> bool:
         """Whether the array is now built there."""
         if self._off(point.rule):
             return False
-        mine = self.tree.place[point.source]
+        mine = self.tree.mem[point.source]
         normal = self.terms.normal_lmad
         if mine.block == target.block and normal(mine.lmad).same_cells(normal(target.lmad)):
             return False
         attempt = self._attempt(point, target)
-        plan = Plan(self.tree, self.terms, self.assumptions)
+        plan = Projection(self.tree, self.terms, self.assumptions)
         safety: Safety | None = None
         try:
             self._afford(attempt)
@@ -418,7 +419,7 @@ class Shortcut:
                 self.aliases,
                 plan.new,
                 target.block,
-                self.terms.normal_lmad(self.tree.place[point.destination].lmad),
+                self.terms.normal_lmad(self.tree.mem[point.destination].lmad),
                 self.assumptions.checked(plan.lifted),
                 frozenset(plan.lifted),
                 self.summaries,
@@ -435,7 +436,7 @@ class Shortcut:
                 failed = plan.late if tried else Failed(plan.late.refusal, plan.late.because)
             if safety is not None:
                 attempt.obligations = safety.obligations
-            self._settle(attempt, failed)
+            self._refuse(attempt, failed)
             return False
         attempt.obligations = safety.obligations
         attempt.creation = _created(creation, plan)
@@ -454,7 +455,7 @@ class Shortcut:
             self.ctx.tell("note", BUDGET, attempt.prov, SPENT)
         raise spent()
 
-    def _settle(self, attempt: Attempt, failed: Failed) -> None:
+    def _refuse(self, attempt: Attempt, failed: Failed) -> None:
         attempt.refused(failed)
         because = f"{self._words(attempt, False)}. {failed.because}"
         missed = Missed(because, attempt.hint, (("copied", attempt.copied),))
@@ -469,7 +470,9 @@ class Shortcut:
         how = f"Builds {source} in" if done else f"Copies {source} into"
         return f"{how} its place in {destination}"
 
-    def _commit(self, point: Point, plan: Plan, creation: Item, attempt: Attempt) -> bool:
+    def _commit(
+        self, point: CircuitPoint, plan: Projection, creation: Item, attempt: Attempt
+    ) -> bool:
         saved = [
             self._bytes(item.stm.exp.prim, item.stm.exp.count)
             for item in plan.allocations
@@ -492,7 +495,7 @@ class Shortcut:
             self.beside |= dict.fromkeys(plan.new, beside)
         tree = self.tree
         for name, mem in plan.new.items():
-            tree.place[name] = mem
+            tree.mem[name] = mem
             tree.members.setdefault(mem.block, []).append(name)
         for block in plan.blocks:
             tree.members.pop(block, None)
@@ -512,7 +515,9 @@ class Shortcut:
 
     # --- condition 4 ---
 
-    def _available(self, plan: Plan, point: Point, target: MemBind, creation: Item) -> None:
+    def _available(
+        self, plan: Projection, point: CircuitPoint, target: MemBind, creation: Item
+    ) -> None:
         """The place can be computed where the source is created, and is inside the destination."""
         if creation.scope is not point.scope:
             raise Failed(
@@ -534,14 +539,14 @@ class Shortcut:
             self._checked(plan, point, creation, names | plan.sizes)
         self._has_room(plan, point, creation)
 
-    def _beside(self, point: Point) -> tuple[Poly, ...]:
+    def _beside(self, point: CircuitPoint) -> tuple[Poly, ...]:
         """Sizes beside the place, and beside those that it is a part of."""
         found = (*point.beside, *self.beside.get(point.destination, ()))
         return tuple(
             dict.fromkeys(size for size in found if (size.constant or 0) < 0 or size.names())
         )
 
-    def _has_room(self, plan: Plan, point: Point, creation: Item) -> None:
+    def _has_room(self, plan: Projection, point: CircuitPoint, creation: Item) -> None:
         """What is beside the place is of no negative size, as far as is known at the creation.
 
         If it is checked later, the check is made earlier.
@@ -563,7 +568,11 @@ class Shortcut:
             )
 
     def _negative(
-        self, plan: Plan, point: Point, creation: Item, claims: Sequence[Poly]
+        self,
+        plan: Projection,
+        point: CircuitPoint,
+        creation: Item,
+        claims: Sequence[Poly],
     ) -> Poly | None:
         """The first of some sizes that may be negative where the source is created."""
         known = self.assumptions.at(point.scope, creation.at)
@@ -579,13 +588,13 @@ class Shortcut:
         """Sizes of the arrays that are there before a statement, if they have to do with claims."""
         tree = self.tree
         names = set[Name]().union(*(size.names() for size in claims))
-        for name in tree.place:
+        for name in tree.mem:
             if tree.visible(name, creation):
                 for size in map(self.terms.normal, tree.array(name).shape):
                     if size.constant is None and size.names() & names:
                         yield size
 
-    def _inside(self, plan: Plan, point: Point, creation: Item) -> None:
+    def _inside(self, plan: Projection, point: CircuitPoint, creation: Item) -> None:
         """Computed indices are those of elements: else the row is written nowhere."""
         shape = self.tree.array(point.destination).shape
         known = self.assumptions.at(point.scope, creation.at)
@@ -602,24 +611,26 @@ class Shortcut:
             because = f"It is not proved that the place is {inside}: {needs}."
             raise Failed(Refusal.OUTSIDE, because, missing=(missing,))
 
-    def _in_scope(self, name: Name, array: Name, plan: Plan) -> bool:
+    def _in_scope(self, name: Name, array: Name, plan: Projection) -> bool:
         """Whether a name can be used where an array is bound."""
         at, item = self.tree.binder[array], self.tree.binder.get(name)
         if name not in self.tree.scope_of:
             return False
         return item is at or item in plan.lifted or self.tree.visible(name, at)
 
-    def _checked(self, plan: Plan, point: Point, creation: Item, names: set[Name]) -> None:
+    def _checked(
+        self, plan: Projection, point: CircuitPoint, creation: Item, names: set[Name]
+    ) -> None:
         """Checks that the place is inside of the array come first."""
         between = point.scope.items[creation.at : point.end]
         exp = point.item.stm.exp
-        mentioned = {name for name in names if name != self.tree.place[point.destination].block}
+        mentioned = {name for name in names if name != self.tree.mem[point.destination].block}
         for lifted in plan.lifted:
             mentioned |= lifted.names
         for dim in exp.dims if isinstance(exp, Update) else ():
             for se in (dim.start, *dim.strides):
                 se_uses(se, mentioned.add)
-        mentioned = {name for name in mentioned if name not in self.tree.place}
+        mentioned = {name for name in mentioned if name not in self.tree.mem}
         stuck = self._first(plan, point, creation, checks(between, mentioned))
         if stuck is not None and (plan.sizes or not isinstance(exp, Update)):
             raise stuck
@@ -634,7 +645,11 @@ class Shortcut:
                 raise stuck
 
     def _first(
-        self, plan: Plan, point: Point, creation: Item, checks: Sequence[Item]
+        self,
+        plan: Projection,
+        point: CircuitPoint,
+        creation: Item,
+        checks: Sequence[Item],
     ) -> Failed | None:
         """Lift checks in front of the creation; why one cannot be."""
         stuck: Failed | None = None
@@ -647,7 +662,7 @@ class Shortcut:
                 stuck = failed
         return stuck
 
-    def _fits(self, plan: Plan, exp: Update, point: Point, creation: Item) -> bool:
+    def _fits(self, plan: Projection, exp: Update, point: CircuitPoint, creation: Item) -> bool:
         """Whether what is checked before the creation shows that the slice is inside."""
         known = self.assumptions.at(point.scope, creation.at)
         known = known.plus(self.assumptions.checked(plan.lifted))
@@ -657,9 +672,9 @@ class Shortcut:
             part = as_lmad(dim, self.terms.poly, self.terms.normal)
             for cell in part.corners():
                 claims += [cell, size - 1 - cell]
-        place = self.terms.normal_lmad(plan.new[point.source].lmad)
-        return self.assumptions.unproved(claims, known, place) is None
+        where = self.terms.normal_lmad(plan.new[point.source].lmad)
+        return self.assumptions.unproved(claims, known, where) is None
 
 
-def _created(creation: Item, plan: Plan) -> Name:
+def _created(creation: Item, plan: Projection) -> Name:
     return next((p.name for p in creation.stm.pat if p.name in plan.new), "")

@@ -59,7 +59,7 @@ _MOVABLE = (*SE_NODES, Index, SegMap, SegRed, SegScan, Loop, If, Iota, Replicate
 """Statements that an author can move up in front of an array that they do not use."""
 
 
-class Plan:
+class Projection:
     """What changes if an attempt succeeds."""
 
     def __init__(self, tree: Tree, terms: Terms, assumptions: Assumptions) -> None:
@@ -91,7 +91,7 @@ class Plan:
         `given`: the result of the body that it is. Answers the statement that creates it.
         """
         tree = self.tree
-        block = tree.place[source].block
+        block = tree.mem[source].block
         what = called(tree, source)
         binder = tree.binder.get(block)
         if block == target.block:
@@ -194,7 +194,7 @@ class Plan:
                     lmad = lmad.permute(order)
                 case Reshape(_, array):
                     back = array
-                    if tree.place[array].block == block:
+                    if tree.mem[array].block == block:
                         lmad = self._reshaped(lmad, self._shape(array), name)
                 case Slice(array, dims):
                     back = array
@@ -211,7 +211,7 @@ class Plan:
                     binder = tree.binder.get(block)
                     if binder is not item and isinstance(result, str):
                         back = result
-            if back is None or tree.place[back].block != block:
+            if back is None or tree.mem[back].block != block:
                 return item, lmad
             name = back
         raise Failed(Refusal.NOT_CREATED, f"The creation of {self._called(source)} was not found.")
@@ -223,8 +223,8 @@ class Plan:
         roots = self._roots(creation, block)
         if members[0] in roots or len(roots) != 1:
             return creation, lmad
-        place = self.tree.place
-        if not self._same(place[members[0]], place[roots[0]]):
+        mem = self.tree.mem
+        if not self._same(mem[members[0]], mem[roots[0]]):
             raise Failed(
                 Refusal.HELD_ANOTHER,
                 f"Before {self._called(roots[0])}, its memory holds another array.",
@@ -240,9 +240,9 @@ class Plan:
         if isinstance(seen, Lmad):
             return seen
         normal = self.terms.normal
-        again = self.terms.normal_lmad(lmad).reshape([normal(size) for size in shape])
-        if isinstance(again, Lmad):
-            strides = again.strides
+        normalised = self.terms.normal_lmad(lmad).reshape([normal(size) for size in shape])
+        if isinstance(normalised, Lmad):
+            strides = normalised.strides
         elif len(shape) == lmad.rank and self._coerced(lmad.shape, shape):
             strides = lmad.strides
         else:
@@ -286,10 +286,8 @@ class Plan:
 
     def _roots(self, creation: Item, block: Name) -> list[Name]:
         """The arrays that a statement creates in a block."""
-        place = self.tree.place
-        return [
-            p.name for p in creation.stm.pat if p.name in place and place[p.name].block == block
-        ]
+        mem = self.tree.mem
+        return [p.name for p in creation.stm.pat if p.name in mem and mem[p.name].block == block]
 
     def _branches(self, item: Item, block: Name, name: Name) -> None:
         """Both branches build the array, each in its own way; the block is returned no more."""
@@ -298,7 +296,7 @@ class Plan:
         for scope in item.children:
             result = scope.results[array]
             assert isinstance(result, str)
-            if self.tree.place[result].block != self.tree.block(str(scope.results[at])):
+            if self.tree.mem[result].block != self.tree.block(str(scope.results[at])):
                 raise Failed(
                     Refusal.BRANCHED,
                     f"A branch returns {self._called(name)} in a way not followed.",
@@ -342,13 +340,13 @@ class Plan:
                 if len(places) == 2 and self._same(*places):
                     return places[0].lmad
         if back is None or back not in new:
-            back = next((x for x in new if self._same(tree.place[x], tree.place[name])), None)
+            back = next((x for x in new if self._same(tree.mem[x], tree.mem[name])), None)
         if back is None:
             raise Failed(
                 Refusal.BUILT_OTHERWISE,
                 f"{self._called(name)} is built in the same memory in another way.",
             )
-        old = tree.place
+        old = tree.mem
         if not self._same(old[name], old[back]):
             raise Failed(
                 Refusal.OTHER_LAYOUT, f"{self._called(name)} changes its layout on the way."
@@ -472,7 +470,7 @@ class Plan:
         It reads nothing that changes in between: arrays that are bound before keep their values.
         """
         tree = self.tree
-        block = tree.place[destination].block
+        block = tree.mem[destination].block
         made = tree.binder.get(block)
         if made is None or made.scope is not scope or not isinstance(made.stm.exp, Alloc):
             return

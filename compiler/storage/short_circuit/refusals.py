@@ -58,7 +58,7 @@ class Refusal(Enum):
     NOT_APART = (5, Ending.CONDITION, "what is written early may meet what is still needed")
     MADE_OUTSIDE = (6, Ending.NOTHING, "what would be overwritten is made outside")
     KEPT = (6, Ending.NOTHING, "what would be overwritten is used again, or handed on")
-    LENT = (6, Ending.CHANGE, "what would be overwritten belongs to the caller")
+    CALLERS = (6, Ending.CHANGE, "what would be overwritten belongs to the caller")
     FROM_BRANCH = (6, Ending.NOTHING, "a branch returns memory that is used elsewhere")
     FROM_LOOP = (6, Ending.NOTHING, "what would be overwritten comes out of a loop")
     LOOP_SHARES = (6, Ending.NOTHING, "a loop hands memory on that is used elsewhere")

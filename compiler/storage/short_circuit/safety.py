@@ -2,7 +2,7 @@
 
 From the point where the array would be put into its place backwards: `uses` are the cells of the
 destination that later statements touch, `writes` those that a statement writes of the source, by
-its new place. Loops and kernels are gone through for one iteration or point, then compared with
+its new place. Loops and kernels are gone through for one iteration or thread, then compared with
 the other ones (6.6), then summed up.
 """
 
@@ -77,19 +77,19 @@ class Safety:
         aliases: Callable[[Name], frozenset[Name]],
         new: dict[Name, MemBind],
         block: Name,
-        whole: Lmad[Poly] | None = None,
+        destination: Lmad[Poly] | None = None,
         checked: Context = NOTHING,
         lifted: frozenset[Item] = frozenset(),
         summaries: Summaries | None = None,
     ) -> None:
-        """`whole` is an index function that the source's place is certainly a part of.
+        """`destination` is an index function that the source's place is certainly a part of.
 
         `checked`: what is checked before the source is created; `lifted`: what else is done before.
         `summaries`: what is kept from one attempt to the next.
         """
         self.lifted = lifted
         self.summaries = summaries or Summaries(tree)
-        self.whole = whole
+        self.destination = destination
         self.checked = checked
         self.tree = tree
         self.terms = terms
@@ -150,9 +150,9 @@ class Safety:
             case Index(array, at):
                 lmad = self._lmad(array)
                 if lmad is not None:
-                    point = list(map(self.terms.poly, at))
-                    rows = tuple(lmad.fix(*point[:k]) for k in range(len(point) - 1, 0, -1))
-                    self._use(out, array, lmad.fix(*point), False, rows)
+                    thread = list(map(self.terms.poly, at))
+                    rows = tuple(lmad.fix(*thread[:k]) for k in range(len(thread) - 1, 0, -1))
+                    self._use(out, array, lmad.fix(*thread), False, rows)
             case Slice() | Rearrange() | Reshape():
                 self._view(item, exp, out)
             case Update(array, dims, value):
@@ -196,7 +196,7 @@ class Safety:
                 raise Failed(
                     Refusal.GIVEN_AWAY, f"{called(self.tree, name)} is given to a function."
                 )
-            if name in self.tree.place and self._is_used(name):
+            if name in self.tree.mem and self._is_used(name):
                 out.uses.append(Access(name, None, True))
 
     # --- single accesses ---
@@ -207,14 +207,14 @@ class Safety:
         if mem is None:
             if not self._is_used(name):
                 return None
-            mem = self.tree.place[name]
+            mem = self.tree.mem[name]
         return self.terms.normal_lmad(mem.lmad)
 
     def _is_used(self, name: Name) -> bool:
         """Whether an array may share memory with the destination."""
         found = self._using.get(name)
         if found is None:
-            mem = self.tree.place.get(name)
+            mem = self.tree.mem.get(name)
             found = mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
             self._using[name] = found
         return found
@@ -239,18 +239,18 @@ class Safety:
 
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
         """The index functions of an array and of those that it is a view of."""
-        place = self.new if name in self.new else self.tree.place
+        mem = self.new if name in self.new else self.tree.mem
         kept = self._wider_new if name in self.new else self.summaries.wider
-        block = place[name].block
+        block = mem[name].block
         views: list[Name] = []
         at: Name | None = name
-        while at is not None and at in place and place[at].block == block and at not in kept:
+        while at is not None and at in mem and mem[at].block == block and at not in kept:
             views.append(at)
             at = self.tree.behind(at)
-        known = at is not None and at in place and place[at].block == block
+        known = at is not None and at in mem and mem[at].block == block
         found = kept[at] if known and at is not None else ()
         for view in reversed(views):
-            lmad = self.terms.normal_lmad(place[view].lmad)
+            lmad = self.terms.normal_lmad(mem[view].lmad)
             found = (lmad, *(other for other in found if other != lmad))
             kept[view] = found
         return found
@@ -264,8 +264,8 @@ class Safety:
 
     def _view(self, item: Item, exp: Slice | Rearrange | Reshape, out: Summary) -> None:
         """Nothing happens, unless the elements move to another block."""
-        place = self.tree.place
-        if place[item.stm.pat[0].name].block != place[exp.array].block:
+        mem = self.tree.mem
+        if mem[item.stm.pat[0].name].block != mem[exp.array].block:
             self._create(out, item.stm)
             self._move(item, out, [exp.array])
 
@@ -327,7 +327,7 @@ class Safety:
         out.uses += [self._leave(u, scope, over) for u in one.uses]
 
     def _kernel(self, item: Item, exp: SegOp, out: Summary) -> None:
-        """Thesis 6.6.2: what a point writes, others must not touch."""
+        """Thesis 6.6.2: what a thread writes, others must not touch."""
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
@@ -351,16 +351,16 @@ class Safety:
                         raise Failed(
                             Refusal.IN_OPERATOR, f"An operator uses {called(self.tree, name)}."
                         )
-                    if name in self.tree.place and self._is_used(name):
+                    if name in self.tree.mem and self._is_used(name):
                         out.uses.append(Access(name, None, True, self._wider(name)))
 
     def _results(self, item: Item, exp: SegOp, scope: Scope) -> Summary:
-        """What a point writes at its end."""
+        """What a thread writes at its end."""
         out = Summary()
-        point = [Poly.var(index) for index, _ in exp.space.dims]
+        thread = [Poly.var(index) for index, _ in exp.space.dims]
         if isinstance(exp, SegHist):
             for param in item.stm.pat:
-                self._whole(out, param.name)
+                self._somewhere(out, param.name)
             return out
         folded = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
         known = self.assumptions.at(scope)
@@ -369,18 +369,18 @@ class Safety:
                 continue
             if isinstance(result, Write):
                 for at, value in result.writes:
-                    row = self._place(out, param.name, [self.terms.poly(index) for index in at])
+                    row = self._row_of(out, param.name, [self.terms.poly(index) for index in at])
                     if isinstance(value, str):
                         self._row(item, out, value, row, known)
                 continue
             fewer = k < folded and isinstance(exp, SegRed)
-            row = self._place(out, param.name, point[:-1] if fewer else point)
+            row = self._row_of(out, param.name, thread[:-1] if fewer else thread)
             if isinstance(result, str):
                 self._row(item, out, result, row, known)
         self._compare(out.writes, out.uses, known, f"in the results of {doing(self.tree, item)}")
         return out
 
-    def _place(self, out: Summary, name: Name, at: Sequence[Poly]) -> Lmad[Poly] | None:
+    def _row_of(self, out: Summary, name: Name, at: Sequence[Poly]) -> Lmad[Poly] | None:
         """A write to an array at indices of the first dimensions; the cells if they matter."""
         lmad = self._lmad(name)
         row = None if lmad is None else lmad.fix(*at)
@@ -399,17 +399,17 @@ class Safety:
         self._compare(out.writes, [access], known, f"in the results of {doing(self.tree, item)}")
         out.uses.append(access)
 
-    def _whole(self, out: Summary, name: Name) -> None:
+    def _somewhere(self, out: Summary, name: Name) -> None:
         """Some cells of an array are written, and nobody knows which."""
         lmad = self._lmad(name)
         if lmad is not None:
             self._write(out, name, lmad)
 
     def others(self, scope: Scope, own: Lmad[Poly], name: Name, rows: bool) -> None:
-        """No other point of the kernels around a point touches its cells, which are `own`.
+        """Fails if another thread of an enclosing kernel touches the cells of a thread, `own`.
 
         `scope` is the body that the array is built in; `name` is the array. `rows`: the place is
-        the point's row of a result of the kernel that the body is of.
+        the thread's row of a result of the kernel that the body is of.
         """
         bound = self.tree.scope_of.get(self.block)
         access = Access(name, self.terms.normal_lmad(own), True)
@@ -435,7 +435,7 @@ class Safety:
             scope = item.scope
 
     def _touched(self, scope: Scope, item: Item) -> list[Access]:
-        """All that one point of a kernel touches of the destination, whenever."""
+        """All that one thread of a kernel touches of the destination, whenever."""
         quiet = _Quiet(
             self.tree,
             self.terms,
@@ -484,7 +484,7 @@ class Safety:
             return uses
         first = self._leave(write, scope, over).lmad
         left = [self._leave(use, scope, over).lmad for use in uses]
-        hard = (None, self.whole)
+        hard = (None, self.destination)
         far = [
             (k, lmad)
             for k, (use, lmad) in enumerate(zip(uses, left, strict=True))
@@ -509,7 +509,7 @@ class Safety:
         if write.lmad == use.lmad:
             return False
         first = self._leave(write, scope, over).lmad
-        tried: list[Lmad[Poly] | None] = [None, self.whole]
+        tried: list[Lmad[Poly] | None] = [None, self.destination]
         for lmad in (use.lmad, *use.wider):
             second = self._leave(with_lmad(use, lmad), scope, over).lmad
             if first is None or second is None or second in tried:
@@ -591,7 +591,7 @@ class Safety:
                         f"Which elements of {array} are used {where} depends on values that are "
                         "computed there.",
                     )
-                if use.lmad == self.whole:
+                if use.lmad == self.destination:
                     raise Failed(
                         Refusal.ANY_CELL,
                         f"Any element of the destination may be "
@@ -622,7 +622,7 @@ class Safety:
             return uses
         sets: list[Lmad[Poly]] = []
         for use in uses:
-            if use.lmad is None or use.lmad == self.whole:
+            if use.lmad is None or use.lmad == self.destination:
                 return [use]
             sets.append(use.lmad)
         return (uses[k] for k in self._uncovered(write.lmad, sets, known, where))

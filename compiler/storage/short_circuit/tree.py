@@ -1,4 +1,4 @@
-"""A function as a tree that short-circuiting can edit: places of arrays, order of statements.
+"""A function as a tree that short-circuiting can edit: memory of arrays, order of statements.
 
 The program's nodes stay as they are. Where arrays live is a table, statements of a body are a list
 that lifting reorders, and blocks that no branch returns any more are a set; `rebuilt` makes a
@@ -56,12 +56,12 @@ class Scope:
     depth: int
     items: list[Item] = field(default_factory=list)
     results: tuple[KernelResult, ...] = ()
-    settled: int = 0
+    known: int = 0
     """How many of the first statements stand where they stood when it was asked what they say."""
 
     def renumber(self, first: int = 0) -> None:
         """Let every statement from `first` on know its position again, as some have moved."""
-        self.settled = min(self.settled, first)
+        self.known = min(self.known, first)
         for at in range(first, len(self.items)):
             self.items[at].at = at
 
@@ -92,7 +92,7 @@ class Tree:
         self.said = said
         self.spell = Spelling(said, (param.name for param in fun.params), self._made)
         self.types: dict[Name, Type] = {}
-        self.place: dict[Name, MemBind] = {}
+        self.mem: dict[Name, MemBind] = {}
         """Where every array lives."""
         self.members: dict[Name, list[Name]] = {}
         """The arrays in a block, in order of text."""
@@ -137,23 +137,23 @@ class Tree:
         self.renamed[old] = new
         moved = self.members.pop(old, [])
         for name in moved:
-            self.place[name] = MemBind(new, self.place[name].lmad)
+            self.mem[name] = MemBind(new, self.mem[name].lmad)
         self.members[new] = [*self.members.get(new, ()), *moved]
         self.carried[new] = [*self.carried.get(new, ()), *self.carried.pop(old, ())]
 
-    def settle(self, loop: Item, param: Name, bound: Name, start: Name) -> None:
+    def stop_carrying(self, loop: Item, param: Name, result: Name, start: Name) -> None:
         """Let a loop carry a block no more: its parameter and result are the block it starts with.
 
         The body hands the parameter on as it is.
         """
-        for old in (param, bound):
+        for old in (param, result):
             self.rename(old, start)
             self.dropped.add(old)
         self.carried[start].remove(loop.scope)
         self.carried[start].remove(loop.children[0])
 
     def array(self, name: Name) -> Array:
-        """An array's type as it was; its place may have changed since."""
+        """An array's type as it was; its memory may have changed since."""
         found = self.types[name]
         assert isinstance(found, Array)
         return found
@@ -222,7 +222,7 @@ class Tree:
         self.types[param.name] = param.type
         self.scope_of[param.name] = scope
         if isinstance(param.type, Array) and param.type.mem is not None:
-            self.place[param.name] = param.type.mem
+            self.mem[param.name] = param.type.mem
             self.members.setdefault(param.type.mem.block, []).append(param.name)
 
     def _fill(self, scope: Scope, stms: Sequence[Stm], results: Sequence[KernelResult]) -> None:
@@ -243,9 +243,9 @@ class Tree:
         self._carry(results, scope)
 
     def _arrays(self, item: Item) -> frozenset[Name]:
-        place = self.place
-        found = {name for name in item.names if name in place}
-        found.update(param.name for param in item.stm.pat if param.name in place)
+        mem = self.mem
+        found = {name for name in item.names if name in mem}
+        found.update(param.name for param in item.stm.pat if param.name in mem)
         for scope in item.children:
             for inner in scope.items:
                 found |= inner.arrays
@@ -355,7 +355,7 @@ class Tree:
         found = []
         for kind, result in zip(body.returns, results, strict=True):
             if isinstance(kind, Array) and kind.mem is not None and isinstance(result, str):
-                kind = Array(kind.prim, kind.shape, self.place[result])
+                kind = Array(kind.prim, kind.shape, self.mem[result])
             found.append(kind)
         return tuple(found)
 
@@ -363,7 +363,7 @@ class Tree:
         kind = param.type
         if not isinstance(kind, Array) or kind.mem is None:
             return param
-        now = self.place[param.name]
+        now = self.mem[param.name]
         if now is kind.mem:
             return param
         return Param(param.name, Array(kind.prim, kind.shape, now), param.unique)

@@ -79,16 +79,16 @@ class _Met(Exception):
 class Watch(Machine):
     """A run that knows which cells were written early, until the arrays are in their places.
 
-    `early` are the names of the arrays that are built in place; `settled` the one that they are
-    part of as soon as it is bound.
+    `early` are the names of the arrays that are built in place; `destination` the one that they
+    are part of as soon as it is bound.
     """
 
     def __init__(
-        self, prog: Prog, early: frozenset[Name] = frozenset(), settled: Name = ""
+        self, prog: Prog, early: frozenset[Name] = frozenset(), destination: Name = ""
     ) -> None:
         super().__init__({f.name: f for f in prog.funs}, {}, heap.STEPS, _LIMITS)
         self.early = early
-        self.settled = settled
+        self.destination = destination
         self.now: list[Stm] = []
         """The statements that are running, from outside in."""
         self._owners: dict[tuple[str, int], Touch] = {}
@@ -106,7 +106,7 @@ class Watch(Machine):
             super().stms((stm,))
             self._mixed.pop(len(self.now), None)
             self.now.pop()
-            if any(param.name == self.settled for param in stm.pat):
+            if any(param.name == self.destination for param in stm.pat):
                 self._owners.clear()
 
     def traced_read(self, block: Block, cells: Sequence[int]) -> None:
@@ -218,10 +218,10 @@ class Trials:
         self.at = at
         self.options = options
         self.shortcut = shortcut
-        before = self.again()
+        before = self.rerun()
         self.tree, self.assumptions = before.tree, before.assumptions
 
-    def again(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
+    def rerun(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
         """Another run of all attempts: with more facts, or one of them made in any case."""
         ctx = Ctx(self.options, self.shortcut.ctx.names.fork(FREE), stage="shortcircuit")
         return Shortcut(self.fun, ctx, given, forced)
@@ -233,7 +233,7 @@ class Trials:
 
     def forced(self, number: int) -> tuple[Prog, Attempt] | None:
         """The program with an attempt made all the same; None if more than safety is in its way."""
-        shortcut = self.again(forced=number)
+        shortcut = self.rerun(forced=number)
         try:
             shortcut.run()
         except Forced:
@@ -268,12 +268,12 @@ class Trials:
         if found is None:
             return None
         prog, attempt = found
-        settled = attempt.source if attempt.rule is IN_PLACE_MAP else attempt.destination
+        destination = attempt.source if attempt.rule is IN_PLACE_MAP else attempt.destination
         for fun, inputs, args in self.inputs(self.shortcut.attempts[number]):
             if self._end(Watch(self.prog), fun, args) is not None:
                 continue
             try:
-                self._end(Watch(prog, frozenset(attempt.moved), settled), fun, args)
+                self._end(Watch(prog, frozenset(attempt.moved), destination), fun, args)
             except _Met as met:
                 return Clash(met.cell, met.write, met.use, _visible(fun, inputs), args)
         return None

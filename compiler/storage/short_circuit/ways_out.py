@@ -65,7 +65,7 @@ def _claims(trials: Trials, attempt: Attempt) -> Iterator[Poly]:
 
 def _succeeds(trials: Trials, attempt: Attempt, claim: Poly) -> bool:
     """Whether an attempt is made if a claim holds."""
-    shortcut = trials.again(Context((claim,)))
+    shortcut = trials.rerun(Context((claim,)))
     shortcut.run()
     return any(
         one.done

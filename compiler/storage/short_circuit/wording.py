@@ -29,12 +29,12 @@ def in_line(item: Item | None) -> str:
 def there_already(tree: Tree, name: Name, block: Name, later: Sequence[Item]) -> str:
     """Why an array in a block that is made elsewhere cannot be built in a place: it is there."""
     members = sorted(tree.members.get(block, ()), key=tree.serial)
-    what, whole = called(tree, name), called(tree, members[0] if members else name)
+    what, entire = called(tree, name), called(tree, members[0] if members else name)
     binder = tree.binder.get(block)
     where = "comes from the caller" if binder is None else "is made outside of this body"
     user = next((x for x in later[1:] if x.arrays.intersection(members) and _line(x)), None)
     also = f" and is used again{in_line(user)}" if user is not None else ""
-    is_ = f"{what} {where}" if what.endswith(whole) else f"{what} lies in {whole}, which {where}"
+    is_ = f"{what} {where}" if what.endswith(entire) else f"{what} lies in {entire}, which {where}"
     return f"{is_}{also}: its elements are there already, and have to be copied."
 
 
@@ -49,7 +49,7 @@ def unbounded(tree: Tree, terms: Terms, names: Iterable[Name]) -> str:
         what = f" Nothing bounds {tree.spell.quoted(name)}, which the loop{in_line(item)} changes"
         if isinstance(exp.form, WhileLoop):
             return f"{what} as long as a condition holds; the index of a `for` loop has bounds."
-        return f"{what} in every turn; what is computed from the loop's index has bounds."
+        return f"{what} in every iteration; what is computed from the loop's index has bounds."
     return ""
 
 
@@ -82,8 +82,8 @@ def clashing(tree: Tree, clash: Clash) -> str:
     """What a run has shown, as a sentence."""
     write, use = both(tree, clash.write.array, clash.use.array)
     does = "written" if clash.use.writes else "read"
-    place = f"{write} would overwrite cell {clash.cell}, where {use} is {does}"
-    return f"{sentence(place)} {_where(tree, clash)}."
+    what = f"{write} would overwrite cell {clash.cell}, where {use} is {does}"
+    return f"{sentence(what)} {_where(tree, clash)}."
 
 
 def stopping(tree: Tree, because: str, stop: Stop) -> str:

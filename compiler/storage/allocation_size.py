@@ -1,4 +1,4 @@
-"""How large a block made inside a kernel can be: a size that holds for all points of the space."""
+"""How large a block made inside a kernel can be: a size that holds for all threads of the space."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from compiler.ir.walk import all_stms, free, rename
 from compiler.storage.saturate import saturated
 
 
-class Bounds:
+class AllocationSizes:
     """What is known of the names bound inside one kernel."""
 
     def __init__(self, ctx: Ctx, space: SegSpace, sizes: frozenset[Name] = frozenset()) -> None:
@@ -46,7 +46,7 @@ class Bounds:
         self.sizes = sizes
         self.ctx = ctx
         self.space = space
-        self.below: dict[Name, Poly] = dict(space.dims)
+        self.index_bounds: dict[Name, Poly] = dict(space.dims)
         """Indices, which run from 0 up to, not including, a bound."""
         self.made: dict[Name, Stm] = {}
         """The statement that binds a name inside the kernel."""
@@ -56,7 +56,7 @@ class Bounds:
     def index(self, name: Name, bound: Poly | None) -> None:
         """Enter a loop's or a kernel's index."""
         if bound is not None:
-            self.below[name] = bound
+            self.index_bounds[name] = bound
 
     def enter(self, stm: Stm, top: bool) -> None:
         """Enter a statement of the kernel."""
@@ -67,7 +67,7 @@ class Bounds:
 
     def inner(self, poly: Poly) -> set[Name]:
         """The names of `poly` that have no meaning outside the kernel."""
-        return {name for name in poly.names() if name in self.below or name in self.made}
+        return {name for name in poly.names() if name in self.index_bounds or name in self.made}
 
     def outside(self, count: Poly, shape: Sequence[Poly]) -> Poly | None:
         """A size in terms of names from outside that is never less than `count`, or None.
@@ -87,7 +87,7 @@ class Bounds:
         It is where all names are indices and sizes, and none is taken away: what is a part of a sum
         is not larger than the block that is made.
         """
-        indices = {name for name in count.names() if name in self.below}
+        indices = {name for name in count.names() if name in self.index_bounds}
         return count.names() <= self.sizes | indices and all(
             coeff > 0 or not mono for mono, coeff in count.terms.items()
         )
@@ -106,11 +106,11 @@ class Bounds:
 
     def _replaced(self, count: Poly, name: Name) -> Poly | None:
         """`count` without `name`; None if nothing is known that would do."""
-        if name in self.below:
+        if name in self.index_bounds:
             rises = _rises(count, name)
             if rises is None:
                 return None
-            return count.subst({name: self.below[name] - 1 if rises else Poly.const(0)})
+            return count.subst({name: self.index_bounds[name] - 1 if rises else Poly.const(0)})
         stm = self.made[name]
         exact = poly_of(stm.exp) if isinstance(stm.exp, SE_NODES) else None
         if exact is not None:
@@ -185,7 +185,7 @@ class Bounds:
         """The kernel's own statements that these names follow from; None if some may not move."""
         own = {param.name: stm for stm in self.top for param in stm.pat}
         indices = {index for index, _ in self.space.dims}
-        wanted = [name for name in names if name in self.made or name in self.below]
+        wanted = [name for name in names if name in self.made or name in self.index_bounds]
         found: dict[int, Stm] = {}
         while wanted:
             name = wanted.pop()
@@ -196,7 +196,7 @@ class Bounds:
                 return None
             if id(stm) not in found:
                 found[id(stm)] = stm
-                wanted += [x for x in free(stm) if x in self.made or x in self.below]
+                wanted += [x for x in free(stm) if x in self.made or x in self.index_bounds]
         return found
 
 

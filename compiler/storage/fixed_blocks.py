@@ -46,7 +46,7 @@ DOUBLE_BUFFER = Rule(
 )
 
 
-class Settler:
+class FixedBlocks:
     """One kernel's blocks. `outer` holds the types of what is bound outside."""
 
     def __init__(self, ctx: Ctx, outer: dict[Name, Type], spell: Spelling) -> None:
@@ -62,7 +62,7 @@ class Settler:
         self.mapping: dict[Name, Replacement] = {}
         """What became of names that are no longer bound."""
 
-    def settle(self, stms: Sequence[Stm]) -> list[Stm]:
+    def transform(self, stms: Sequence[Stm]) -> list[Stm]:
         """The statements of a body, in order."""
         out: list[Stm] = []
         for stm in stms:
@@ -74,7 +74,7 @@ class Settler:
                 self._loop(stm, stm.exp, out)
             else:
                 if type(stm.exp) in NESTED:
-                    exp = map_stms(stm.exp, lambda inner: tuple(self.settle(inner)))
+                    exp = map_stms(stm.exp, lambda inner: tuple(self.transform(inner)))
                     stm = Stm(stm.pat, exp, stm.prov)
                 out.append(stm)
             self._bind(out[-1].pat)
@@ -179,10 +179,10 @@ class Settler:
 
     def _parts(self, array: Name) -> list[Operand]:
         """The values for `_with_parts`."""
-        return [*place_parts(self._mem(array)), array]
+        return [*layout_parts(self._mem(array)), array]
 
     def _body(self, body: Body) -> Body:
-        stms = tuple(self.settle(body.stms))
+        stms = tuple(self.transform(body.stms))
         results = subst(body.results, self.mapping) if self.mapping else body.results
         return Body(stms, results)
 
@@ -236,7 +236,7 @@ class Settler:
         out.append(Stm(_without(pat, dropped), new, stm.prov))
 
     def _local(self, exp: Loop) -> set[int]:
-        """Places of the block parameters through which a block made in the kernel may go."""
+        """Positions of the block parameters through which a block made in the kernel may go."""
         firsts = {exp.params[first].name: first for first, _ in carried(exp.params)}
         local: set[int] = set()
         grown = True
@@ -306,9 +306,9 @@ class Settler:
         kind = params[owner].type
         assert isinstance(kind, Array)
         like = Param(blocks[owner], self.types[blocks[owner]])
-        spare = self._allocate(like, kind, prov, stms)
-        results[owner] = self._copied(str(results[owner]), kind, spare, prov, stms)
-        waiting[owner] = spare
+        temporary = self._allocate(like, kind, prov, stms)
+        results[owner] = self._copied(str(results[owner]), kind, temporary, prov, stms)
+        waiting[owner] = temporary
         return self._next(waiting, blocks, params, results, stms, prov)
 
     def _explain(self, name: Name, kind: Array, prov: Prov) -> None:
@@ -321,14 +321,14 @@ class Settler:
         self.ctx.tell("note", DOUBLE_BUFFER, prov, because, numbers=numbers)
 
 
-def place_parts(mem: MemBind) -> list[Operand]:
+def layout_parts(mem: MemBind) -> list[Operand]:
     """An array's block, offset and strides as operands."""
     strides = [se_of(dim.stride) for dim in mem.lmad.dims]
     return [mem.block, se_of(mem.lmad.offset), *strides]
 
 
 def carried(params: Sequence[Param]) -> list[tuple[int, int]]:
-    """Places of block parameters and of the arrays after them that live there."""
+    """Positions of block parameters and of the arrays after them that live there."""
     found: list[tuple[int, int]] = []
     for first, param in enumerate(params):
         if isinstance(param.type, Mem):

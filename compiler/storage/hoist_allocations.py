@@ -1,9 +1,9 @@
-"""Loops of the host use the same memory in every turn: allocations of the body move in front of it.
+"""Loops of the host use the same memory in every iteration: what the body allocates moves out.
 
-A block that a turn is done with at its end is made once, if its size is the same in every turn. One
-that the turn hands on is different: the next turn reads it while it writes the next one. So two
-blocks are made, and take turns (double buffering); one more for each further turn that the array
-is kept for. What the loop starts with is not overwritten, unless nobody else needs it.
+A block that an iteration is done with at its end is made once, if its size is always the same. One
+that the iteration hands on is different: the next iteration reads it while it writes the next one.
+So two blocks are made, and take turns (double buffering); one more for each further iteration that
+the array is kept for. What the loop starts with is not overwritten, unless nobody else needs it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DOUBLE = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class Enclosing:
     """The body that a loop is in: its statements with the loop at `at`, and what it returns."""
 
     stms: Sequence[Stm]
@@ -55,27 +55,27 @@ class Around:
     called: Inhabitants
 
 
-def reserve(around: Around, ctx: Ctx) -> list[Stm]:
+def hoist_from_loop(outer: Enclosing, ctx: Ctx) -> list[Stm]:
     """The loop without the allocations that can be made before it, behind those allocations.
 
     Alone, and the same object, if there are none.
     """
-    stm = around.stms[around.at]
+    stm = outer.stms[outer.at]
     loop = stm.exp
     assert isinstance(loop, Loop)
     made = {s.pat[0].name: s for s in loop.body.stms if isinstance(s.exp, Alloc)}
     if not made:
         return [stm]
-    return _Reserving(around, stm, loop, made, ctx).all()
+    return _Hoisting(outer, stm, loop, made, ctx).all()
 
 
-class _Reserving:
+class _Hoisting:
     """One loop; `made` are the allocations of its body."""
 
     def __init__(
-        self, around: Around, stm: Stm, loop: Loop, made: dict[Name, Stm], ctx: Ctx
+        self, outer: Enclosing, stm: Stm, loop: Loop, made: dict[Name, Stm], ctx: Ctx
     ) -> None:
-        self.around = around
+        self.outer = outer
         self.stm = stm
         self.loop = loop
         self.made = made
@@ -104,17 +104,17 @@ class _Reserving:
         kept = {self.same.root(name) for _, name in blocks if name not in self.made}
         for name, stm in self.made.items():
             assert isinstance(stm.exp, Alloc)
-            places = [k for k, result in blocks if result == name]
-            if not places and self.same.root(name) in kept:
+            positions = [k for k, result in blocks if result == name]
+            if not positions and self.same.root(name) in kept:
                 continue
             if stm.exp.count.names() & inside:
                 self._refused(name, stm, stm.exp, inside)
             elif not self._has_size(stm.exp.count):
                 continue
-            elif not places:
+            elif not positions:
                 self._hoist(name, stm, stm.exp)
-            elif len(places) == 1:
-                self._ring(places[0], name, stm, stm.exp, blocks)
+            elif len(positions) == 1:
+                self._double_buffer(positions[0], name, stm, stm.exp, blocks)
         if not self.gone:
             return [self.stm]
         body = Body(
@@ -134,12 +134,12 @@ class _Reserving:
 
     def _has_size(self, count: Poly) -> bool:
         """Whether the larger of a size and 0 can be computed in front of the loop."""
-        sizes = self.around.sizes
+        sizes = self.outer.sizes
         return sizes.nonnegative(count) or sizes.fits(count) or _less(count) is not None
 
     def _at_least_none(self, count: Poly) -> SE:
         """The larger of a size and 0: `max(k, 3) - 3` for `k - 3`, which may wrap."""
-        less = None if self.around.sizes.fits(count) else _less(count)
+        less = None if self.outer.sizes.fits(count) else _less(count)
         if less is None:
             return Bin("max", "i64", se_of(count), ZERO)
         by = Lit(less, "i64")
@@ -147,19 +147,19 @@ class _Reserving:
 
     def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
         other = min(exp.count.names() & inside)
-        called = self.around.called
+        called = self.outer.called
         because = sentence(
             f"{called(name, stm.prov)} gets new memory in every iteration of the loop, because its "
             f"size depends on {called.spell.quoted(other)}."
         )
-        numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
         self.ctx.commit(HOIST, stm.prov, Missed(because, NOTHING, numbers))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
-        """Make a block that no turn hands on before the loop."""
-        array = self.around.called(name, stm.prov)
+        """Make a block that no iteration hands on before the loop."""
+        array = self.outer.called(name, stm.prov)
         because = f"Allocates the memory of {array} once, not in every iteration of the loop."
-        numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
         if self.ctx.commit(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
         self._allocate(stm.pat[0], exp, stm)
@@ -168,22 +168,22 @@ class _Reserving:
     def _allocate(self, block: Param, exp: Alloc, stm: Stm) -> None:
         """An allocation in front of the loop.
 
-        A size that no turn may need can be negative, or more than there is.
+        A size that no iteration may need can be negative, or more than there is.
         """
         count = exp.count
-        if not self.around.sizes.nonnegative(count):
+        if not self.outer.sizes.nonnegative(count):
             size = Param(self.ctx.fresh("size"), I64)
             value = self._at_least_none(count)
             runs = self._runs()
             if runs is not None:
                 value = Select(runs, value, ZERO)
-            self.around.sizes.known.define(size.name, value)
+            self.outer.sizes.known.define(size.name, value)
             self.before.append(Stm((size,), value, stm.prov))
             count = Poly.var(size.name)
         self.before.append(Stm((block,), replace(exp, count=count), stm.prov))
 
     def _runs(self) -> SE | None:
-        """Whether the loop has a first turn; None if it certainly has."""
+        """Whether the loop has a first iteration; None if it certainly has."""
         form = self.loop.form
         if isinstance(form, ForLoop):
             if isinstance(form.bound, Lit) and form.bound.value > 0:
@@ -196,16 +196,16 @@ class _Reserving:
 
     # --- double buffering ---
 
-    def _ring(
+    def _double_buffer(
         self, at: int, name: Name, stm: Stm, exp: Alloc, blocks: list[tuple[int, Name]]
     ) -> None:
         """Let blocks take turns in being the one that is written."""
-        array = self.around.called(self.loop.params[at].name, stm.prov)
+        array = self.outer.called(self.loop.params[at].name, stm.prov)
         chain = self._chain(at, blocks)
         if chain is None:
             because = sentence(
                 f"{array} gets new memory in every iteration, because it is not clear for how many "
-                "turns it is kept."
+                "iterations it is kept."
             )
             self.ctx.commit(DOUBLE, stm.prov, Missed(because, NOTHING))
             return
@@ -217,7 +217,7 @@ class _Reserving:
             f"{array} takes turns in {words} that are made before the loop: what is written next "
             "is never what is still read."
         )
-        numbers = (("allocated per iteration", self.around.called.spell.size(exp.prim, exp.count)),)
+        numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
         if self.ctx.commit(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
             return
         self.gone.add(name)
@@ -260,14 +260,14 @@ class _Reserving:
 
     def _owned(self, start: Name, exp: Alloc) -> bool:
         """Whether what the loop starts with is a block of that size that nobody else needs."""
-        stms, at = self.around.stms, self.around.at
+        stms, at = self.outer.stms, self.outer.at
         binder = next((s for s in stms[:at] if s.pat and s.pat[0].name == start), None)
         if binder is None or not isinstance(binder.exp, Alloc):
             return False
         old = binder.exp
         if (old.prim, old.space) != (exp.prim, exp.space):
             return False
-        if not self.around.sizes.known.equal(old.count, exp.count):
+        if not self.outer.sizes.known.equal(old.count, exp.count):
             return False
         owner = owners(stms)
         if Aliases((*stms[:at], *stms[at + 1 :])).has(start):
@@ -276,13 +276,13 @@ class _Reserving:
         if any(not arrays.isdisjoint(mentioned(s)) for s in stms[at + 1 :]):
             return False
         inside = any(not arrays.isdisjoint(mentioned(s)) for s in self.loop.body.stms)
-        given = any(isinstance(r, str) and r in arrays for r in self.around.results)
-        twice = list(self.loop.init).count(start) > 1
+        given = any(isinstance(r, str) and r in arrays for r in self.outer.results)
+        duplicate = list(self.loop.init).count(start) > 1
         returned = any(r in arrays for r in self.loop.body.results if isinstance(r, str))
-        return not (inside or given or twice or returned)
+        return not (inside or given or duplicate or returned)
 
 
-def joined(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[Stm]:
+def hoist_from_branches(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[Stm]:
     """A branch whose two sides each return a new block of one size: the block is made before it.
 
     Answers the statements. The statement alone, and the same object, if there is no such block.

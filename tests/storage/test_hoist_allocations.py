@@ -1,4 +1,4 @@
-"""Loops of the host allocate nothing that is of the same size in every turn."""
+"""Loops of the host allocate nothing that is of the same size in every iteration."""
 
 from __future__ import annotations
 
