@@ -18,7 +18,7 @@ from compiler.algebra import checker, encode
 from compiler.algebra.certificate import Numbers, Sum
 from compiler.algebra.disjoint import _Search
 from compiler.algebra.inequality import Prover
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.analysis.ranges import Ranges
 from compiler.base.context import Options
 from compiler.ir.nodes import Alloc, Assert, Copy, If, Prog, Update
@@ -181,7 +181,7 @@ def less(before: Counter[str], after: Counter[str]) -> dict[str, tuple[int, int]
 
 def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler that believes its provers."""
-    monkeypatch.setattr(Facts, "_accepted", lambda *_: True)
+    monkeypatch.setattr(IntegerFacts, "_accepted", lambda *_: True)
     monkeypatch.setattr(encode, "refusal", lambda *_: "")
 
 

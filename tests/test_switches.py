@@ -61,13 +61,13 @@ def test_nothing_goes_by_the_id_of_a_rule() -> None:
 
 
 def test_what_a_rule_would_do_is_not_done_when_it_is_refused() -> None:
-    """`settle` answers whether to go on: a pass that does not look cannot be switched off."""
+    """`commit` answers whether to go on: a pass that does not look cannot be switched off."""
     for path, tree in trees():
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
                 continue
             call = node.value
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "settle":
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "commit":
                 named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
                 assert "Applied" not in named, f"{path}:{node.lineno}"
 

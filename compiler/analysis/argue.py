@@ -16,7 +16,7 @@ from compiler.algebra.argument import Line, Rule, Source
 from compiler.algebra.certificate import Sum
 from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.past import Past
-from compiler.analysis.ranges import Bounds, Known, Ranges, share_of, split_at
+from compiler.analysis.ranges import BoundFact, Ranges, SpanFact, share_of, split_at
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.sizes import LOW
@@ -181,7 +181,7 @@ class Arguer:
                 return _added(claim, [(1, line)], constant + end if side == 0 else constant - end)
         return None
 
-    def _span_end(self, poly: Poly, side: int, end: int, known: Known | None) -> Line | None:
+    def _span_end(self, poly: Poly, side: int, end: int, known: SpanFact | None) -> Line | None:
         if known is None:
             return None
         return self._from(known.sources[side], _beyond(poly, side, end), known.depth)
@@ -213,7 +213,7 @@ class Arguer:
         return self._choice_end(name, claim, limit, at)
 
     def _bound_end(
-        self, bound: Bounds, name: Name, side: int, end: int, claim: Poly
+        self, bound: BoundFact, name: Name, side: int, end: int, claim: Poly
     ) -> Line | None:
         """What a bound says in numbers: by the ranges of its names when it was learned."""
         line = self._of(bound, name, side)
@@ -455,7 +455,7 @@ class Arguer:
 
     # --- what was learned --------------------------------------------------------------------
 
-    def _of(self, bound: Bounds, name: Name, side: int) -> Line | None:
+    def _of(self, bound: BoundFact, name: Name, side: int) -> Line | None:
         """A bound as it was learned."""
         end = bound.low if side == 0 else bound.high
         assert end is not None

@@ -60,7 +60,7 @@ WHEN: dict[type, Fails] = {
 """Every class of expressions."""
 
 
-class Known(Protocol):
+class LocalFacts(Protocol):
     """What holds at the place where an expression would be computed."""
 
     def is_size(self, size: Poly) -> bool:
@@ -73,30 +73,30 @@ class Known(Protocol):
         """Whether the array has as many elements as the new shape."""
 
 
-def may_fail(exp: Exp, known: Known | None = None) -> bool:
+def may_fail(exp: Exp, facts: LocalFacts | None = None) -> bool:
     """Whether an expression may fail, or run for ever, where no check was made before it."""
-    if not holds_totals(exp):
+    if not operands_cannot_fail(exp):
         return True
     match WHEN[type(exp)]:
         case Fails.STOPS:
             return True
         case Fails.NEVER:
             pass
-        case _ if known is None:
+        case _ if facts is None:
             return True
         case Fails.OUTSIDE:
-            return not known.is_inside(exp)  # type: ignore[arg-type]
+            return not facts.is_inside(exp)  # type: ignore[arg-type]
         case Fails.SIZE:
-            return not all(map(known.is_size, _sizes(exp)))
+            return not all(map(facts.is_size, _sizes(exp)))
         case Fails.COUNT:
-            return not known.keeps_count(exp)  # type: ignore[arg-type]
+            return not facts.keeps_count(exp)  # type: ignore[arg-type]
     if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
         return True
     for part in walk.children(exp):
         results = part.body.results if isinstance(part, Lambda) else part.results
-        if not are_total(results):
+        if not results_cannot_fail(results):
             return True
-        if any(may_fail(stm.exp, known) for stm in walk.stms_of(part)):
+        if any(may_fail(stm.exp, facts) for stm in walk.stms_of(part)):
             return True
     return False
 
@@ -111,18 +111,18 @@ def must_stay(exp: Exp) -> bool:
     return any(must_stay(s.exp) for part in walk.children(exp) for s in walk.stms_of(part))
 
 
-def are_total(values: Iterable[KernelResult]) -> bool:
+def results_cannot_fail(values: Iterable[KernelResult]) -> bool:
     """Whether results of a body have values for all values of their variables."""
     for value in values:
         if isinstance(value, Write):
-            if not all(are_total((*at, written)) for at, written in value.writes):
+            if not all(results_cannot_fail((*at, written)) for at, written in value.writes):
                 return False
         elif not isinstance(value, str) and not cannot_fail(value):
             return False
     return True
 
 
-def holds_totals(exp: Exp) -> bool:
+def operands_cannot_fail(exp: Exp) -> bool:
     """The same for the scalar expressions of an expression; what its bodies hold is left out."""
     if isinstance(exp, SE_NODES):
         return cannot_fail(exp)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from compiler.algebra.argument import Argument
 from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import Poly
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
 from compiler.ir.nodes import (
     I64,
@@ -84,7 +84,7 @@ class Exact:
         self._scopes = 0
         self._filled: tuple[Poly, ...] = ()
         """The sizes of the array that is looked at: where it is empty, nothing is claimed of it."""
-        self._facts = Facts(self.defined)
+        self._facts = IntegerFacts(self.defined)
         self._parts = Rewrite(se=self._se, poly=self._poly, body=_same, fn=_same, kernel=_same)
         self._facts.oldest(param.name for param in fun.params)
         for param in fun.params:

@@ -46,7 +46,7 @@ from compiler.ir.sizes import HIGH, LOW
 _ONE = Poly.const(1)
 
 
-class Facts(Learned):
+class IntegerFacts(Learned):
     """What holds, and on which argument."""
 
     __slots__ = ()

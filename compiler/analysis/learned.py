@@ -13,7 +13,7 @@ from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.argue import Arguer
-from compiler.analysis.ranges import EITHER, EVERYWHERE, Bounds, Ends, Known, Ranges, Span
+from compiler.analysis.ranges import EITHER, EVERYWHERE, BoundFact, Ends, Ranges, Span, SpanFact
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
 from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
@@ -100,7 +100,7 @@ class Learned(Ranges):
                 before, high, most = self.bounds[name], None, None
             source, low, least = self._source("derived", about), _ONE, 1
         self._clock += 1
-        found = Bounds(low, high, depth, (least, most), source, limit, self._clock)
+        found = BoundFact(low, high, depth, (least, most), source, limit, self._clock)
         self._put(self.bounds, name, (*before, found))
         self.order.setdefault(name, len(self.order))
         if least is not None and least > 0 and name in self._cases:
@@ -324,7 +324,7 @@ class Learned(Ranges):
             sources = (known.sources[0] if low else source, known.sources[1] if high else source)
         self._summed.update(poly.terms)
         self._clock += 1
-        self._put(self._spans, poly, Known(ends, depth, sources, self._clock, known))
+        self._put(self._spans, poly, SpanFact(ends, depth, sources, self._clock, known))
         if len(poly.terms) > 1 and ends[1] is not None:
             self._share(poly, ends[1], depth, sources[1])
 
@@ -471,7 +471,7 @@ class Learned(Ranges):
             ends = int_range(prim)
             low, high = map(Poly.const, ends)
             source = Source("type", (name, prim))
-            self.bounds[name] = (Bounds(low, high, 0, ends, source, 0, 0),)
+            self.bounds[name] = (BoundFact(low, high, 0, ends, source, 0, 0),)
             self.order.setdefault(name, len(self.order))
             if prim == "u64":
                 self._unsigned.add(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.analysis.ranges import Bounds, Known, Ranges
+from compiler.analysis.ranges import BoundFact, Ranges, SpanFact
 
 
 class Past(Ranges):
@@ -53,13 +53,13 @@ class _Before(dict[Any, Any]):
         return bool(self._table)
 
 
-def _older(bounds: tuple[Bounds, ...], since: int) -> tuple[Bounds, ...] | None:
+def _older(bounds: tuple[BoundFact, ...], since: int) -> tuple[BoundFact, ...] | None:
     if bounds[-1].since < since:
         return bounds
     return tuple([b for b in bounds if b.since < since]) or None
 
 
-def _older_span(known: Known | None, since: int) -> Known | None:
+def _older_span(known: SpanFact | None, since: int) -> SpanFact | None:
     while known is not None and known.since >= since:
         known = known.before
     return known

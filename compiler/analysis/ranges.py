@@ -34,7 +34,7 @@ _UNSIGNED: Span = int_range("u64")
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BoundFact:
     """`low <= x <= high`, both inclusive; None: not known. Holds at `depth` and deeper.
 
     `ends` is what that says in numbers, by what was known at depth `reach` when it was learned.
@@ -49,14 +49,14 @@ class Bounds:
     since: int
 
 
-class Known(NamedTuple):
+class SpanFact(NamedTuple):
     """The range of a sum or product, as far as it is known at `depth`, and where from."""
 
     ends: Ends
     depth: int
     sources: tuple[Source, Source]
     since: int
-    before: Known | None
+    before: SpanFact | None
     """What was known before."""
 
 
@@ -90,7 +90,7 @@ class Ranges:
         self._cases: dict[Name, tuple[str, Poly, Poly, Ends]] = {}
         self.choices: dict[Name, Source] = {}
         """Where the cases come from."""
-        self._spans: dict[Poly, Known] = {}
+        self._spans: dict[Poly, SpanFact] = {}
         self._summed: set[Monomial] = set()
         """Every monomial of the sums among them: others need not be looked up."""
         self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
@@ -104,7 +104,7 @@ class Ranges:
         it stays: what was not found with more known is not looked for with less."""
         self._unsigned: set[Name] = set()
         """Names of type u64, whose values may not be an i64."""
-        self.bounds: dict[Name, tuple[Bounds, ...]] = {}
+        self.bounds: dict[Name, tuple[BoundFact, ...]] = {}
         self.truths: dict[SE, tuple[bool, int]] = {}
         self.order: dict[Name, int] = {}
         self._log: list[list[Undo]] = [[]]

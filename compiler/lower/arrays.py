@@ -33,8 +33,8 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.slices import selected
 from compiler.lower.build import Lower, Lowering
+from compiler.lower.components import components
 from compiler.lower.exps import literal, se
-from compiler.lower.leaves import leaves
 from compiler.lower.measure import key_of
 from compiler.lower.values import Arr, Message, Value, operand, show_shape
 
@@ -49,7 +49,7 @@ Position = SE | tuple[SE | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Subscript:
     """Positions in an array, for its first dimensions.
 
     `full` says when they are inside, `needed` what of it is not shown already; `text` is what a
@@ -112,13 +112,13 @@ def _fold(op: str, lhs: SE, rhs: SE) -> SE:
 
 
 def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
-    """One literal per leaf of the element type."""
+    """One literal per component of the element type."""
     if not isinstance(e.type, Array):
         raise CompilerBug("an array literal of no array type", e.span)
     elem = row_of(e.type)
     rows = [s.lower(x) for x in e.elems]
     s.prov = (e.span,)
-    declared = leaves(elem) or (("bool", (), ""),)
+    declared = components(elem) or (("bool", (), ""),)
     names = s.names(hint or "a", (end for _, _, end in declared))
     result: list[Arr] = []
     for k, (prim, dims, _) in enumerate(declared):
@@ -220,9 +220,9 @@ def _range_count(
     if isinstance(step, Lit):
         round_up = literal(more if kind == "..<" else -more, "i64")
         return _sized(s, s.poly(Bin("//", "i64", add(distance, round_up), step), "n"), text)
-    whole = s.poly(Bin("//", "i64", distance, step), "n")
+    steps = s.poly(Bin("//", "i64", distance, step), "n")
     rest = Bin("!=", "i64", Bin("%%", "i64", distance, step), ZERO)
-    return _sized(s, whole + s.poly(Conv("bool", "i64", rest), "rest"), text)
+    return _sized(s, steps + s.poly(Conv("bool", "i64", rest), "rest"), text)
 
 
 def _sized(s: Lowering, size: Poly, text: Message) -> Poly:
@@ -247,7 +247,7 @@ def _positions(s: Lowering, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
     ]
 
 
-def _place(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Place:
+def _subscript(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Subscript:
     """Positions in an array of that shape, with what must hold for them."""
     found: list[ir.DimIndex] = []
     full: SE = TRUE
@@ -259,16 +259,16 @@ def _place(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Place:
             text.append(", ")
         if not isinstance(dim, tuple):
             found.append(DimFix(dim))
-            whole, part = _in_bounds(s, dim, shape[k])
+            cond, still = _in_bounds(s, dim, shape[k])
             text.append(dim)
         else:
-            piece, whole, part, words = _slice_dim(s, dim, shape[k])
+            piece, cond, still, words = _slice_dim(s, dim, shape[k])
             found.append(piece)
             text.extend(words)
-        full, needed = both(full, whole), both(needed, part)
+        full, needed = both(full, cond), both(needed, still)
     text += ["] out of bounds for array of shape ", *show_shape(shape), "."]
     why = tuple(s.facts.shown[shown:])
-    return Place(tuple(found), full, needed, tuple(text), why)
+    return Subscript(tuple(found), full, needed, tuple(text), why)
 
 
 def _position(s: Lowering, at: SE) -> SE:
@@ -383,14 +383,14 @@ def _strided_slice(s: Lowering, start: SE, stop: SE, step: SE, size: Poly) -> tu
     return DimSlice(start, count, step), ok
 
 
-def _check_place(s: Lowering, place: Place, shape: tuple[Poly, ...]) -> None:
+def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...]) -> None:
     """Assert that the positions are inside; plain variables are indices from here on."""
-    cond = place.full
-    if place.needed != cond:
+    cond = subscript.full
+    if subscript.needed != cond:
         said = "Bounds check removed: ranges and conditions keep the index inside."
-        if place.needed != TRUE:
+        if subscript.needed != TRUE:
             said = "Bounds check shortened: ranges and conditions prove the rest."
-        outcome = Applied(place.needed, said)
+        outcome = Applied(subscript.needed, said)
         cond = s.ctx.commit(BOUNDS, s.prov, outcome) or cond
     how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
     if cond == TRUE:
@@ -399,17 +399,17 @@ def _check_place(s: Lowering, place: Place, shape: tuple[Poly, ...]) -> None:
         how = "unsafe"
     elif s.facts.is_true(cond):
         how = "repeated"
-    why = place.why if cond != place.full else ()
+    why = subscript.why if cond != subscript.full else ()
     s.ctx.fates.append(Fate(s.prov, how, why))
-    s.check(cond, place.text)
-    s.facts.learn(place.full, True)
+    s.check(cond, subscript.text)
+    s.facts.learn(subscript.full, True)
 
 
 # --- reading and writing -----------------------------------------------------------------------
 
 
 def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
-    """An element or a view per leaf."""
+    """An element or a view per component."""
     value = s.lower(e.array)
     first = value[0]
     if not isinstance(first, Arr):
@@ -417,14 +417,14 @@ def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
     s.prov = (e.span,)
     dims = _positions(s, e.dims)
     s.prov = (e.span,)
-    place = _place(s, dims, first.shape)
+    subscript = _subscript(s, dims, first.shape)
     s.prov = (e.span,)
-    _check_place(s, place, first.shape)
-    if not leaves(e.type):
+    _check_subscript(s, subscript, first.shape)
+    if not components(e.type):
         return ()
-    names = s.names(hint or _part_name(s, e, first), (end for _, _, end in leaves(e.type)))
+    names = s.names(hint or _part_name(s, e, first), (end for _, _, end in components(e.type)))
     result = tuple(
-        _read(s, x, place.dims, name)
+        _read(s, x, subscript.dims, name)
         for x, name in zip(value, names, strict=True)
         if isinstance(x, Arr)
     )
@@ -445,13 +445,13 @@ def _read(s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) ->
         element = s.scalar(ir.Index(array.name, at), array.prim, name)
         s.parts[element.name] = (array.name, dims)
         return element
-    full, shape = whole(s, array, dims)
+    full, shape = full_slice(s, array, dims)
     part = s.view(ir.Slice(array.name, full), array, shape, name)
     s.parts[part.name] = (array.name, full)
     return part
 
 
-def whole(
+def full_slice(
     s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...]
 ) -> tuple[tuple[ir.DimIndex, ...], tuple[Poly, ...]]:
     """`dims` with the array's other dimensions in full, and the shape that they select."""
@@ -460,7 +460,7 @@ def whole(
 
 
 def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
-    """The array with some positions replaced, per leaf; the new value is evaluated first."""
+    """The array with some positions replaced, per component; the new value is evaluated first."""
     dims, inner = _nested(s, e)
     at = _positions(s, dims)
     new = s.lower(inner)
@@ -469,23 +469,23 @@ def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
     if not isinstance(first, Arr):
         raise CompilerBug("an update of no array", e.span)
     s.prov = (e.span,)
-    place = _place(s, at, first.shape)
+    subscript = _subscript(s, at, first.shape)
     s.prov = (e.span,)
-    _check_place(s, place, first.shape)
+    _check_subscript(s, subscript, first.shape)
     if not new:
         return value
     hint = hint or (e.array.name if isinstance(e.array, ty.Var) else "")
-    names = s.names(base_of(hint), (end for _, _, end in leaves(e.type)))
+    names = s.names(base_of(hint), (end for _, _, end in components(e.type)))
     result: list[Arr] = []
     taken: set[Name] = set()
     is_view = isinstance(e.array, ty.Index)
-    for array, leaf, name in zip(value, new, names, strict=True):
+    for array, component, name in zip(value, new, names, strict=True):
         assert isinstance(array, Arr)
-        full, shape = whole(s, array, place.dims)
-        if isinstance(leaf, Arr | Var) and s.parts.get(leaf.name) == (array.name, full):
+        full, shape = full_slice(s, array, subscript.dims)
+        if isinstance(component, Arr | Var) and s.parts.get(component.name) == (array.name, full):
             result.append(array)
             continue
-        item = apart(s, s.expect(leaf, shape), array)
+        item = apart(s, s.expect(component, shape), array)
         if array.name in taken or array.borrowed or is_view:
             array = s.copied(array, name)
         taken.add(array.name)
@@ -509,14 +509,14 @@ def _nested(s: Lowering, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]
     return dims, value
 
 
-def apart(s: Lowering, leaf: SE | Arr, array: Arr) -> SE | Arr:
-    """`leaf`, copied if it is a view of the array that is to be overwritten."""
-    if not isinstance(leaf, Arr):
-        return leaf
+def apart(s: Lowering, component: SE | Arr, array: Arr) -> SE | Arr:
+    """`component`, copied if it is a view of the array that is to be overwritten."""
+    if not isinstance(component, Arr):
+        return component
     base = s.base.get(array.name, array.name)
-    if s.base.get(leaf.name, leaf.name) != base:
-        return leaf
-    return s.copied(leaf)
+    if s.base.get(component.name, component.name) != base:
+        return component
+    return s.copied(component)
 
 
 RULES: dict[type, Lower] = {

@@ -25,8 +25,8 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering
+from compiler.lower.components import components, sum_slots
 from compiler.lower.exps import bind_pat, literal, se
-from compiler.lower.leaves import leaves, sum_slots
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
@@ -125,7 +125,7 @@ def _join(
     s: Lowering, e: ty.If | ty.Match, cond: SE, then: Branch, orelse: Branch, hint: Name
 ) -> Value:
     """The `If` statement over two lowered branches."""
-    declared = leaves(e.type)
+    declared = components(e.type)
     joined = Joined(e.ext, (then, orelse), then.names() | orelse.names(), {}, {})
     shapes = [
         tuple(_join_size(s, joined, dim, k, at) for at, dim in enumerate(dims))
@@ -157,8 +157,8 @@ def _join_size(s: Lowering, joined: Joined, dim: Size, k: int, at: int) -> Poly:
     known = joined.sizes.get(dim)
     if known is not None:
         return known
-    leaf_pair = [branch.value[k] for branch in joined.branches]
-    first, second = (leaf.shape[at] for leaf in leaf_pair if isinstance(leaf, Arr))
+    pair = [branch.value[k] for branch in joined.branches]
+    first, second = (component.shape[at] for component in pair if isinstance(component, Arr))
     inside = joined.inside
     size: Poly | None = None
     if first == second and not first.names() & inside:
@@ -202,10 +202,10 @@ def _cases(s: Lowering, e: ty.Match, value: Value, at: int, hint: Name) -> Value
 def _matches(s: Lowering, pat: ty.Pat, value: Value) -> SE:
     """Whether a pattern matches."""
     if isinstance(pat, ty.PLit):
-        leaf = value[0]
-        assert not isinstance(leaf, Arr)
+        component = value[0]
+        assert not isinstance(component, Arr)
         assert isinstance(pat.type, PrimT)
-        return Bin("==", pat.type.prim, leaf, literal(pat.value, pat.type.prim))
+        return Bin("==", pat.type.prim, component, literal(pat.value, pat.type.prim))
     inner: tuple[ty.Pat, ...] = ()
     cond: SE = TRUE
     if isinstance(pat, ty.PRecord):
@@ -219,7 +219,7 @@ def _matches(s: Lowering, pat: ty.Pat, value: Value) -> SE:
         inner = pat.args
     start = 0
     for p in inner:
-        end = start + len(leaves(p.type))
+        end = start + len(components(p.type))
         cond = both(cond, _matches(s, p, value[start:end]))
         start = end
     return cond

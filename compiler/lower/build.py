@@ -1,8 +1,8 @@
 """Statements under construction: names, blocks, sizes and checks.
 
-A lowered value is a tuple of leaves (`leaves.py`): scalar expressions, and arrays with the shape
-that they really have. Shapes are trusted over declared types; where the two differ and cannot be
-shown equal, a check and a reshape stand between them.
+A lowered value is a tuple of components (`components.py`): scalar expressions, and arrays with the
+shape that they really have. Shapes are trusted over declared types; where the two differ and cannot
+be shown equal, a check and a reshape stand between them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
@@ -26,11 +26,11 @@ from compiler.ir import nodes as ir
 from compiler.ir.build import both
 from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Param, Stm, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
+from compiler.lower.components import components
 from compiler.lower.constants import Constants, Definitions
-from compiler.lower.leaves import leaves
 from compiler.lower.values import (
     Arr,
-    Leaf,
+    Component,
     Message,
     Shape,
     Value,
@@ -70,7 +70,7 @@ class Lowering:
         """By open block: i64 expressions that have a name already."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
-        self.facts = Facts(self.defined, ctx.proved_here())
+        self.facts = IntegerFacts(self.defined, ctx.proved_here())
         self.base: dict[Name, Name] = {}
         """The array that a view looks at."""
         self.parts: dict[Name, tuple[Name, tuple[ir.DimIndex, ...]]] = {}
@@ -84,7 +84,7 @@ class Lowering:
         self.separate: set[int] = set()
         """Which of them to copy, by their number."""
         self.extra: list[tuple[int, int]] = []
-        """Sizes that arguments bring: of which leaf, along which dimension."""
+        """Sizes that arguments bring: of which component, along which dimension."""
         self.unique_params: frozenset[Name] = frozenset()
         self.param_names: set[Name] = set()
         """Parameters, which types of results may mention."""
@@ -112,7 +112,7 @@ class Lowering:
         return self.ctx.fresh(hint)
 
     def names(self, hint: str, suffixes: Iterable[str]) -> list[Name]:
-        """A name for each leaf of one value."""
+        """A name for each component of one value."""
         ends = list(suffixes)
         if len(ends) == 1:
             return [self.name(hint or "t")]
@@ -145,14 +145,14 @@ class Lowering:
         self.base[new.name] = self.base.get(of.name, of.name)
         return replace(new, borrowed=True) if of.borrowed else new
 
-    def own(self, leaf: Leaf, hint: str = "") -> Leaf:
-        """A leaf that gets a name of its own: copied if borrowed and that could be noticed."""
-        if not isinstance(leaf, Arr) or not leaf.borrowed:
-            return leaf
+    def own(self, component: Component, hint: str = "") -> Component:
+        """A component that gets a name of its own: copied if borrowed and that could be noticed."""
+        if not isinstance(component, Arr) or not component.borrowed:
+            return component
         if not self.careful:
-            self.lent.add(self.base.get(leaf.name, leaf.name))
-            return leaf
-        return self.copied(leaf, hint)
+            self.lent.add(self.base.get(component.name, component.name))
+            return component
+        return self.copied(component, hint)
 
     def once(self, array: Arr, hint: Name = "") -> Arr:
         """A view that may have a cell twice: a copy of it if it is overwritten."""
@@ -174,7 +174,7 @@ class Lowering:
         hint = hint or base_of(array.name)
         return self.array(ir.Copy(array.name), array.prim, array.shape, hint)
 
-    def bound(self, se: SE, hint: str = "") -> SE:
+    def let(self, se: SE, hint: str = "") -> SE:
         """`se` under a name of its own, unless it is a literal or variable."""
         if isinstance(se, Lit | Var):
             return se
@@ -196,7 +196,7 @@ class Lowering:
         for block in self.named:
             if se in block:
                 return Var(block[se], "i64")
-        return self.bound(se, hint)
+        return self.let(se, hint)
 
     def open(self) -> list[Stm]:
         """Start a block; hand the answer to `close`."""
@@ -274,9 +274,9 @@ class Lowering:
         wanted = set(names)
         if not wanted:
             return
-        for (_, dims, _), leaf in zip(leaves(t), value, strict=True):
-            if isinstance(leaf, Arr):
-                for dim, actual in zip(dims, leaf.shape, strict=True):
+        for (_, dims, _), component in zip(components(t), value, strict=True):
+            if isinstance(component, Arr):
+                for dim, actual in zip(dims, component.shape, strict=True):
                     if isinstance(dim, SizeVar) and dim.name in wanted:
                         wanted.discard(dim.name)
                         self.sizes[dim.name] = actual
@@ -311,44 +311,46 @@ class Lowering:
                 factor = Poly.var(name)
                 if not self.facts.is_size(factor):
                     break
-                whole = product * factor
-                if not self.facts.is_value(whole):
+                larger = product * factor
+                if not self.facts.is_value(larger):
                     halves = Fun("mul_hi", "i64", (se_of(product), se_of(factor)))
                     cond = both(cond, Bin("==", "i64", halves, ZERO))
-                    cond = both(cond, Bin("<=", "i64", ZERO, se_of(whole)))
-                product = whole
+                    cond = both(cond, Bin("<=", "i64", ZERO, se_of(larger)))
+                product = larger
         return cond
 
-    def expect(self, leaf: Leaf, shape: Shape, what: Message = ()) -> Leaf:
-        """`leaf` with the given shape: itself, or checked and reshaped."""
-        if not isinstance(leaf, Arr) or leaf.shape == shape:
-            return leaf
+    def expect(self, component: Component, shape: Shape, what: Message = ()) -> Component:
+        """`component` with the given shape: itself, or checked and reshaped."""
+        if not isinstance(component, Arr) or component.shape == shape:
+            return component
         cond: SE = TRUE
-        for have, want in zip(leaf.shape, shape, strict=True):
+        for have, want in zip(component.shape, shape, strict=True):
             if have != want:
                 cond = both(cond, self.products_fit(want))
                 cond = both(cond, Bin("==", "i64", se_of(have), se_of(want)))
         text = what or (
             "Value of shape ",
-            *show_shape(leaf.shape),
+            *show_shape(component.shape),
             ' cannot match shape of type "',
             *show_shape(shape),
-            f'{leaf.prim}".',
+            f'{component.prim}".',
         )
         self.check(cond, text)
-        return self.view(ir.Reshape(shape, leaf.name), leaf, shape, base_of(leaf.name))
+        return self.view(
+            ir.Reshape(shape, component.name), component, shape, base_of(component.name)
+        )
 
     def expect_all(self, value: Value, shapes: Iterable[Shape], what: Message = ()) -> Value:
-        """`expect` for every leaf."""
+        """`expect` for every component."""
         return tuple(self.expect(x, s, what) for x, s in zip(value, shapes, strict=True))
 
     def shapes(self, t: Type) -> list[Shape]:
-        """The declared shapes of a type's leaves."""
-        return [tuple(self.size(d) for d in dims) for _, dims, _ in leaves(t)]
+        """The declared shapes of a type's components."""
+        return [tuple(self.size(d) for d in dims) for _, dims, _ in components(t)]
 
     def params(self, names: Iterable[Name], t: Type, shapes: Iterable[Shape]) -> Value:
         """Leaves of type `t` under these names."""
         return tuple(
             Arr(name, prim, shape) if shape else Var(name, prim)
-            for name, (prim, _, _), shape in zip(names, leaves(t), shapes, strict=True)
+            for name, (prim, _, _), shape in zip(names, components(t), shapes, strict=True)
         )

@@ -113,14 +113,14 @@ class Calls(Naming):
         if code is None:
             raise CompilerBug(f"{e.name} is not defined", e.span)
         if isinstance(code.body, Const):
-            return replace(code.body, span=self.place(e.span))
+            return replace(code.body, span=self.user_span(e.span))
         types = tuple(self.type(t, fr) for t in e.type_args)
         key = (e.name, tuple(type_key(t) for t in types), types)
         known = self.instances.get(key)
         if known is None:
             known = self._constant(code, types)
             self.instances[key] = known
-        return Var(known.type, self.place(e.span), known.name)
+        return Var(known.type, self.user_span(e.span), known.name)
 
     def sized_constant(self, e: Var, fr: Frame) -> Exp:
         """A definition with size parameters only: its body, put in place."""
@@ -227,14 +227,14 @@ class Calls(Naming):
         if has_function(t):
             result = self.static(code.body, fr, out)
             if ext:
-                self.settle_sizes(ext, t, self.type(code.body.type, fr), span, out)
+                self.bind_result_sizes(ext, t, self.type(code.body.type, fr), span, out)
         else:
             body = self.ev(code.body, fr)
             result = self.name_sizes(body, t, span, ext)
         self.site = site
         return result
 
-    def settle_sizes(
+    def bind_result_sizes(
         self, ext: tuple[Name, ...], t: Type, have: Type, span: Span, out: list[Binding]
     ) -> None:
         """Bind the sizes `ext` of a functional value's type `t` to what its body's type has."""
@@ -376,7 +376,7 @@ class Calls(Naming):
             for given_pat, arg in zip(code.params, fun.args, strict=False):
                 self.bind(given_pat, arg, fr, out)
             pats = tuple(self.pat(p, fr) for p in code.params[have:])
-            at = self.place(code.span)
+            at = self.user_span(code.span)
             body = wrap(out, self.ev(code.body, fr))
             self.site = site
             return Lambda(fn_type, at, pats, body)

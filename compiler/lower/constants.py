@@ -23,7 +23,7 @@ class Lowered:
     """A function that calls can refer to.
 
     Calls pass the constants in `needs` first, then sizes, then for each of `extra` the size of that
-    leaf of the arguments along that dimension, then the arguments' leaves.
+    component of the arguments along that dimension, then the arguments' components.
     """
 
     fun: Function
@@ -37,7 +37,7 @@ class Lowered:
 class Definitions:
     """What has been lowered so far, for all definitions of a program."""
 
-    known: dict[Name, Lowered] = field(default_factory=dict)
+    lowered: dict[Name, Lowered] = field(default_factory=dict)
     heads: dict[Name, tuple[Name, int]] = field(default_factory=dict)
     """Sizes that come with constants: which constant's, and which of its results."""
     funs: dict[str, Function] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Constants:
 
     def __init__(self, ctx: Ctx, definitions: Definitions, is_entry: bool) -> None:
         self.ctx = ctx
-        self.known = definitions.known
+        self.lowered = definitions.lowered
         self.heads = definitions.heads
         self.is_entry = is_entry
         self.needs: dict[Name, tuple[tuple[Param, ...], Value]] = {}
@@ -67,7 +67,7 @@ class Constants:
             return (as_scalar(self.params(owner, prov)[at]),)
         found = self.needs.get(name)
         if found is None:
-            target = self.known.get(name)
+            target = self.lowered.get(name)
             if target is None or target.fun.params[len(self._heads(target)) :]:
                 return None
             found = self.needs[name] = self._take(name, target, prov)
@@ -75,7 +75,7 @@ class Constants:
 
     def _sizes_of(self, name: Name) -> int:
         """How many of a constant's results are sizes of the others."""
-        fun = self.known[name].fun
+        fun = self.lowered[name].fun
         named = {
             n
             for p in fun.results
@@ -86,7 +86,7 @@ class Constants:
         return sum(1 for p in fun.results if p.name in named)
 
     def _heads(self, target: Lowered) -> list[Param]:
-        return [p for c in target.needs for p in self.known[c].fun.results]
+        return [p for c in target.needs for p in self.lowered[c].fun.results]
 
     def _take(self, name: Name, target: Lowered, prov: Prov) -> tuple[tuple[Param, ...], Value]:
         """Variables for a constant's results, bound in the prologue of an entry point."""

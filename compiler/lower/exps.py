@@ -16,7 +16,7 @@ from compiler.ir.may_fail import is_division, operator_may_fail
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
 from compiler.lower.build import Lower, Lowering
-from compiler.lower.leaves import field_at, leaves, sum_slots
+from compiler.lower.components import components, field_at, sum_slots
 from compiler.lower.values import Arr, Value
 
 
@@ -59,10 +59,10 @@ def _var(s: Lowering, e: ty.Var, hint: Name) -> Value:
 
 def se(s: Lowering, e: ty.Exp, hint: Name = "") -> SE:
     """The value of an expression of primitive type."""
-    leaf = s.lower(e, hint)[0]
-    if isinstance(leaf, Arr):
+    component = s.lower(e, hint)[0]
+    if isinstance(component, Arr):
         raise CompilerBug("an array where a scalar should be", e.span)
-    return leaf
+    return component
 
 
 def _prim_op(s: Lowering, e: ty.PrimOp, hint: Name) -> Value:
@@ -109,14 +109,14 @@ def _convert(s: Lowering, e: ty.Convert, hint: Name) -> Value:
 
 
 def _record(s: Lowering, e: ty.RecordExp, hint: Name) -> Value:
-    """The fields' leaves, in the type's order; fields are evaluated as written."""
+    """The fields' components, in the type's order; fields are evaluated as written."""
     found = {
         name: s.lower(x, _field_hint(s, hint, name) if len(e.fields) > 1 else hint)
         for name, x in e.fields
     }
     if not isinstance(e.type, Record):
         raise CompilerBug("a record of no record type", e.span)
-    return tuple(leaf for name, _ in e.type.fields for leaf in found[name])
+    return tuple(component for name, _ in e.type.fields for component in found[name])
 
 
 def _field_hint(s: Lowering, hint: Name, field: str) -> Name:
@@ -127,7 +127,7 @@ def _field_hint(s: Lowering, hint: Name, field: str) -> Name:
 
 
 def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
-    """A field's leaves."""
+    """A field's components."""
     value = s.lower(e.exp, hint)
     if not isinstance(e.exp.type, Record):
         raise CompilerBug("a field of no record", e.span)
@@ -136,7 +136,7 @@ def _project(s: Lowering, e: ty.Project, hint: Name) -> Value:
 
 
 def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
-    """The leaves with those of one field exchanged."""
+    """The components with those of one field exchanged."""
     value, new = s.lower(e.exp), s.lower(e.value, hint)
     start, end, t = 0, len(value), e.exp.type
     for field in e.path:
@@ -151,7 +151,7 @@ def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
     """The tag, then the payload in its slots; other slots hold zeros."""
     if not isinstance(e.type, Sum):
         raise CompilerBug("a variant of no sum type", e.span)
-    given = [leaf for x in e.args for leaf in s.lower(x)]
+    given = [component for x in e.args for component in s.lower(x)]
     slots, uses = sum_slots(e.type)
     tag = [name for name, _ in e.type.variants].index(e.name)
     filled = dict(zip(uses[tag], given, strict=True))
@@ -197,20 +197,20 @@ def pat_hint(s: Lowering, pat: ty.Pat) -> Name:
 
 
 def bind_pat(s: Lowering, pat: ty.Pat, value: Value) -> None:
-    """Bind a pattern's names to leaves; compound scalars get a name."""
+    """Bind a pattern's names to components; compound scalars get a name."""
     if isinstance(pat, ty.PVar):
         names = [pat.name] if len(value) == 1 else [base_of(pat.name)] * len(value)
-        ends = leaves(pat.type)
+        ends = components(pat.type)
         s.env[pat.name] = tuple(
-            s.own(leaf)
-            if isinstance(leaf, Arr)
-            else s.bound(leaf, name if len(value) == 1 else f"{name}{end}")
-            for leaf, name, (_, _, end) in zip(value, names, ends, strict=True)
+            s.own(component)
+            if isinstance(component, Arr)
+            else s.let(component, name if len(value) == 1 else f"{name}{end}")
+            for component, name, (_, _, end) in zip(value, names, ends, strict=True)
         )
     elif isinstance(pat, ty.PRecord):
         start = 0
         for _, inner in pat.fields:
-            end = start + len(leaves(inner.type))
+            end = start + len(components(inner.type))
             bind_pat(s, inner, value[start:end])
             start = end
     elif isinstance(pat, ty.PConstr):
@@ -225,18 +225,18 @@ def _bind_constr(s: Lowering, pat: ty.PConstr, value: Value) -> None:
     payload = tuple(value[1 + k] for k in uses[tag])
     start = 0
     for inner in pat.args:
-        end = start + len(leaves(inner.type))
+        end = start + len(components(inner.type))
         bind_pat(s, inner, payload[start:end])
         start = end
 
 
-def leaf_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
-    """For each leaf that a parameter matches: a new name, and whether it may be consumed."""
+def component_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
+    """For each component that a parameter matches: a new name, and whether it may be consumed."""
     if isinstance(pat, ty.PRecord):
-        return [pair for _, inner in pat.fields for pair in leaf_names(s, inner)]
+        return [pair for _, inner in pat.fields for pair in component_names(s, inner)]
     hint = pat.name if isinstance(pat, ty.PVar) else "unused"
     unique = isinstance(pat, ty.PVar) and pat.consumes
-    return [(n, unique) for n in s.names(hint, (end for _, _, end in leaves(pat.type)))]
+    return [(n, unique) for n in s.names(hint, (end for _, _, end in components(pat.type)))]
 
 
 # --- the rest ----------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from compiler.ir.nodes import I64, SE, Operand, Param
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.types import as_operand
 from compiler.lower.build import Lower, Lowering
+from compiler.lower.components import components
 from compiler.lower.constants import Lowered
-from compiler.lower.leaves import leaves
 from compiler.lower.soacs import intrinsic
-from compiler.lower.values import Arr, Leaf, Value, instance_params, operand
+from compiler.lower.values import Arr, Component, Value, instance_params, operand
 
 
 def _apply(s: Lowering, e: ty.Apply, hint: Name) -> Value:
@@ -37,14 +37,16 @@ def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
     Variables are looked up last: they may be sizes that other arguments bring.
     """
-    target = s.constants.known[fn.name]
+    target = s.constants.lowered[fn.name]
     lowered = {k: s.lower(a) for k, a in enumerate(e.args) if not isinstance(a, ty.Var)}
     args = [
-        leaf for k, a in enumerate(e.args) for leaf in (lowered[k] if k in lowered else s.lower(a))
+        component
+        for k, a in enumerate(e.args)
+        for component in (lowered[k] if k in lowered else s.lower(a))
     ]
     sizes = [se_of(s.size(size)) for size in fn.size_args]
     s.prov = (e.span,)
-    given: list[Leaf] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
+    given: list[Component] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
     constants = [p for c in target.needs for p in s.constant_params(c)]
     params = target.fun.params
     mapping = {
@@ -52,28 +54,30 @@ def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         for param, actual in zip(params[: len(constants)], constants, strict=True)
     }
     operands: list[Operand] = [as_operand(p) for p in constants]
-    for param, leaf in zip(params[len(constants) :], given, strict=True):
-        operands.append(operand(_argument(s, param, leaf, mapping)))
+    for param, component in zip(params[len(constants) :], given, strict=True):
+        operands.append(operand(_argument(s, param, component, mapping)))
     return _results(s, target, tuple(operands), mapping, e, hint)
 
 
-def _argument(s: Lowering, param: Param, leaf: Leaf, mapping: dict[Name, Poly]) -> Leaf:
+def _argument(
+    s: Lowering, param: Param, component: Component, mapping: dict[Name, Poly]
+) -> Component:
     """An argument as the parameter wants it; `mapping` has the sizes to its left."""
-    if isinstance(leaf, Arr):
+    if isinstance(component, Arr):
         assert isinstance(param.type, ir.Array)
-        fitting = s.expect(leaf, tuple(p.subst(mapping) for p in param.type.shape))
+        fitting = s.expect(component, tuple(p.subst(mapping) for p in param.type.shape))
         if param.unique and isinstance(fitting, Arr) and fitting.borrowed:
             return s.copied(fitting)
         return fitting
     if param.type != I64:
-        return leaf
-    poly = poly_of(leaf)
+        return component
+    poly = poly_of(component)
     if poly is None:
-        leaf = s.atom(leaf, base_of(param.name))
-        poly = poly_of(leaf)
+        component = s.atom(component, base_of(param.name))
+        poly = poly_of(component)
     if poly is not None:
         mapping[param.name] = poly.subst(s.defined)
-    return leaf
+    return component
 
 
 def _results(
@@ -86,15 +90,15 @@ def _results(
 ) -> Value:
     """The statement of a call, with the results' shapes in the caller's names."""
     fun, twice = target.fun, target.twice
-    ends = [end for _, _, end in leaves(e.type)]
+    ends = [end for _, _, end in components(e.type)]
     extra = len(fun.results) - len(ends)
     names = [s.name(base_of(p.name)) for p in fun.results[:extra]]
     names += s.names(hint or "r", ends)
     pat, value = instance_params(fun.results, names, mapping)
     s.emit(pat, ir.Call(fun.name, operands))
-    for leaf in value:
-        if isinstance(leaf, Arr):
-            s.facts.array(leaf.shape)
+    for component in value:
+        if isinstance(component, Arr):
+            s.facts.array(component.shape)
     if twice:
         marked = zip(value, twice, strict=True)
         value = tuple(s.once(x) if yes and isinstance(x, Arr) else x for x, yes in marked)
@@ -107,9 +111,9 @@ def _results(
     )
 
 
-def _size_of(leaf: Leaf, at: int) -> SE:
-    assert isinstance(leaf, Arr)
-    return se_of(leaf.shape[at])
+def _size_of(component: Component, at: int) -> SE:
+    assert isinstance(component, Arr)
+    return se_of(component.shape[at])
 
 
 RULES: dict[type, Lower] = {

@@ -1,7 +1,7 @@
 """Slices and updates by LMADs: `flat_index_2d`, `flat_update_2d`, .. (thesis, section 3.3).
 
 Checks stand before them: no count is negative, all cells are inside the array, and no cell is
-written twice. What follows from plain numbers is settled here; a proof may drop the rest later.
+written twice. What follows from plain numbers is decided here; a proof may drop the rest later.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from compiler.ir import guards
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, TRUE, DimLmad, Fun, Lit
 from compiler.ir.sizes import se_of
-from compiler.lower.arrays import apart, simple, whole
+from compiler.lower.arrays import apart, full_slice, simple
 from compiler.lower.build import Lowering
+from compiler.lower.components import components
 from compiler.lower.exps import se
-from compiler.lower.leaves import leaves
 from compiler.lower.values import Arr, Message, Value, operand
 
 
@@ -37,18 +37,18 @@ def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         _check_count(s, count, words)
     _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
     named = base_of(source.name) if isinstance(source, ty.Var) else "xs"
-    names = s.names(hint or f"{named}_part", (end for _, _, end in leaves(e.type)))
+    names = s.names(hint or f"{named}_part", (end for _, _, end in components(e.type)))
     result: list[Arr] = []
     for array, name in zip(value, names, strict=True):
         assert isinstance(array, Arr)
-        full, shape = whole(s, array, (dim,))
+        full, shape = full_slice(s, array, (dim,))
         part = s.view(ir.Slice(array.name, full), array, shape, name)
         result.append(part if is_injective(dim) else s.once(part, name))
     return tuple(result)
 
 
 def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The array with the cells of an LMAD replaced, leaf by leaf."""
+    """The array with the cells of an LMAD replaced, component by component."""
     target = e.args[0]
     value = s.lower(target)
     start = _number(s, e.args[1], "offset")
@@ -60,13 +60,13 @@ def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
     _check_distinct(s, dim, words)
     hint = hint or (target.name if isinstance(target, ty.Var) else "")
-    names = s.names(base_of(hint), (end for _, _, end in leaves(e.type)))
+    names = s.names(base_of(hint), (end for _, _, end in components(e.type)))
     result: list[Arr] = []
     taken: set[Name] = set()
-    for array, leaf, name in zip(value, new, names, strict=True):
+    for array, component, name in zip(value, new, names, strict=True):
         assert isinstance(array, Arr)
-        full, shape = whole(s, array, (dim,))
-        item = apart(s, s.expect(leaf, shape), array)
+        full, shape = full_slice(s, array, (dim,))
+        item = apart(s, s.expect(component, shape), array)
         if array.name in taken or array.borrowed:
             array = s.copied(array, name)
         taken.add(array.name)
@@ -81,7 +81,7 @@ def _number(s: Lowering, e: ty.Exp, hint: str) -> SE:
 
 
 def _first_of(s: Lowering, value: Value, e: ty.Apply) -> Arr:
-    """The first leaf; all have the same outer sizes."""
+    """The first component; all have the same outer sizes."""
     first = value[0]
     if not isinstance(first, Arr):
         raise CompilerBug("an LMAD of no array", e.span)

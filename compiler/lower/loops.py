@@ -15,14 +15,14 @@ from compiler.ir.build import full_slices
 from compiler.ir.nodes import SE, ZERO, Param, Var
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering
-from compiler.lower.exps import bind_pat, leaf_names, pat_hint, se
-from compiler.lower.leaves import leaves
+from compiler.lower.components import components
+from compiler.lower.exps import bind_pat, component_names, pat_hint, se
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a loop carries: the shapes of its leaves, and the sizes in them that change.
+    """What a loop carries: the shapes of its components, and the sizes in them that change.
 
     `heads` are the parameters for these sizes, by the source's names; `starts` what they are first.
     """
@@ -34,7 +34,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A loop's bound, under a name and as it was computed, and the array's leaves."""
+    """A loop's bound, under a name and as it was computed, and the array's components."""
 
     bound: SE
     limit: SE
@@ -48,7 +48,7 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     s.prov = (e.span,)
     carried = _carried(s, e, init)
     init = _fit(s, init, carried, carried.starts)
-    pairs = leaf_names(s, e.pat)
+    pairs = component_names(s, e.pat)
     values = s.params([name for name, _ in pairs], e.pat.type, carried.shapes)
     start = _condition(s, e, carried, carried.starts, init)
     cond_name = s.ctx.fresh("go") if start else ""
@@ -60,8 +60,8 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     s.prov = (e.span,)
     ends = _ends(s, e, carried, result)
     result = _fit(s, result, carried, ends)
-    again = _condition(s, e, carried, ends, result)
-    results = (*again, *(se_of(p) for p in ends), *(operand(x) for x in result))
+    goes_on = _condition(s, e, carried, ends, result)
+    results = (*goes_on, *(se_of(p) for p in ends), *(operand(x) for x in result))
     body = ir.Body(tuple(s.close(outer)), results)
     heads = [Param(cond_name, ir.BOOL)] if cond_name else []
     heads += [Param(head, ir.I64) for head in carried.heads.values()]
@@ -78,16 +78,16 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
 def _carried(s: Lowering, e: ty.Loop, init: Value) -> Carried:
     """The shapes of what a loop carries; sizes that change become parameters."""
     found = Carried([], {}, [])
-    for (_, dims, _), leaf in zip(leaves(e.pat.type), init, strict=True):
+    for (_, dims, _), component in zip(components(e.pat.type), init, strict=True):
         shape: list[Poly] = []
         for at, dim in enumerate(dims):
             size = dim.name if isinstance(dim, SizeVar) else ""
-            if size in e.sizes and size not in found.heads and isinstance(leaf, Arr):
+            if size in e.sizes and size not in found.heads and isinstance(component, Arr):
                 found.heads[size] = s.name(size)
                 if at == 0:
                     s.facts.array([Poly.var(found.heads[size])])
                 s.sizes[size] = Poly.var(found.heads[size])
-                found.starts.append(leaf.shape[at])
+                found.starts.append(component.shape[at])
             shape.append(s.size(dim))
         found.shapes.append(tuple(shape))
     return found
@@ -120,8 +120,10 @@ def _condition(
 def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly]:
     """The sizes that change, as an iteration leaves them."""
     ends: dict[Name, Poly] = {}
-    for (_, dims, _), leaf in zip(leaves(e.pat.type), result, strict=True):
-        for dim, poly in zip(dims, leaf.shape if isinstance(leaf, Arr) else (), strict=True):
+    for (_, dims, _), component in zip(components(e.pat.type), result, strict=True):
+        for dim, poly in zip(
+            dims, component.shape if isinstance(component, Arr) else (), strict=True
+        ):
             if isinstance(dim, SizeVar) and dim.name in carried.heads:
                 ends.setdefault(dim.name, poly)
     return [ends[size] for size in carried.heads]
@@ -148,13 +150,13 @@ def _loop_result(s: Lowering, e: ty.Loop, loop: ir.Loop, carried: Carried, hint:
     own = pat_hint(s, e.pat)
     hint = hint or (own and base_of(own))
     if hint or not isinstance(e.pat, ty.PRecord):
-        names = s.names(hint or "r", (end for _, _, end in leaves(e.pat.type)))
+        names = s.names(hint or "r", (end for _, _, end in components(e.pat.type)))
     else:
-        names = [s.ctx.fresh(name) for name, _ in leaf_names(s, e.pat)]
+        names = [s.ctx.fresh(name) for name, _ in component_names(s, e.pat)]
     value = s.params(names, e.pat.type, shapes)
-    for leaf in value:
-        if isinstance(leaf, Arr):
-            s.facts.array(leaf.shape)
+    for component in value:
+        if isinstance(component, Arr):
+            s.facts.array(component.shape)
     heads = [Param(name, ir.I64) for name in after.values()]
     if isinstance(loop.form, ir.WhileLoop):
         heads.insert(0, Param(s.ctx.fresh("go"), ir.BOOL))
@@ -191,7 +193,7 @@ def _loop_form(s: Lowering, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLo
             s.facts.counter(index, "i64", head.limit)
             s.facts.runs(s.poly(head.limit))
             row = tuple(_row(s, x, at) for x in head.rows if isinstance(x, Arr))
-            bind_pat(s, pat, row if leaves(pat.type) else ())
+            bind_pat(s, pat, row if components(pat.type) else ())
             return ir.ForLoop(index, "i64", head.bound)
     return ir.WhileLoop(cond_name)
 

@@ -97,7 +97,7 @@ class Naming:
 
     # --- places, types, sizes ----------------------------------------------------------------
 
-    def place(self, span: Span) -> Span:
+    def user_span(self, span: Span) -> Span:
         """The span for code from `span`: prelude code takes the user's call that led there."""
         return span if not span.file or self.site is None else self.site
 
@@ -196,7 +196,7 @@ class Naming:
 
     def pat(self, p: Pat, fr: Frame) -> Pat:
         """`p` with new names, which the frame maps to."""
-        t, span = self.type(p.type, fr), self.place(p.span)
+        t, span = self.type(p.type, fr), self.user_span(p.span)
         match p:
             case PVar(name=name, consumes=consumes):
                 new = self.ctx.fresh(name)
@@ -267,7 +267,7 @@ class Naming:
             )
         raise Limitation(
             "A function is used here as if it were data.",
-            self.place(span),
+            self.user_span(span),
             "Functions can be passed, bound and put into tuples, but not chosen or stored.",
         )
 

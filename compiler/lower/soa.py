@@ -9,8 +9,8 @@ was put in place carries the user's call already; in functions of the prelude th
 keep their file, and whoever inlines the call replaces them by the call's.
 
 Note [Borrowed arrays]. A zip gives no new array in this representation, although the source takes
-its result for fresh: both may be consumed. So its leaves are marked as borrowed, and marked leaves
-are copied before they are consumed. What remains is a borrowed array that has a name while its
+its result for fresh: both may be consumed. So its components are marked as borrowed, and are copied
+before they are consumed. What remains is a borrowed array that has a name while its
 lender is consumed: when a function has lent an array, consumes it somewhere, and the other is used
 after that, the function is lowered once more, with a copy of every borrowed array that gets a name.
 So is one that overwrites a slice by an LMAD that may have a cell twice (`twice.py`): it is copied.
@@ -37,9 +37,9 @@ from compiler.ir.sizes import se_of
 from compiler.ir.verify import is_valid
 from compiler.lower import arrays, branches, exps, invoke, loops
 from compiler.lower.build import COPY, Lowering
+from compiler.lower.components import components
 from compiler.lower.constants import Definitions, Lowered
-from compiler.lower.exps import bind_pat, leaf_names
-from compiler.lower.leaves import leaves
+from compiler.lower.exps import bind_pat, component_names
 from compiler.lower.twice import may_be, overwritten
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
@@ -85,7 +85,7 @@ def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Par
     params: list[Param] = []
     in_scope = {p.name for p in size_params}
     for pat in code.params:
-        pairs = leaf_names(s, pat)
+        pairs = component_names(s, pat)
         wanted = s.shapes(pat.type)
         if not s.constants.is_entry:
             in_scope.update(p.name for held, _ in s.constants.needs.values() for p in held)
@@ -99,10 +99,10 @@ def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Par
                     s.extra.append((len(params) + len(shapes), at))
             shapes.append(tuple(new))
         value = s.params([name for name, _ in pairs], pat.type, shapes)
-        for leaf in value:
-            if isinstance(leaf, Arr):
+        for component in value:
+            if isinstance(component, Arr):
                 learn = s.facts.given if s.constants.is_entry else s.facts.array
-                learn(leaf.shape)
+                learn(component.shape)
         new_params = as_params(value)
         s.facts.oldest(param.name for param in new_params)
         in_scope.update(p.name for p in new_params)
@@ -124,11 +124,11 @@ def _function_results(
 ) -> tuple[list[Operand], tuple[Param, ...], Value]:
     """Results with their declared sizes; sizes that only the body knows are results as well."""
     s.bind_sizes(code.ext, code.ret, body)
-    declared = leaves(code.ret)
+    declared = components(code.ret)
     locally: list[Shape] = []
-    for (_, dims, _), leaf in zip(declared, body, strict=True):
+    for (_, dims, _), component in zip(declared, body, strict=True):
         known = [s.known_size(d) for d in dims]
-        actual = leaf.shape if isinstance(leaf, Arr) else ()
+        actual = component.shape if isinstance(component, Arr) else ()
         locally.append(tuple(p or a for p, a in zip(known, actual, strict=True)))
     value = s.expect_all(body, locally)
     heads, shapes = _result_sizes(s, code, locally)
@@ -157,7 +157,7 @@ def _result_sizes(
     These are what the definition calls existential, and what only local names can express.
     """
     heads: dict[Poly, Name] = {}
-    for (_, dims, _), shape in zip(leaves(code.ret), locally, strict=True):
+    for (_, dims, _), shape in zip(components(code.ret), locally, strict=True):
         for dim, poly in zip(dims, shape, strict=True):
             if isinstance(dim, SizeVar) and dim.name in code.ext:
                 heads.setdefault(poly, s.ctx.fresh(dim.name))
@@ -197,9 +197,9 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     definitions = Definitions()
     for code in prog.defs:
         found = _settled(code, ctx, definitions)
-        definitions.known[code.name] = found
+        definitions.lowered[code.name] = found
         definitions.funs[found.fun.name] = found.fun
-    return Prog(tuple(found.fun for found in definitions.known.values()))
+    return Prog(tuple(found.fun for found in definitions.lowered.values()))
 
 
 def _settled(code: ty.Def, ctx: Ctx, definitions: Definitions) -> Lowered:

@@ -17,22 +17,22 @@ from compiler.ir.sizes import se_of
 from compiler.ir.types import array_type, as_operand
 from compiler.lower import lmads
 from compiler.lower.build import Lowering
-from compiler.lower.exps import bind_pat, leaf_names, se
-from compiler.lower.leaves import leaves
+from compiler.lower.components import components
+from compiler.lower.exps import bind_pat, component_names, se
 from compiler.lower.values import (
     Arr,
     Message,
     Shape,
     Value,
     as_params,
-    leaf_type,
+    component_type,
     operand,
     show_shape,
 )
 
 
 def arrays_of(value: Value) -> tuple[Arr, ...]:
-    """The leaves of an array value."""
+    """The components of an array value."""
     return tuple(x for x in value if isinstance(x, Arr))
 
 
@@ -56,7 +56,7 @@ def intrinsic(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 def _row_params(s: Lowering, pat: ty.Pat, rows: Value) -> Value:
     """Variables for one row of each array, bound to `pat`."""
-    names = [name for name, _ in leaf_names(s, pat)]
+    names = [name for name, _ in component_names(s, pat)]
     if not names:
         bind_pat(s, pat, ())
         return ()
@@ -88,7 +88,7 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     s.prov = (e.span,)
     width = outer_size(xs)
     result_type = fn.type_args[1]
-    declared = leaves(result_type)
+    declared = components(result_type)
     stated = _lambda_shapes(s, result_type)
     outer = s.open()
     params = _row_params(s, lam.params[0], xs)
@@ -137,7 +137,7 @@ def _check_regular(s: Lowering, shapes: list[Shape], params: Value) -> None:
 def _lambda_shapes(s: Lowering, t: Type) -> list[Shape | None]:
     """The shapes of a lambda's results as declared; None where they mention unknown names."""
     found: list[Shape | None] = []
-    for _, dims, _ in leaves(t):
+    for _, dims, _ in components(t):
         polys = [s.known_size(d) for d in dims]
         found.append(tuple(p for p in polys if p is not None) if None not in polys else None)
     return found
@@ -147,14 +147,14 @@ def _operator(s: Lowering, lam: ty.Lambda, elem: Type, shapes: list[Shape]) -> L
     """A binary operator on elements of type `elem`."""
     sides: list[SE | Arr] = []
     for pat in lam.params:
-        names = [name for name, _ in leaf_names(s, pat)]
+        names = [name for name, _ in component_names(s, pat)]
         side = s.params(names, elem, shapes)
         bind_pat(s, pat, side)
         sides.extend(side)
     outer = s.open()
     body = s.expect_all(s.lower(lam.body), shapes)
     stms = s.close(outer)
-    returns = tuple(leaf_type(x) for x in s.params(["_"] * len(shapes), elem, shapes))
+    returns = tuple(component_type(x) for x in s.params(["_"] * len(shapes), elem, shapes))
     results = tuple(operand(x) for x in body)
     return Lambda(as_params(tuple(sides)), ir.Body(tuple(stms), results), returns)
 
@@ -187,7 +187,7 @@ def _fold(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     elem = fn.type_args[0]
     neutral, xs = s.lower(e.args[1]), s.lower(e.args[2])
     s.prov = (e.span,)
-    if not leaves(elem):
+    if not components(elem):
         return () if fn.name != "intrinsics.scan" else xs
     width = outer_size(xs)
     shapes = [a.shape[1:] for a in arrays_of(xs)]
@@ -196,7 +196,7 @@ def _fold(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     s.prov = (e.span,)
     commutative = fn.name == "intrinsics.reduce_comm"
     op = ir.Operator(lam, tuple(operand(x) for x in neutral), commutative)
-    ends = [end for _, _, end in leaves(elem)]
+    ends = [end for _, _, end in components(elem)]
     rows = _identity(s, tuple(("x", t) for t in lam.returns))
     arrays = tuple(a.name for a in arrays_of(xs))
     if fn.name == "intrinsics.scan":
@@ -248,7 +248,7 @@ def _scatter(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 def _like(s: Lowering, arrays: tuple[Arr, ...], elem: Type, hint: Name) -> Value:
     """New variables of the same types."""
-    ends = [end for _, _, end in leaves(elem)] or [""]
+    ends = [end for _, _, end in components(elem)] or [""]
     names = s.names(hint, ends)
     return tuple(Arr(n, a.prim, a.shape) for n, a in zip(names, arrays, strict=True))
 
@@ -261,7 +261,7 @@ def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     neutral, at = s.lower(e.args[2]), s.lower(e.args[3])
     values = _same_width(s, at, s.lower(e.args[4]))
     s.prov = (e.span,)
-    if not leaves(elem):
+    if not components(elem):
         return dests
     shapes = [d.shape[rank:] for d in dests]
     neutral = s.expect_all(neutral, shapes)
@@ -282,25 +282,25 @@ def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
 
 def _zip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The leaves of both; an array of unit vanishes beside another."""
+    """The components of both; an array of unit vanishes beside another."""
     xs, ys = s.lower(e.args[0]), s.lower(e.args[1])
     s.prov = (e.span,)
     ys = _same_width(s, xs, ys)
-    left, right = (bool(leaves(t)) for t in fn.type_args[:2])
+    left, right = (bool(components(t)) for t in fn.type_args[:2])
     value = xs + ys if left and right else xs if left else ys
     return tuple(replace(a, borrowed=True) for a in arrays_of(value))
 
 
 def _unzip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
-    """The leaves again; an array of unit is made up."""
+    """The components again; an array of unit is made up."""
     value = s.lower(e.args[0])
     first, second = fn.type_args[:2]
-    if leaves(first) and leaves(second):
+    if components(first) and components(second):
         return value
     width = (outer_size(value),)
     units = s.array(ir.Replicate(width, FALSE), "bool", width, "units")
-    if not leaves(first):
-        return (units, *(value if leaves(second) else (units,)))
+    if not components(first):
+        return (units, *(value if components(second) else (units,)))
     return (*value, units)
 
 
@@ -329,13 +329,13 @@ def _replicate(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     n = _count(s, e)
     value = s.lower(e.args[1]) or (FALSE,)
     s.prov = (e.span,)
-    ends = [end for _, _, end in leaves(fn.type_args[0])] or [""]
+    ends = [end for _, _, end in components(fn.type_args[0])] or [""]
     names = s.names(hint or "rep", ends)
     result: list[Arr] = []
-    for leaf, name in zip(value, names, strict=True):
-        shape = leaf.shape if isinstance(leaf, Arr) else ()
-        exp = ir.Replicate((n,), operand(leaf))
-        t = leaf_type(leaf)
+    for component, name in zip(value, names, strict=True):
+        shape = component.shape if isinstance(component, Arr) else ()
+        exp = ir.Replicate((n,), operand(component))
+        t = component_type(component)
         assert not isinstance(t, ir.Mem)
         result.append(s.array(exp, t.prim, (n, *shape), name))
     return tuple(result)
@@ -345,7 +345,7 @@ def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     """One array after the other."""
     xs, ys = s.lower(e.args[0]), s.lower(e.args[1])
     s.prov = (e.span,)
-    ends = [end for _, _, end in leaves(fn.type_args[0])] or [""]
+    ends = [end for _, _, end in components(fn.type_args[0])] or [""]
     names = s.names(hint or "cat", ends)
     result: list[Arr] = []
     for a, b, name in zip(arrays_of(xs), arrays_of(ys), names, strict=True):
@@ -361,7 +361,7 @@ def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 def _views(
     s: Lowering, e: ty.Apply, hint: Name, view: Callable[[Arr], tuple[ir.Exp, Shape]]
 ) -> Value:
-    """One view per leaf."""
+    """One view per component."""
     value = s.lower(e.args[0])
     s.prov = (e.span,)
     result: list[Arr] = []

@@ -81,7 +81,7 @@ class Specialiser(Calls):
                 ext = self.fresh_sizes(names, fr)
                 plain = not ext and self.is_functional(e.type, fr)
                 t = FUNCTION if plain else self.type(e.type, fr)
-                return self.call(fun, args, t, self.place(e.span), ext, out)
+                return self.call(fun, args, t, self.user_span(e.span), ext, out)
             case Let(sizes=sizes, pat=pat, rhs=rhs, body=body):
                 self._let(sizes, pat, rhs, fr, out)
                 return self.static(body, fr, out)
@@ -108,7 +108,7 @@ class Specialiser(Calls):
         if self.is_functional(e.type, fr):
             raise Limitation(
                 "A function cannot be the result of this kind of expression.",
-                self.place(e.span),
+                self.user_span(e.span),
                 HINT,
             )
         return self.trivial(self.ev(e, fr), out)
@@ -163,20 +163,20 @@ class Specialiser(Calls):
         value = fr.lookup(e.name)
         if value is None:
             if e.name in self.size_owner:
-                return size_exp(self.size(SizeVar(e.name), fr), self.place(e.span))
+                return size_exp(self.size(SizeVar(e.name), fr), self.user_span(e.span))
             if e.size_args:
                 return self.sized_constant(e, fr)
             return self.global_value(e, fr)
         if isinstance(value, Var):
-            return Var(value.type, self.place(e.span), value.name)
-        return self.residual(value, e.type, self.place(e.span))
+            return Var(value.type, self.user_span(e.span), value.name)
+        return self.residual(value, e.type, self.user_span(e.span))
 
     def _apply(self, e: Apply, fr: Frame) -> Exp:
         out: list[Binding] = []
         args = self._args(e, fr, out)
         fun = self.static(e.fn, fr, out)
         ext = self.fresh_sizes(e.ext, fr)
-        t, span = self.type(e.type, fr), self.place(e.span)
+        t, span = self.type(e.type, fr), self.user_span(e.span)
         return wrap(out, self.residual(self.call(fun, args, t, span, ext, out), t, span))
 
     def _lambda(self, e: Lambda, fr: Frame) -> Exp:
@@ -188,7 +188,7 @@ class Specialiser(Calls):
         rest: Exp = e
         while isinstance(rest, Let):
             self._let(rest.sizes, rest.pat, rest.rhs, fr, out)
-            span = self.place(rest.span)
+            span = self.user_span(rest.span)
             spans.extend([span] * (len(out) - len(spans)))
             rest = rest.body
         body = self.ev(rest, fr)
@@ -228,7 +228,7 @@ class Specialiser(Calls):
         cond = self.ev(e.cond, fr)
         then, orelse = self.ev(e.then, fr), self.ev(e.orelse, fr)
         ext = self.fresh_sizes(e.ext, fr)
-        return If(self.type(e.type, fr), self.place(e.span), cond, then, orelse, ext)
+        return If(self.type(e.type, fr), self.user_span(e.span), cond, then, orelse, ext)
 
     def _chosen(self, e: Match, fr: Frame, out: list[Binding]) -> Exp:
         """The body of the case that matches a value known here, its pattern bound."""
@@ -242,7 +242,7 @@ class Specialiser(Calls):
                 return case.body
         raise Limitation(
             "This value holds a function: which case it matches must be known here.",
-            self.place(e.exp.span),
+            self.user_span(e.exp.span),
             HINT,
         )
 
@@ -254,13 +254,13 @@ class Specialiser(Calls):
         exp = self.ev(e.exp, fr)
         cases = tuple(Case(self.pat(case.pat, fr), self.ev(case.body, fr)) for case in e.cases)
         ext = self.fresh_sizes(e.ext, fr)
-        return Match(self.type(e.type, fr), self.place(e.span), exp, cases, ext)
+        return Match(self.type(e.type, fr), self.user_span(e.span), exp, cases, ext)
 
     def _loop(self, e: Loop, fr: Frame) -> Exp:
         if self.is_functional(e.pat.type, fr):
-            raise Limitation("A loop cannot carry a function.", self.place(e.span), HINT)
+            raise Limitation("A loop cannot carry a function.", self.user_span(e.span), HINT)
         init = self.ev(e.init, fr)
-        span = self.place(e.span)
+        span = self.user_span(e.span)
         form: For | ForIn | While
         if isinstance(e.form, For):
             bound = self.ev(e.form.bound, fr)
@@ -288,49 +288,49 @@ class Specialiser(Calls):
 
     def _prim_op(self, e: PrimOp, fr: Frame) -> Exp:
         args = tuple(self.ev(a, fr) for a in e.args)
-        return PrimOp(e.type, self.place(e.span), e.op, e.at, args)
+        return PrimOp(e.type, self.user_span(e.span), e.op, e.at, args)
 
     def _prim_fun(self, e: PrimFun, fr: Frame) -> Exp:
         args = tuple(self.ev(a, fr) for a in e.args)
-        return PrimFun(e.type, self.place(e.span), e.fun, e.at, args)
+        return PrimFun(e.type, self.user_span(e.span), e.fun, e.at, args)
 
     def _convert(self, e: Convert, fr: Frame) -> Exp:
-        return Convert(e.type, self.place(e.span), e.to, self.ev(e.exp, fr))
+        return Convert(e.type, self.user_span(e.span), e.to, self.ev(e.exp, fr))
 
     def _record(self, e: RecordExp, fr: Frame) -> Exp:
         fields = tuple((name, self.ev(x, fr)) for name, x in e.fields)
-        return RecordExp(self.type(e.type, fr), self.place(e.span), fields)
+        return RecordExp(self.type(e.type, fr), self.user_span(e.span), fields)
 
     def _project(self, e: Project, fr: Frame) -> Exp:
         t = self.type(e.type, fr)
         if self.is_functional(e.exp.type, fr):
             out: list[Binding] = []
             value = self._field(self.static(e.exp, fr, out), e.field)
-            return wrap(out, self.residual(value, t, self.place(e.span)))
+            return wrap(out, self.residual(value, t, self.user_span(e.span)))
         inner = self._shared(e.exp, fr)
         if isinstance(inner, RecordExp) and all(
             isinstance(x, Var | Const) for _, x in inner.fields
         ):
             return dict(inner.fields)[e.field]
-        return Project(t, self.place(e.span), inner, e.field)
+        return Project(t, self.user_span(e.span), inner, e.field)
 
     def _record_update(self, e: RecordUpdate, fr: Frame) -> Exp:
         out: list[Binding] = []
         exp = self._source(e.exp, e.value, fr, out)
         value = self.ev(e.value, fr)
         t = self.type(e.type, fr)
-        return wrap(out, RecordUpdate(t, self.place(e.span), exp, e.path, value))
+        return wrap(out, RecordUpdate(t, self.user_span(e.span), exp, e.path, value))
 
     def _array(self, e: ArrayLit, fr: Frame) -> Exp:
         elems = tuple(self.ev(x, fr) for x in e.elems)
-        return ArrayLit(self.type(e.type, fr), self.place(e.span), elems)
+        return ArrayLit(self.type(e.type, fr), self.user_span(e.span), elems)
 
     def _range(self, e: Range, fr: Frame) -> Exp:
         first = self.ev(e.first, fr)
         second = None if e.second is None else self.ev(e.second, fr)
         end = self.ev(e.end, fr)
         ext = self.fresh_sizes(e.ext, fr)
-        return Range(self.type(e.type, fr), self.place(e.span), first, second, e.kind, end, ext)
+        return Range(self.type(e.type, fr), self.user_span(e.span), first, second, e.kind, end, ext)
 
     def _dims(self, dims: tuple[DimIndex, ...], fr: Frame) -> tuple[DimIndex, ...]:
         return tuple(
@@ -348,7 +348,7 @@ class Specialiser(Calls):
         array = self._shared(e.array, fr)
         dims = self._dims(e.dims, fr)
         ext = self.fresh_sizes(e.ext, fr)
-        return Index(self.type(e.type, fr), self.place(e.span), array, dims, ext)
+        return Index(self.type(e.type, fr), self.user_span(e.span), array, dims, ext)
 
     def _update(self, e: Update, fr: Frame) -> Exp:
         out: list[Binding] = []
@@ -356,7 +356,7 @@ class Specialiser(Calls):
         dims = self._dims(e.dims, fr)
         value = self.ev(e.value, fr)
         t = self.type(e.type, fr)
-        return wrap(out, Update(t, self.place(e.span), array, dims, value))
+        return wrap(out, Update(t, self.user_span(e.span), array, dims, value))
 
     def _source(self, source: Exp, value: Exp, fr: Frame, out: list[Binding]) -> Exp:
         """What is updated; bound to a name if the new value reads the same expression again.
@@ -383,19 +383,19 @@ class Specialiser(Calls):
 
     def _coerce(self, e: Coerce, fr: Frame) -> Exp:
         inner = self.ev(e.exp, fr)
-        return Coerce(self.type(e.type, fr), self.place(e.span), inner)
+        return Coerce(self.type(e.type, fr), self.user_span(e.span), inner)
 
     def _assert(self, e: Assert, fr: Frame) -> Exp:
         cond, inner = self.ev(e.cond, fr), self.ev(e.exp, fr)
-        return Assert(self.type(e.type, fr), self.place(e.span), cond, inner, e.text)
+        return Assert(self.type(e.type, fr), self.user_span(e.span), cond, inner, e.text)
 
     def _constr(self, e: Constr, fr: Frame) -> Exp:
         args = tuple(self.ev(x, fr) for x in e.args)
-        return Constr(self.type(e.type, fr), self.place(e.span), e.name, args)
+        return Constr(self.type(e.type, fr), self.user_span(e.span), e.name, args)
 
     def _attr(self, e: Attr, fr: Frame) -> Exp:
         inner = self.ev(e.exp, fr)
-        return Attr(inner.type, self.place(e.span), e.attr, inner)
+        return Attr(inner.type, self.user_span(e.span), e.attr, inner)
 
 
 def matches(p: Pat, value: Value) -> bool | None:

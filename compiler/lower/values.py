@@ -1,4 +1,4 @@
-"""Lowered values: tuples of scalar expressions and arrays, one for each leaf of a type."""
+"""Lowered values: tuples of scalar expressions and arrays, one for each component of a type."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class Arr:
     borrowed: bool = False
 
 
-Leaf = SE | Arr
-Value = tuple[Leaf, ...]
+Component = SE | Arr
+Value = tuple[Component, ...]
 Message = tuple[str | SE, ...]
 
 
-def operand(leaf: Leaf) -> Operand:
-    """A leaf as an operand."""
-    return leaf.name if isinstance(leaf, Arr) else leaf
+def operand(component: Component) -> Operand:
+    """A component as an operand."""
+    return component.name if isinstance(component, Arr) else component
 
 
-def leaf_type(leaf: Leaf) -> ir.Type:
-    """The IR type of a leaf."""
-    if isinstance(leaf, Arr):
-        return ir.Array(leaf.prim, leaf.shape)
-    return ir.Scalar(prim_of(leaf))
+def component_type(component: Component) -> ir.Type:
+    """The IR type of a component."""
+    if isinstance(component, Arr):
+        return ir.Array(component.prim, component.shape)
+    return ir.Scalar(prim_of(component))
 
 
 def show_shape(shape: Iterable[Poly]) -> Message:
@@ -67,7 +67,11 @@ def merge_words(message: Message) -> Message:
 
 def as_params(value: Value) -> tuple[Param, ...]:
     """The parameters that bind variables."""
-    return tuple(Param(leaf.name, leaf_type(leaf)) for leaf in value if isinstance(leaf, Arr | Var))
+    return tuple(
+        Param(component.name, component_type(component))
+        for component in value
+        if isinstance(component, Arr | Var)
+    )
 
 
 def instance_params(

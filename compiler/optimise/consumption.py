@@ -1,8 +1,8 @@
-"""Which arrays are rigid: consumed, or required to be fresh, or sharing memory with one that is.
+"""Which arrays are unique: consumed, or required to be fresh, or sharing memory with one that is.
 
 Everything else in a program is a plain value: it may be shared, computed earlier or again.
 Arrays that may share memory are put in one class (union-find over the whole program); a class is
-rigid as soon as one member is overwritten, or given away as a unique result.
+unique as soon as one member is overwritten, or given away as a unique result.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Classes:
             self._parent.setdefault(value, self.find(value))
             self._marked.add(value)
 
-    def rigid(self) -> set[Name]:
+    def unique(self) -> set[Name]:
         """All members of classes with a marked member."""
         roots = {self.find(name) for name in self._marked}
         return {name for name in list(self._parent) if self.find(name) in roots}
@@ -89,9 +89,9 @@ def classes(prog: Prog) -> Classes:
     return found
 
 
-def rigid_arrays(prog: Prog) -> set[Name]:
-    """The names of all rigid arrays."""
-    return classes(prog).rigid()
+def unique_arrays(prog: Prog) -> set[Name]:
+    """The names of all unique arrays."""
+    return classes(prog).unique()
 
 
 def _stms(stms: Iterable[Stm], found: Classes) -> None:

@@ -42,7 +42,7 @@ from compiler.ir.nodes import (
 _SCALARS = frozenset(SE_NODES)
 
 
-class Uses:
+class UseCounts:
     """Use counts so far, going backwards; `region` is the body that code runs in as often."""
 
     __slots__ = ("counts", "last_region", "region", "regions", "removed", "single")
@@ -73,9 +73,9 @@ def _ignore(name: Name) -> None:
     """Bindings are no uses."""
 
 
-def remove_dead(fun: Function) -> tuple[Function, Uses]:
+def remove_dead(fun: Function) -> tuple[Function, UseCounts]:
     """The function without dead code, and the uses of its names."""
-    uses = Uses()
+    uses = UseCounts()
     uses.add(fun.results)
     body = _body(fun.body, uses)
     if body is fun.body:
@@ -85,13 +85,13 @@ def remove_dead(fun: Function) -> tuple[Function, Uses]:
     ), uses
 
 
-def _body(body: Body, uses: Uses) -> Body:
+def _body(body: Body, uses: UseCounts) -> Body:
     uses.add(body.results)
     stms = _stms(body.stms, uses)
     return body if stms is body.stms else Body(stms, body.results)
 
 
-def _stms(stms: tuple[Stm, ...], uses: Uses) -> tuple[Stm, ...]:
+def _stms(stms: tuple[Stm, ...], uses: UseCounts) -> tuple[Stm, ...]:
     kept: list[Stm] = []
     changed = False
     for stm in reversed(stms):
@@ -106,7 +106,7 @@ def _stms(stms: tuple[Stm, ...], uses: Uses) -> tuple[Stm, ...]:
     return tuple(kept)
 
 
-def _stm(stm: Stm, uses: Uses) -> Stm | None:
+def _stm(stm: Stm, uses: UseCounts) -> Stm | None:
     """The statement with only the results that are needed; None if it is dead as a whole."""
     exp = stm.exp
     kind = type(exp)
@@ -133,14 +133,14 @@ def _stm(stm: Stm, uses: Uses) -> Stm | None:
     return Stm(picked.pat, new, picked.prov)
 
 
-def _inside(exp: Exp, uses: Uses) -> Exp:
+def _inside(exp: Exp, uses: UseCounts) -> Exp:
     """Count what an expression with bodies uses, and remove what is dead in them."""
     if isinstance(exp, (Map, Reduce, Scan, Scatter, Hist)):
         return _inside_soac(exp, uses)
     return _inside_other(exp, uses)
 
 
-def _inside_soac(exp: Soac, uses: Uses) -> Soac:
+def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
     """A parallel operator loses inputs that its body does not need."""
     outer = uses.region
     _enter(uses)
@@ -169,13 +169,13 @@ def _inside_soac(exp: Soac, uses: Uses) -> Soac:
     return exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
 
 
-def _operators(ops: tuple[Operator, ...] | tuple[HistOp, ...], uses: Uses) -> object:
+def _operators(ops: tuple[Operator, ...] | tuple[HistOp, ...], uses: UseCounts) -> object:
     parts = _counting(uses)
     new = tuple(walk.rewrite(op, parts) for op in ops)
     return ops if all(a is b for a, b in zip(new, ops, strict=True)) else new
 
 
-def _inside_other(exp: Exp, uses: Uses) -> Exp:
+def _inside_other(exp: Exp, uses: UseCounts) -> Exp:
     if isinstance(exp, If):
         orelse = _body(exp.orelse, uses)
         then = _body(exp.then, uses)
@@ -186,7 +186,7 @@ def _inside_other(exp: Exp, uses: Uses) -> Exp:
     return walk.rewrite(exp, _counting(uses))
 
 
-def _counting(uses: Uses) -> walk.Rewrite:
+def _counting(uses: UseCounts) -> walk.Rewrite:
     """What counts all uses in a node and removes what is dead in its bodies."""
     outer = uses.region
 
@@ -223,7 +223,7 @@ def _counting(uses: Uses) -> walk.Rewrite:
     return walk.Rewrite(body=body, fn=fn, kernel=kernel, se=se, name=name, poly=se)  # type: ignore[arg-type]
 
 
-def _enter(uses: Uses) -> None:
+def _enter(uses: UseCounts) -> None:
     uses.regions += 1
     uses.region = uses.regions
 
@@ -231,13 +231,13 @@ def _enter(uses: Uses) -> None:
 # --- dropping results ------------------------------------------------------------------------
 
 
-def _used(stm: Stm, uses: Uses, first: int = 0) -> list[int] | None:
+def _used(stm: Stm, uses: UseCounts, first: int = 0) -> list[int] | None:
     """The results to keep, if not all are; the first ones always stay."""
     kept = [k for k, p in enumerate(stm.pat) if k < first or p.name in uses.counts]
     return kept if len(kept) < len(stm.pat) else None
 
 
-def _pick_if(stm: Stm, uses: Uses) -> Stm:
+def _pick_if(stm: Stm, uses: UseCounts) -> Stm:
     exp = stm.exp
     kept = _used(stm, uses)
     if kept is None or not isinstance(exp, If):
@@ -246,7 +246,7 @@ def _pick_if(stm: Stm, uses: Uses) -> Stm:
     return _picked(stm, kept, If(exp.cond, *sides), uses)
 
 
-def _pick_loop(stm: Stm, uses: Uses) -> Stm:
+def _pick_loop(stm: Stm, uses: UseCounts) -> Stm:
     """A parameter goes if its result is not needed, after the loop or by another parameter."""
     exp = stm.exp
     if _used(stm, uses) is None or not isinstance(exp, Loop):
@@ -261,7 +261,7 @@ def _pick_loop(stm: Stm, uses: Uses) -> Stm:
     )
 
 
-def _needed_params(stm: Stm, exp: Loop, uses: Uses) -> set[Name]:
+def _needed_params(stm: Stm, exp: Loop, uses: UseCounts) -> set[Name]:
     """Parameters needed by used results, effects, the condition, or each other."""
     sources: dict[Name, set[Name]] = {}
     always: set[Name] = set()
@@ -287,7 +287,7 @@ def _needed_params(stm: Stm, exp: Loop, uses: Uses) -> set[Name]:
     return reached
 
 
-def _pick_map(stm: Stm, uses: Uses) -> Stm:
+def _pick_map(stm: Stm, uses: UseCounts) -> Stm:
     exp = stm.exp
     kept = _used(stm, uses)
     if kept == [] and stm.pat:
@@ -297,7 +297,7 @@ def _pick_map(stm: Stm, uses: Uses) -> Stm:
     return _picked(stm, kept, Map(exp.width, _some_results(exp.fn, kept), exp.arrays), uses)
 
 
-def _pick_reduce(stm: Stm, uses: Uses) -> Stm:
+def _pick_reduce(stm: Stm, uses: UseCounts) -> Stm:
     """A reduction or scan loses whole operators and kept arrays."""
     exp = stm.exp
     if _used(stm, uses) is None or not isinstance(exp, (Reduce, Scan)):
@@ -320,7 +320,7 @@ def _pick_reduce(stm: Stm, uses: Uses) -> Stm:
     return _picked(stm, kept, type(exp)(exp.width, tuple(ops), fn, exp.arrays), uses)
 
 
-def _pick_scatter(stm: Stm, uses: Uses) -> Stm:
+def _pick_scatter(stm: Stm, uses: UseCounts) -> Stm:
     """A scatter loses kept arrays only: writing has to happen for each destination."""
     exp = stm.exp
     if not isinstance(exp, Scatter):
@@ -335,7 +335,7 @@ def _pick_scatter(stm: Stm, uses: Uses) -> Stm:
     return _picked(stm, kept, new, uses)
 
 
-def _pick_seg(stm: Stm, uses: Uses) -> Stm:
+def _pick_seg(stm: Stm, uses: UseCounts) -> Stm:
     """A kernel loses results that are neither reduced nor written in place."""
     exp = stm.exp
     if not isinstance(exp, (SegMap, SegRed, SegScan)):
@@ -365,7 +365,7 @@ _PICK = {
 }
 
 
-def _picked(stm: Stm, kept: list[int], exp: Exp, uses: Uses) -> Stm:
+def _picked(stm: Stm, kept: list[int], exp: Exp, uses: UseCounts) -> Stm:
     uses.removed += 1
     return Stm(_some(stm.pat, kept), exp, stm.prov)
 

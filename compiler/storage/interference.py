@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.poly import Poly
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov
@@ -165,7 +165,7 @@ class Sizes:
         self.names = frozenset(name for shape in shapes for size in shape for name in size.names())
         """Names that sizes of the parameters are made of."""
         defined: dict[Name, Poly] = {}
-        self._facts = Facts(defined, shown)
+        self._facts = IntegerFacts(defined, shown)
         self._facts.oldest(param.name for param in fun.params)
         for shape in shapes:
             (self._facts.given if fun.entry else self._facts.array)(shape)

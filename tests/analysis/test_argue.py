@@ -16,7 +16,7 @@ from compiler.algebra.certificate import Sum
 from compiler.algebra.gate import accepts, follow
 from compiler.algebra.inequality import Prover
 from compiler.algebra.poly import Poly
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.analysis.ranges import EVERYWHERE, Ranges
 from compiler.base.context import Options
 from compiler.ir.nodes import Alloc, Assert, Bin, Lit, Prog, Select, Var
@@ -44,7 +44,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_search_that_lies_decides_nothing(liar: None) -> None:
-    facts = Facts({})
+    facts = IntegerFacts({})
     n, i = Var("n", "i64"), Var("i", "i64")
     facts.array([Poly.var("n")])
     at = Bin("+", "i64", i, n)
@@ -63,7 +63,7 @@ def test_a_search_that_lies_decides_nothing(liar: None) -> None:
 
 def test_what_is_learned_is_not_read_as_integers_on_a_lie(liar: None) -> None:
     """`x + y < n` says nothing about x, whatever the search says about the sum."""
-    facts = Facts({})
+    facts = IntegerFacts({})
     x, y = Var("x", "i64"), Var("y", "i64")
     for name in (x, y):
         facts.learn(Bin(">=", "i64", name, ZERO), True)
@@ -113,15 +113,15 @@ def test_what_the_search_finds_in_examples_is_argued_for(
 ) -> None:
     """Nothing that could be proved is lost for want of an argument."""
     lost: list[object] = []
-    accepted = Facts._accepted
+    accepted = IntegerFacts._accepted
 
-    def asked(self: Facts, says: Any, claims: Any, limit: int = EVERYWHERE) -> bool:
+    def asked(self: IntegerFacts, says: Any, claims: Any, limit: int = EVERYWHERE) -> bool:
         found = accepted(self, says, claims, limit)
         if not found:
             lost.append((says, claims))
         return found
 
-    monkeypatch.setattr(Facts, "_accepted", asked)
+    monkeypatch.setattr(IntegerFacts, "_accepted", asked)
     forget()
     work = Compilation(path.read_text("utf-8"), Options())
     for target in ("c", "cuda"):
@@ -186,7 +186,7 @@ def test_a_line_cannot_rest_on_itself() -> None:
 
 def test_an_argument_is_for_its_claims() -> None:
     line = Line(Poly.var("x"), Source("size", (Poly.var("x"),)), (), 0)
-    facts = Facts({})
+    facts = IntegerFacts({})
     facts.array([Poly.var("x")])
     assert facts.within(ZERO, Poly.var("x") + 1)
     (argument,) = facts.shown
@@ -197,7 +197,7 @@ def test_an_argument_is_for_its_claims() -> None:
 
 def test_a_quotient_times_a_square_is_not_near_what_is_divided() -> None:
     """`n / b * b` is less than b away from n, but `n / b * b * b` is not."""
-    facts = Facts({})
+    facts = IntegerFacts({})
     facts.given([Poly.var("n")])
     facts.given([Poly.var("b")])
     facts.learn(Bin("<=", "i64", Lit(1, "i64"), Var("b", "i64")), True)
@@ -209,7 +209,7 @@ def test_a_quotient_times_a_square_is_not_near_what_is_divided() -> None:
 
 
 def test_a_choice_is_argued_for_by_cases() -> None:
-    facts = Facts({})
+    facts = IntegerFacts({})
     a, b = Var("a", "i64"), Var("b", "i64")
     facts.learn(Bin("<=", "i64", a, b), True)
     chosen = Select(Var("c", "bool"), a, b)

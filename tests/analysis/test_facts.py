@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.algebra.poly import Poly
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.ir.nodes import Bin, Lit, Var
 
 SIZES = ("n", "m")
@@ -19,9 +19,9 @@ POLYS = st.dictionaries(st.sampled_from(MONOMIALS), st.integers(-3, 3), max_size
 )
 
 
-def known() -> Facts:
+def known() -> IntegerFacts:
     """0 <= i < n, 0 <= j < m, as inside two nested loops."""
-    facts = Facts({})
+    facts = IntegerFacts({})
     for size in SIZES:
         facts.array([Poly.var(size)], 0)
         facts.bound(size, Poly.const(1), None, 0)

@@ -13,7 +13,7 @@ import pytest
 
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.base.prim import Prim, int_range
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
@@ -87,10 +87,10 @@ def wrapped(value: int, prim: Prim) -> int:
     return (value - low) % (high - low + 1) + low
 
 
-def learned(rng: random.Random, values: Values) -> Facts:
+def learned(rng: random.Random, values: Values) -> IntegerFacts:
     """Facts that hold for these values: definitions, conditions, indices, sizes."""
     equal: dict[str, Poly] = {}
-    facts = Facts(equal)
+    facts = IntegerFacts(equal)
     facts.oldest(values)
     for k in range(rng.randrange(4)):
         value = expression(rng, 2)
@@ -154,7 +154,7 @@ def test_what_is_decided_is_so(seed: int) -> None:
 
 
 def test_a_sum_is_exact_behind_its_check() -> None:
-    facts = Facts({})
+    facts = IntegerFacts({})
     x, y, zero = Var("x", "i64"), Var("y", "i64"), Lit(0, "i64")
     both = Bin("+", "i64", x, y)
     for cond in (Bin(">=", "i64", x, zero), Bin(">=", "i64", y, zero)):
@@ -167,7 +167,7 @@ def test_a_sum_is_exact_behind_its_check() -> None:
 
 
 def test_a_product_is_exact_where_its_upper_half_is_nothing() -> None:
-    facts = Facts({})
+    facts = IntegerFacts({})
     n, m = Poly.var("n"), Poly.var("m")
     for size in (n, m):
         facts.array([size], 0)
@@ -182,14 +182,14 @@ def test_a_product_is_exact_where_its_upper_half_is_nothing() -> None:
 
 
 def test_sizes_of_what_is_handed_in_multiply_without_wrapping() -> None:
-    facts = Facts({})
+    facts = IntegerFacts({})
     facts.given([Poly.var("n"), Poly.var("m")])
     assert facts.fits(Poly.var("n") * Poly.var("m"))
     assert not facts.fits(Poly.var("n") * Poly.var("n") * Poly.var("m"))
 
 
 def test_unsigned_numbers_may_be_no_i64() -> None:
-    facts = Facts({})
+    facts = IntegerFacts({})
     facts.counter("i", "u64", Var("b", "u64"))
     at = Conv("u64", "i64", Var("i", "u64"))
     assert facts.decide(">=", at, Lit(0, "i64")) is None
@@ -199,7 +199,7 @@ def test_unsigned_numbers_may_be_no_i64() -> None:
 
 def test_facts_that_contradict_each_other_do_no_harm() -> None:
     """Behind conditions that never hold together, nothing runs; the compiler must."""
-    facts = Facts({})
+    facts = IntegerFacts({})
     x, zero, one = Var("x", "i64"), Lit(0, "i64"), Lit(1, "i64")
     facts.learn(Bin("<=", "i64", one, x), True)
     facts.learn(Bin("<=", "i64", x, zero), True)

@@ -27,4 +27,4 @@ def test_classes_are_those_of_a_naive_partition() -> None:
                 found.mark(other)
         for name in rng.sample(names, 12):
             assert {n for n in names if found.find(n) == found.find(name)} == alike[name]
-        assert found.rigid() == {n for name in marked for n in alike[name]}
+        assert found.unique() == {n for name in marked for n in alike[name]}

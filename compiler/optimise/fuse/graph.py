@@ -102,8 +102,8 @@ class Graph:
             taken = {self.classes.find(n) for n in consumed(node.stm.exp)}
             if taken:
                 self.overwrites[node] = taken
-                for group in taken:
-                    for reader in readers.pop(group, ()):
+                for shared in taken:
+                    for reader in readers.pop(shared, ()):
                         _edge(reader, node)
             for name in node.reads:
                 readers.setdefault(self.classes.find(name), []).append(node)
@@ -119,7 +119,7 @@ class Graph:
     def users(self, name: Name, node: Node) -> list[Node]:
         """The statements that read a name which `node` defines, in order."""
         found = [user for user in node.after if name in user.reads]
-        return sorted(found, key=_place) if len(found) > 1 else found
+        return sorted(found, key=_order) if len(found) > 1 else found
 
     def path(self, source: Node, target: Node) -> Node | None:
         """A statement between the two, directly before `target`, if one depends on `source`."""
@@ -192,7 +192,7 @@ class Graph:
 
     def stms(self) -> tuple[Stm, ...]:
         """The statements in an order that respects all edges, close to the original one."""
-        return tuple(n.stm for n in sorted(self.live(), key=_place))
+        return tuple(n.stm for n in sorted(self.live(), key=_order))
 
 
 def _push_down(moved: Node) -> None:
@@ -217,7 +217,7 @@ def _rank(node: Node) -> float:
     return node.rank
 
 
-def _place(node: Node) -> tuple[float, int]:
+def _order(node: Node) -> tuple[float, int]:
     return node.rank, node.at
 
 

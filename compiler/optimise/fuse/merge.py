@@ -34,7 +34,7 @@ from compiler.ir.walk import Replacement
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SoacParts:
     """`fixed` results of the body belong to operators or destinations; the others are kept.
 
     `fixed_pat` are the statement's results for the former, `kept_pat` for the latter.
@@ -53,7 +53,7 @@ class Parts:
     kept_pat: tuple[Param, ...]
 
 
-def parts(stm: Stm) -> Parts:
+def parts(stm: Stm) -> SoacParts:
     """A parallel operator taken apart."""
     exp = stm.exp
     assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
@@ -69,7 +69,7 @@ def parts(stm: Stm) -> Parts:
         ops = exp.ops
         values, results = len(exp.fn.body.results), len(stm.pat)
     body = exp.fn.body
-    return Parts(
+    return SoacParts(
         type(exp),
         ops,
         exp.fn.params,

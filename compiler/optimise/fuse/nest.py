@@ -36,14 +36,14 @@ from compiler.ir.types import row_type, shape_of, with_dims
 class Nest:
     """`map (map f)`: what comes in to `f` by element, by row and by column.
 
-    `whole`: inner parameters with arrays whose rows the outer map takes; `columns`: inner
+    `elements`: inner parameters with arrays whose rows the outer map takes; `columns`: inner
     parameters with arrays that every row reads; `rows`: outer parameters used inside, with arrays;
     `numbers`: inner parameters that number the columns.
     """
 
     width: Poly
     inner: Map
-    whole: tuple[tuple[Param, Name], ...]
+    elements: tuple[tuple[Param, Name], ...]
     columns: tuple[tuple[Param, Name], ...]
     rows: tuple[tuple[Param, Name], ...]
     numbers: tuple[Param, ...]
@@ -58,13 +58,13 @@ def nest_of(stm: Stm) -> Nest | None:
     outer = {p.name: (p, a) for p, a in zip(exp.fn.params, exp.arrays, strict=True)}
     if not walk.free(inner.width).isdisjoint(outer):
         return None
-    whole: list[tuple[Param, Name]] = []
+    elements: list[tuple[Param, Name]] = []
     columns: list[tuple[Param, Name]] = []
     numbers: list[Param] = []
     own = {stm.pat[0].name for stm in exp.fn.body.stms[:-1]}
     for param, array in zip(inner.fn.params, inner.arrays, strict=True):
         if array in outer:
-            whole.append((param, outer[array][1]))
+            elements.append((param, outer[array][1]))
         elif array in own:
             numbers.append(param)
         else:
@@ -73,7 +73,7 @@ def nest_of(stm: Stm) -> Nest | None:
     rows = tuple(pair for name, pair in outer.items() if name in used)
     if not own.isdisjoint(used):
         return None
-    return Nest(exp.width, inner, tuple(whole), tuple(columns), rows, tuple(numbers))
+    return Nest(exp.width, inner, tuple(elements), tuple(columns), rows, tuple(numbers))
 
 
 def _only_map(body: Body) -> Map | None:
@@ -102,7 +102,7 @@ def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     stms: list[Stm] = []
     outer: list[tuple[Param, Name]] = list(nest.columns)
     inner: list[tuple[Param, Name]] = []
-    for param, array in nest.whole:
+    for param, array in nest.elements:
         shape = (nest.inner.width, nest.width)
         turned = Param(ctx.fresh(array), with_dims(shape, param.type))
         column = Param(ctx.fresh(array), row_type(turned.type))
@@ -137,7 +137,7 @@ def flatten_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     size = reshape.shape[0]
     stms: list[Stm] = []
     inputs: list[tuple[Param, Name]] = []
-    for param, array in nest.whole:
+    for param, array in nest.elements:
         flat = Param(ctx.fresh(array), with_dims((size,), param.type))
         stms.append(Stm((flat,), Reshape(shape_of(flat.type), array), view.prov))
         inputs.append((param, flat.name))

@@ -11,6 +11,8 @@ the map and its view.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from compiler.analysis.effects import must_stay
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
@@ -74,7 +76,7 @@ def pull_views(
             for part in replaced:
                 if isinstance(part.exp, _VIEWS):
                     found.join(part.pat[0].name, part.exp.array)
-    return tuple(stm for group in new for stm in group) if changed else stms
+    return tuple(chain.from_iterable(new)) if changed else stms
 
 
 def _is_single_map(stm: Stm) -> bool:
@@ -113,7 +115,7 @@ def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     assert isinstance(view, Slice)
     assert isinstance(kind, Array)
     first = view.dims[0]
-    if not isinstance(first, DimSlice) or not exp.arrays or not _rest_is_whole(view, kind):
+    if not isinstance(first, DimSlice) or not exp.arrays or not _rest_is_full(view, kind):
         return None
     stms: list[Stm] = []
     arrays: list[Name] = []
@@ -127,7 +129,7 @@ def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
     return Applied(stms, f"Computes only the elements of `{base_of(view.array)}` that are read.")
 
 
-def _rest_is_whole(view: Slice, kind: Array) -> bool:
+def _rest_is_full(view: Slice, kind: Array) -> bool:
     pairs = zip(view.dims[1:], kind.shape[1:], strict=True)
     return all(
         isinstance(d, DimSlice) and d.start == ZERO and d.stride == ONE and d.count == size

@@ -17,7 +17,7 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.rules import NodeRule, Pass
 from compiler.ir.nodes import Function, Prog
-from compiler.optimise.consumption import rigid_arrays
+from compiler.optimise.consumption import unique_arrays
 from compiler.optimise.dead import remove_dead
 from compiler.optimise.simplify.engine import HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import State
@@ -34,15 +34,15 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
 
     Needs: unique names, no calls. Keeps: results, the order of effects, every statement's places.
     """
-    rigid = rigid_arrays(prog)
-    funs = tuple(_function(fun, ctx, rigid) for fun in prog.funs)
+    unique = unique_arrays(prog)
+    funs = tuple(_function(fun, ctx, unique) for fun in prog.funs)
     return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
 
 
-def _function(fun: Function, ctx: Ctx, rigid: set[Name]) -> Function:
+def _function(fun: Function, ctx: Ctx, unique: set[Name]) -> Function:
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, rigid, uses, HANDLERS, _BY_CLASS, nest=number > 0)
+        state = State(ctx, unique, uses, HANDLERS, _BY_CLASS, nest=number > 0)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new

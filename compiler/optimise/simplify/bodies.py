@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
-from compiler.analysis.effects import are_total, holds_totals
+from compiler.analysis.effects import operands_cannot_fail, results_cannot_fail
 from compiler.base.names import Name
 from compiler.ir.nodes import Array, Body, Exp, Lambda, Operand, Param, Stm, Type, Var
 from compiler.optimise.simplify.scalars import body_results, operand
@@ -27,20 +27,20 @@ class Instead:
 def splice(s: State, stm: Stm, instead: Instead) -> None:
     """Run that here, and name its results as the statement did."""
     for param, value in instead.given:
-        s.mask = s.depends(value)
+        s.depths = s.depends(value)
         s.let(param, value, stm.prov)
     stms(s, instead.body.stms)
     for param, value in zip(stm.pat, instead.body.results, strict=True):
         if value == param.name:
             continue
-        s.mask = 0
+        s.depths = 0
         s.let(param, operand(s, value), stm.prov)
 
 
 def stms(s: State, todo: tuple[Stm, ...]) -> None:
     """Simplify statements into the current scope."""
     for stm in todo:
-        s.mask = 0
+        s.depths = 0
         s.handlers[type(stm.exp)](s, stm)
 
 
@@ -58,17 +58,17 @@ def nested_body(
     prepare: Callable[[], object] | None = None,
     trips: Poly | None = None,
 ) -> tuple[Body, bool]:
-    """Simplify a nested body, whose names `prepare` binds; and whether it is clean."""
+    """Simplify a nested body, whose names `prepare` binds; and whether it is speculatable."""
     scope = s.enter(kind)
     scope.trips = trips
     if prepare is not None:
         prepare()
     stms(s, body.stms)
-    scope.mask |= s.mask
-    s.mask = 0
+    scope.depths |= s.depths
+    s.depths = 0
     results = body_results(s, body.results)
     s.leave()
-    return rebuilt(body, scope.stms, results), scope.clean and are_total(results)
+    return rebuilt(body, scope.stms, results), scope.speculatable and results_cannot_fail(results)
 
 
 def nested_lambda(
@@ -77,7 +77,7 @@ def nested_lambda(
     prepare: Callable[[], object] | None = None,
     trips: Poly | None = None,
 ) -> tuple[Lambda, bool]:
-    """Simplify a lambda; and whether it is clean."""
+    """Simplify a lambda; and whether it is speculatable."""
     params = fn.params
 
     def bind() -> None:
@@ -86,11 +86,11 @@ def nested_lambda(
         if prepare is not None:
             prepare()
 
-    body, clean = nested_body(s, fn.body, "lambda", bind, trips)
+    body, speculatable = nested_body(s, fn.body, "lambda", bind, trips)
     returns = types_of(s, fn.returns)
     if body is fn.body and returns is fn.returns and all_same(params, fn.params):
-        return fn, clean
-    return Lambda(params, body, returns), clean
+        return fn, speculatable
+    return Lambda(params, body, returns), speculatable
 
 
 def types_of(s: State, types: tuple[Type, ...]) -> tuple[Type, ...]:
@@ -115,16 +115,16 @@ def all_same(new: Sequence[object], old: Sequence[object]) -> bool:
 def pattern(s: State, stm: Stm) -> tuple[Param, ...]:
     """The pattern with types rewritten; its own sizes do not count as dependencies."""
     for param in stm.pat:
-        s.bits[param.name] = 0
+        s.depths_of[param.name] = 0
     new = tuple(map(s.param, stm.pat))
     return stm.pat if all_same(new, stm.pat) else new
 
 
 def unless_it_can_fail(
-    s: State, clean: bool, pat: tuple[Param, ...], exp: Exp
+    s: State, speculatable: bool, pat: tuple[Param, ...], exp: Exp
 ) -> Callable[[int], bool] | None:
     """Statements with bodies may move if nothing in them can fail and nothing must be fresh."""
-    if not clean or any(p.name in s.rigid for p in pat) or not holds_totals(exp):
+    if not speculatable or any(p.name in s.unique for p in pat) or not operands_cannot_fail(exp):
         return None
     return lambda limit: True
 

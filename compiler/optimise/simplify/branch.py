@@ -19,7 +19,7 @@ _MAX_SELECTED = 12
 
 def known_side(s: State, stm: Stm, exp: If) -> Outcome[Instead]:
     """`if true then x else y ==> x`; `if false then x else y ==> y`."""
-    known = s.known(exp.cond) or exp.cond
+    known = s.decided(exp.cond) or exp.cond
     if type(known) is not Lit:
         return None
     said = f"The condition is always {'true' if known.value else 'false'}: one side is left."
@@ -51,7 +51,7 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
     """
     kept: list[int] = []
     first: dict[tuple[Operand, Operand], Param] = {}
-    mask = s.mask
+    depths = s.depths
     for k, pair in enumerate(zip(exp.then.results, exp.orelse.results, strict=True)):
         param = stm.pat[k]
         same: Operand | None = pair[0] if pair[0] == pair[1] else None
@@ -62,12 +62,12 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
         if same is not None:
             same = s.commit(SAME, stm.prov, Applied(same, said))
         if same is not None:
-            s.mask = s.depends(same)
+            s.depths = s.depends(same)
             s.let(param, same, stm.prov)
         else:
             kept.append(k)
             first.setdefault(pair, param)
-    s.mask = mask
+    s.depths = depths
     if len(kept) == len(stm.pat):
         return exp, stm.pat
     return pick(exp, kept), tuple(stm.pat[k] for k in kept)

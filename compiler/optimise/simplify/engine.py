@@ -76,7 +76,7 @@ def simplify_function(s: State, fun: Function) -> Function:
         if fun.entry and type(param.type) is Array:
             s.facts.given(param.type.shape)
     stms(s, fun.body.stms)
-    s.mask = 0
+    s.depths = 0
     results = body_results(s, fun.body.results)
     body = rebuilt(fun.body, s.scopes[-1].stms, results)
     s.leave()
@@ -99,7 +99,7 @@ def _array_op(s: State, stm: Stm) -> None:
         new = s.rewritten(stm, exp)
         if new is None:
             break
-        s.mask = 0
+        s.depths = 0
         if isinstance(new, Same):
             s.alias(result, new.array)
             return
@@ -109,10 +109,10 @@ def _array_op(s: State, stm: Stm) -> None:
         exp = rewrite(new, parts)
     param = s.param(result)
     pat = stm.pat if param is result else (param,)
-    shared = param.name not in s.rigid and type(exp) not in _OWNERS
+    shared = param.name not in s.unique and type(exp) not in _OWNERS
     if shared and not s.is_off(CSE):
         found = s.table.find(exp)
-        if found is not None and found not in s.rigid and s.share():
+        if found is not None and found not in s.unique and s.share():
             s.counts[found] = s.counts.get(found, 0) + 1
             s.alias(param, found if type(param.type) is Array else variable(found, param))
             return
@@ -202,10 +202,10 @@ def _if(s: State, stm: Stm) -> None:
         s.pulled.clear()
         splice(s, stm, side)
         return
-    then, then_clean = nested_body(
+    then, then_speculatable = nested_body(
         s, exp.then, "branch", lambda: s.facts.learn(cond, True, s.depth)
     )
-    orelse, else_clean = nested_body(
+    orelse, else_speculatable = nested_body(
         s, exp.orelse, "branch", lambda: s.facts.learn(cond, False, s.depth)
     )
     same = cond is exp.cond and then is exp.then and orelse is exp.orelse
@@ -213,19 +213,19 @@ def _if(s: State, stm: Stm) -> None:
     selected = branch.as_selects(new)
     if selected is not None and s.share():
         for param, value in zip(stm.pat, selected, strict=True):
-            s.mask = 0
+            s.depths = 0
             s.let(param, scalar(s, value), stm.prov)
         return
     new, pat = branch.share_equal_results(s, new, stm)
     if not pat and not must_stay(new):
         return
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
-    clean = then_clean and else_clean
+    speculatable = then_speculatable and else_speculatable
     s.emit(
         pattern(s, final),
         new,
         stm.prov,
-        unless_it_can_fail(s, clean, stm.pat, new),
+        unless_it_can_fail(s, speculatable, stm.pat, new),
         stm,
     )
 
@@ -252,22 +252,22 @@ def _loop(s: State, stm: Stm) -> None:
     def prepare() -> None:
         nonlocal params
         for param in exp.params:
-            s.bits[param.name] = 1 << s.depth
+            s.depths_of[param.name] = 1 << s.depth
         params = tuple(map(s.bind, exp.params))
         if isinstance(form, ForLoop):
-            s.bits[form.index] = 1 << s.depth
+            s.depths_of[form.index] = 1 << s.depth
             loop.index_facts(s, form)
 
     trips = poly_of(bound) if bound is not None else None
-    body, clean = nested_body(s, exp.body, "loop", prepare, trips)
+    body, speculatable = nested_body(s, exp.body, "loop", prepare, trips)
     same = init is exp.init and form is exp.form and body is exp.body
     same = same and all_same(params, exp.params)
     new = exp if same else Loop(params, init, form, body)
     if not pat and not must_stay(new):
         return
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
-    clean = clean and isinstance(form, ForLoop)
-    s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, clean, stm.pat, new), stm)
+    speculatable = speculatable and isinstance(form, ForLoop)
+    s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, speculatable, stm.pat, new), stm)
 
 
 RULES: tuple[Rule, ...] = (

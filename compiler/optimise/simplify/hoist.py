@@ -24,14 +24,14 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     """
     if s.is_off(HOIST) or not cannot_fail(check.cond):
         return False
-    cond, mask, depth = check.cond, s.depends(check.cond), s.depth
-    while depth >= max(mask.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
+    cond, depths, depth = check.cond, s.depends(check.cond), s.depth
+    while depth >= max(depths.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
         trips = s.scopes[depth].trips
         if trips is None or s.depends(trips) >> depth:
             break
         if not s.facts.is_positive(trips, depth - 1):
             cond = Bin("||", "bool", _none(trips), cond)
-            mask |= s.depends(trips)
+            depths |= s.depends(trips)
         depth -= 1
     if depth == s.depth:
         return False
@@ -39,8 +39,8 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     if s.commit(HOIST, prov, Applied(cond, said)) is None:
         return False
     s.ctx.fates.append(Fate(prov, "outside"))
-    s.mask = mask
-    s.scopes[depth].clean = False
+    s.depths = depths
+    s.scopes[depth].speculatable = False
     s.append(depth, (), Assert(cond, _message(s, check, depth)), s.prov(prov))
     s.facts.learn(cond, True, depth)
     return True

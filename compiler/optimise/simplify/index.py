@@ -97,10 +97,10 @@ def index_of_view(s: State, stm: Stm, exp: Index) -> Outcome[New]:
 def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
     """`(iota n)[i] ==> i`; `(replicate n x)[i] ==> x`; `[a, b][1] ==> b`."""
     name = base_of(exp.array)
-    formula = s.formulas.get(exp.array)
-    if formula is not None:
+    delayed = s.delayed.get(exp.array)
+    if delayed is not None:
         said = f"`{name}` is a short formula: computed here, not read."
-        return Applied(formula.element(exp.at[0]), said)
+        return Applied(delayed.element(exp.at[0]), said)
     match s.defs.get(exp.array):
         case Iota(_, start, step, prim):
             at = refold(Conv("i64", prim, exp.at[0]))
@@ -110,17 +110,17 @@ def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
             rest = exp.at[len(shape) :]
             if not rest:
                 return None if isinstance(value, str) else Applied(value, _known(name))
-            if isinstance(value, str) and value not in s.rigid:
+            if isinstance(value, str) and value not in s.unique:
                 return _read(value, rest)
         case ArrayLit(elems) if type(exp.at[0]) is Lit and 0 <= exp.at[0].value < len(elems):
             elem = elems[int(exp.at[0].value)]
             if not isinstance(elem, str):
                 return Applied(elem, _known(name))
-            if elem not in s.rigid:
+            if elem not in s.unique:
                 return _read(elem, exp.at[1:])
         case Concat(arrays):
             return _index_of_concat(s, exp, arrays)
-        case Copy(source) if source not in s.rigid:
+        case Copy(source) if source not in s.unique:
             return _read(source, exp.at)
         case Update(_, dims, value) if not isinstance(value, str):
             if dims == tuple(map(DimFix, exp.at)):
@@ -133,7 +133,7 @@ def _index_of_concat(s: State, exp: Index, arrays: tuple[Name, ...]) -> Outcome[
     before = Poly.const(0)
     for array in arrays:
         kind = s.types.get(array)
-        if kind is None or array in s.rigid:
+        if kind is None or array in s.unique:
             return None
         at = i64("-", exp.at[0], se_of(before)) if before.terms else exp.at[0]
         if s.facts.within(at, kind.shape[0]):
@@ -221,7 +221,7 @@ def _one_view(exp: Exp, source: Name) -> Applied[New]:
 
 def view_of_made(s: State, stm: Stm, exp: View) -> Outcome[New]:
     """A slice, rearrangement or reshape of `replicate`, a slice of `iota` ==> a smaller one."""
-    if exp.array in s.rigid:
+    if exp.array in s.unique:
         return None
     match exp, s.defs.get(exp.array):
         case Slice(name, (DimSlice(start, count, stride),)), Iota(_, first, step, prim):
@@ -241,12 +241,12 @@ def view_of_made(s: State, stm: Stm, exp: View) -> Outcome[New]:
     return None
 
 
-def whole_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
+def full_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
     """`xs[0:n] ==> xs`; `rearrange by (0, 1, ..) ==> xs`; `reshape to the same shape ==> xs`."""
     match exp:
         case Slice(array, dims):
             kind = s.types.get(array)
-            if kind is not None and all(_is_whole(*d) for d in zip(dims, kind.shape, strict=True)):
+            if kind is not None and all(_is_full(*d) for d in zip(dims, kind.shape, strict=True)):
                 return _same(array)
         case Rearrange(perm, array) if perm == tuple(range(len(perm))):
             return _same(array)
@@ -257,7 +257,7 @@ def whole_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
     return None
 
 
-def _is_whole(dim: DimIndex, size: Poly) -> bool:
+def _is_full(dim: DimIndex, size: Poly) -> bool:
     return (
         isinstance(dim, DimSlice) and dim.count == size and dim.start == ZERO and dim.stride == ONE
     )
@@ -276,10 +276,10 @@ def copy_of(s: State, stm: Stm, exp: Copy) -> Outcome[New]:
     Also where this is the only use of `xs`, which was made in the same body.
     """
     array = exp.array
-    if array not in s.rigid and stm.pat[0].name not in s.rigid:
+    if array not in s.unique and stm.pat[0].name not in s.unique:
         return Applied(Same(array), f"Neither `{base_of(array)}` nor its copy is ever overwritten.")
     if s.fresh.get(array) == s.depth and s.counts.get(array) == 1:
-        s.rigid.add(array)
+        s.unique.add(array)
         return Applied(Same(array), f"`{base_of(array)}` becomes the copy: nothing else needs it.")
     made = s.defs.get(array)
     if isinstance(made, Iota) or (isinstance(made, Replicate) and not isinstance(made.value, str)):
@@ -301,7 +301,11 @@ def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
     parts: list[Name] = []
     for array in exp.arrays:
         inner = s.defs.get(array)
-        if isinstance(inner, Concat) and array not in s.rigid and s.rigid.isdisjoint(inner.arrays):
+        if (
+            isinstance(inner, Concat)
+            and array not in s.unique
+            and s.unique.isdisjoint(inner.arrays)
+        ):
             parts.extend(inner.arrays)
         elif array not in s.types or s.types[array].shape[0] != 0:
             parts.append(array)
@@ -348,7 +352,7 @@ RULES = (
     NodeRule(
         "simplify/index-known", "An element that is known is not read.", (Index,), index_of_made
     ),
-    NodeRule("simplify/view-whole", "A view of all of an array is the array.", _VIEWS, whole_view),
+    NodeRule("simplify/view-whole", "A view of all of an array is the array.", _VIEWS, full_view),
     NodeRule("simplify/view-view", "A view of a view is one view.", _VIEWS, view_of_view),
     NodeRule(
         "simplify/view-known",

@@ -68,17 +68,17 @@ def drop_invariant(
         if s.commit(INVARIANT, stm.prov, Applied(value, said)) is None:
             kept.append(k)
             continue
-        s.mask = s.depends(value)
+        s.depths = s.depends(value)
         s.let(param, value, stm.prov)
         start = param.name if isinstance(value, str) else Var(param.name, value_prim(param))
-        s.mask = 0
+        s.depths = 0
         s.let(stm.pat[k], operand(s, start), stm.prov)
     if len(kept) == len(exp.params):
         return exp, stm.pat, init
-    s.mask = 0
+    s.depths = 0
     new_init = operands(s, tuple(init[k] for k in kept))
     if isinstance(exp.form, ForLoop):
-        s.mask |= s.depends(exp.form.bound)
+        s.depths |= s.depends(exp.form.bound)
     return pick(exp, kept), tuple(stm.pat[k] for k in kept), new_init
 
 

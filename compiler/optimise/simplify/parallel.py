@@ -57,25 +57,27 @@ def soac_operator(s: State, stm: Stm) -> None:
         splice(s, stm, instead)
         return
     exp, prepare = soac.inputs(s, stm, exp, width)
-    whole, clean = _with_parts(s, exp, width, prepare)
-    new, pat, extra = soac.outputs(s, whole, stm)
+    simplified, speculatable = _with_parts(s, exp, width, prepare)
+    new, pat, extra = soac.outputs(s, simplified, stm)
     if not pat and extra:
         stms(s, tuple(extra))
     if not pat and pat is not stm.pat:
         return
     final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
     typed = pattern(s, final)
-    shared = not any(p.name in s.rigid for p in pat)
+    shared = not any(p.name in s.unique for p in pat)
     if shared and _computed_before(s, final, new):
         stms(s, tuple(extra))
         return
     safe = (
-        unless_it_can_fail(s, clean, stm.pat, new) if not isinstance(exp, (Scatter, Hist)) else None
+        unless_it_can_fail(s, speculatable, stm.pat, new)
+        if not isinstance(exp, (Scatter, Hist))
+        else None
     )
     depth = s.emit(typed, new, stm.prov, safe, stm)
     for param in pat:
         s.fresh[param.name] = depth
-    soac.learn_formulas(s, new, pat, depth)
+    soac.learn_delayed(s, new, pat, depth)
     if shared:
         s.table.add_soac(new, tuple(p.name for p in pat), depth)
     if extra:
@@ -87,24 +89,26 @@ def _with_parts(s: State, exp: Soac, width: Poly, prepare: Callable[[], None]) -
     arrays = tuple(map(s.name, exp.arrays))
     if all_same(arrays, exp.arrays):
         arrays = exp.arrays
-    fn, clean = nested_lambda(s, exp.fn, prepare, width)
+    fn, speculatable = nested_lambda(s, exp.fn, prepare, width)
     same = width is exp.width and fn is exp.fn and arrays is exp.arrays
     match exp:
         case Map():
-            return exp if same else Map(width, fn, arrays), clean
+            return exp if same else Map(width, fn, arrays), speculatable
         case Scatter():
             dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
             same = same and dests == exp.dests
-            return exp if same else Scatter(width, dests, fn, arrays), clean
+            return exp if same else Scatter(width, dests, fn, arrays), speculatable
         case Hist():
-            hists, ops_clean = _hist_ops(s, exp.ops)
+            hists, ops_speculatable = _hist_ops(s, exp.ops)
             same = same and hists is exp.ops
-            return exp if same else Hist(width, hists, fn, arrays), clean and ops_clean
+            return exp if same else Hist(
+                width, hists, fn, arrays
+            ), speculatable and ops_speculatable
         case Reduce() | Scan():
-            ops, ops_clean = _operators(s, exp.ops)
+            ops, ops_speculatable = _operators(s, exp.ops)
             same = same and ops is exp.ops
             new = exp if same else type(exp)(width, ops, fn, arrays)
-            return new, clean and ops_clean
+            return new, speculatable and ops_speculatable
 
 
 def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
@@ -112,7 +116,7 @@ def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
     if s.is_off(CSE):
         return False
     found = s.table.find_soac(new)
-    if found is None or not s.rigid.isdisjoint(found):
+    if found is None or not s.unique.isdisjoint(found):
         return False
     found = s.commit(CSE, stm.prov, Applied(found, soac.computed_before(stm, found)))
     if found is None:
@@ -126,27 +130,27 @@ def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
 def _operators(s: State, ops: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], bool]:
     pairs = [_operator(s, op) for op in ops]
     new = tuple(op for op, _ in pairs)
-    return (ops if all_same(new, ops) else new), all(clean for _, clean in pairs)
+    return (ops if all_same(new, ops) else new), all(speculatable for _, speculatable in pairs)
 
 
 def _operator(s: State, op: Operator) -> tuple[Operator, bool]:
     neutral = operands(s, op.neutral)
-    fn, clean = nested_lambda(s, op.fn)
+    fn, speculatable = nested_lambda(s, op.fn)
     same = neutral is op.neutral and fn is op.fn
-    return (op if same else Operator(fn, neutral, op.commutative)), clean
+    return (op if same else Operator(fn, neutral, op.commutative)), speculatable
 
 
 def _hist_ops(s: State, ops: tuple[HistOp, ...]) -> tuple[tuple[HistOp, ...], bool]:
     new: list[HistOp] = []
-    clean = True
+    speculatable = True
     for hist in ops:
         dests = tuple(map(s.name, hist.dests))
-        op, op_clean = _operator(s, hist.op)
-        clean = clean and op_clean
+        op, op_speculatable = _operator(s, hist.op)
+        speculatable = speculatable and op_speculatable
         same = op is hist.op and dests == hist.dests
         new.append(hist if same else HistOp(dests, hist.rank, op))
     result = tuple(new)
-    return (ops if all_same(result, ops) else result), clean
+    return (ops if all_same(result, ops) else result), speculatable
 
 
 def seg_operator(s: State, stm: Stm) -> None:
@@ -172,8 +176,8 @@ def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
     for name, bound in space.dims:
         s.bind_index(name, bound)
     stms(s, body.stms)
-    scope.mask |= s.mask
-    s.mask = 0
+    scope.depths |= s.depths
+    s.depths = 0
     parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
     results = tuple(rewrite_result(r, parts, s) for r in body.results)
     s.leave()

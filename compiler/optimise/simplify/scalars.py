@@ -43,7 +43,7 @@ def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
         found = s.table.find(value)  # type: ignore[arg-type]
         if found is not None and s.share():
             known = Var(found, prim_of(value))  # type: ignore[arg-type]
-            s.mask |= s.bits.get(found, 0)
+            s.depths |= s.depths_of.get(found, 0)
             new = (*new[:k], known, *new[k + 1 :])
     return new
 
@@ -54,7 +54,7 @@ def _lit(s: State, se: SE) -> SE:
 
 def _var(s: State, se: Var) -> SE:
     name = se.name
-    s.mask |= s.bits.get(name, 0)
+    s.depths |= s.depths_of.get(name, 0)
     found = s.subst.get(name)
     if found is None:
         return se
@@ -75,7 +75,7 @@ def _bin(s: State, se: Bin) -> SE:
         return se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
     result = se if lhs is se.lhs and rhs is se.rhs else Bin(op, at, lhs, rhs)
     if op in _DECIDABLE:
-        decided = s.known(result)
+        decided = s.decided(result)
         return decided if decided is not None and s.spend() else result
     if at == "i64":
         return _i64(s, result)
@@ -201,7 +201,7 @@ def _fun(s: State, se: Fun) -> SE:
 
 def _select(s: State, se: Select) -> SE:
     cond = scalar(s, se.cond)
-    cond = s.known(cond) or cond
+    cond = s.decided(cond) or cond
     then, orelse = scalar(s, se.then), scalar(s, se.orelse)
     new = arith.fold_select(cond, then, orelse)
     if new is not None and s.spend():

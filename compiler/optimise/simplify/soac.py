@@ -43,7 +43,7 @@ from compiler.ir.nodes import (
 from compiler.ir.types import shape_of
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
-from compiler.optimise.simplify.state import Formula, State
+from compiler.optimise.simplify.state import Delayed, State
 
 INPUT = Rule(
     "simplify/soac-input", "A parallel operator does not read what is known, or read twice."
@@ -55,7 +55,7 @@ OUTPUT = Rule(
     "simplify/soac-output", "A map does not write constants, copies, or one result twice."
 )
 T = TypeVar("T")
-_MAX_FORMULA = 6
+_MAX_RECOMPUTED = 6
 """Operations that are rather computed again than read."""
 
 
@@ -107,21 +107,21 @@ class _Inputs:
         """One input, or what is known in its place."""
         value = self._known(param, array)
         if value is not None:
-            value = self._settle(value, _said(array, value))
+            value = self._commit(value, _said(array, value))
         if value is not None:
             self.s.alias(param, value)
             self.changed = True
-        elif not self._by_formula(param, array):
+        elif not self._compute(param, array):
             self._keep(param, array)
 
-    def _settle(self, new: T, said: str) -> T | None:
+    def _commit(self, new: T, said: str) -> T | None:
         return self.s.commit(INPUT, self.stm.prov, Applied(new, said))
 
     def _keep(self, param: Param, array: Name) -> None:
         self.params.append(param)
         self.arrays.append(array)
         # Others may be computed from it before it is brought into scope.
-        self.s.bits[param.name] = 1 << (self.s.depth + 1)
+        self.s.depths_of[param.name] = 1 << (self.s.depth + 1)
         made = self.s.defs.get(array)
         if isinstance(made, Iota):
             self.ranges.append((param.name, made))
@@ -139,28 +139,28 @@ class _Inputs:
         if isinstance(made, Replicate) and len(made.shape) == 1:
             if not isinstance(made.value, str):
                 return made.value
-            rigid = made.value in s.rigid or param.name in s.rigid
-            return None if rigid else made.value
+            unique = made.value in s.unique or param.name in s.unique
+            return None if unique else made.value
         if isinstance(made, Iota) and self.index is not None:
             at: SE = refold(Conv("i64", made.prim, Var(self.index.name, "i64")))
             at = refold(Bin("*", made.prim, at, made.step))
             return refold(Bin("+", made.prim, at, made.start))
         return None
 
-    def _by_formula(self, param: Param, array: Name) -> bool:
+    def _compute(self, param: Param, array: Name) -> bool:
         """Compute the element from the index; fusion does it where this is the only reader."""
         s = self.s
-        formula = s.formulas.get(array)
-        if formula is None or (s.counts.get(array) == 1 and formula.depth == s.depth):
+        made = s.delayed.get(array)
+        if made is None or (s.counts.get(array) == 1 and made.depth == s.depth):
             return False
         said = f"`{base_of(array)}` is a short formula: computed here, not read."
-        if self._settle(formula, said) is None:
+        if self._commit(made, said) is None:
             return False
         if self.index is None:
-            self._keep(Param(s.ctx.fresh("i"), I64), formula.iota)
+            self._keep(Param(s.ctx.fresh("i"), I64), made.iota)
         assert self.index is not None
         at = Var(self.index.name, "i64")
-        self.stms.append(Stm((param,), formula.element(at), self.stm.prov))
+        self.stms.append(Stm((param,), made.element(at), self.stm.prov))
         self.changed = True
         return True
 
@@ -170,19 +170,19 @@ def counts_from_zero(made: Iota) -> bool:
     return made.start == ZERO and made.step == ONE
 
 
-def learn_formulas(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> None:
-    """Remember which results of a map over `iota` are short formulas of the index."""
+def learn_delayed(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> None:
+    """Remember which results of a map over `iota` are cheap functions of the index."""
     if not isinstance(exp, Map) or exp.fn.body.stms or len(exp.arrays) != 1:
         return
     made = s.defs.get(exp.arrays[0])
     if not isinstance(made, Iota) or not counts_from_zero(made):
         return
     for param, value in zip(pat, exp.fn.body.results, strict=True):
-        if isinstance(value, str) or param.name in s.rigid:
+        if isinstance(value, str) or param.name in s.unique:
             continue
-        if size(value) <= _MAX_FORMULA and cannot_fail(value):
+        if size(value) <= _MAX_RECOMPUTED and cannot_fail(value):
             index = exp.fn.params[0].name
-            s.formulas[param.name] = Formula(index, value, exp.arrays[0], depth)
+            s.delayed[param.name] = Delayed(index, value, exp.arrays[0], depth)
 
 
 def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) -> Soac:
@@ -277,7 +277,7 @@ def _find_twins(s: State, exp: Map, pat: tuple[Param, ...], plan: list[Exp | Nam
     """Results that are equal to an earlier one are that one."""
     first: dict[Operand, Name] = {}
     for k, (param, value) in enumerate(zip(pat, exp.fn.body.results, strict=True)):
-        if plan[k] is not None or param.name in s.rigid:
+        if plan[k] is not None or param.name in s.unique:
             continue
         if value in first:
             plan[k] = first[value]
@@ -297,12 +297,12 @@ def _plan(s: State, exp: Map, k: int, param: Param) -> Exp | Name | None:
     """What result `k` is without the map, if it is anything simpler."""
     value = exp.fn.body.results[k]
     name = value if isinstance(value, str) else value.name if isinstance(value, Var) else None
-    free_to_share = param.name not in s.rigid
+    free_to_share = param.name not in s.unique
     for inner, array in zip(exp.fn.params, exp.arrays, strict=True):
         if inner.name == name:
-            return array if free_to_share and array not in s.rigid else Copy(array)
+            return array if free_to_share and array not in s.unique else Copy(array)
     inside = 1 << (s.depth + 1)
-    if not s.depends(value) & inside and not (isinstance(value, str) and value in s.rigid):
+    if not s.depends(value) & inside and not (isinstance(value, str) and value in s.unique):
         return Replicate((exp.width,), value)
     return None
 

@@ -3,9 +3,9 @@
 One forward traversal does everything that needs definitions before uses. A statement is read with
 all substitutions made, then either replaced by an operand (copies, common subexpressions, single
 uses) or emitted: at the end of its own body, or of an outer one if nothing in it depends on what
-lies between (hoisting). Depths: 0 is the function's body, every nested body is one deeper. For each
-name, `bits` is a mask of the depths that it depends on, so that the depth where a statement may
-stand is the highest bit of the union over its names.
+lies between (hoisting). Depths: 0 is the function's body, every nested body is one deeper. A set of
+depths is a number, with a bit for each. `depths_of` has those that each name depends on; where a
+statement may stand is the deepest of those of its names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
-from compiler.analysis.facts import Facts
+from compiler.analysis.facts import IntegerFacts
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import COMPARE_OPS
@@ -45,7 +45,7 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import map_se
 from compiler.optimise.cse import Table
-from compiler.optimise.dead import Uses
+from compiler.optimise.dead import UseCounts
 
 CSE = Rule("simplify/cse", "Computes equal expressions once.")
 HOIST = Rule(
@@ -67,12 +67,12 @@ class Scope:
     kind: ScopeKind
     depth: int
     stms: list[Stm] = field(default_factory=list)
-    mask: int = 0
+    depths: int = 0
     trips: Poly | None = None
     """How often it runs for one run of the body around it, where that is known."""
-    clean: bool = True
+    speculatable: bool = True
     """Nothing in it can fail, whatever surrounds it: the whole may be computed elsewhere."""
-    outer_mask: int = 0
+    outer_depths: int = 0
     outer_pulled: list[Prov] = field(default_factory=list)
 
 
@@ -85,8 +85,8 @@ RulesByClass = Mapping[type, Sequence[NodeRule]]
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
-    """Element i of an array is `value` where `index` is i; `iota` are the numbers i."""
+class Delayed:
+    """A delayed array: element i is `value` where `index` is i; `iota` are the numbers i."""
 
     index: Name
     value: SE
@@ -102,59 +102,59 @@ class State:
     """The simplifier's working memory for one function."""
 
     __slots__ = (
-        "bits",
         "counts",
         "ctx",
         "defs",
+        "delayed",
+        "depths",
+        "depths_of",
         "facts",
-        "formulas",
         "fresh",
         "handlers",
-        "mask",
         "moved",
         "off",
         "polys",
         "pulled",
         "rewrites",
-        "rigid",
         "rules",
         "scopes",
         "single",
         "subst",
         "table",
         "types",
+        "unique",
     )
 
     def __init__(
         self,
         ctx: Ctx,
-        rigid: set[Name],
-        uses: Uses,
+        unique: set[Name],
+        uses: UseCounts,
         handlers: Handlers,
         rules: RulesByClass,
         *,
         nest: bool,
     ) -> None:
-        """`rigid`: arrays that are consumed or must be fresh; `nest`: put single uses in place."""
+        """`unique`: arrays that are consumed or must be fresh; `nest`: put single uses in place."""
         self.handlers = handlers
         self.rules = rules
         self.ctx = ctx
         self.off = ctx.options.disabled
-        self.rigid = rigid
+        self.unique = unique
         self.single = uses.single if nest else set()
         self.counts = uses.counts
         self.fresh: dict[Name, int] = {}
-        self.formulas: dict[Name, Formula] = {}
+        self.delayed: dict[Name, Delayed] = {}
         self.subst: dict[Name, Operand] = {}
         self.polys: dict[Name, Poly] = {}
-        self.bits: dict[Name, int] = {}
+        self.depths_of: dict[Name, int] = {}
         self.types: dict[Name, Array] = {}
         self.defs: dict[Name, Exp] = {}
         self.moved: dict[Name, Prov] = {}
-        self.facts = Facts(self.polys, ctx.proved_here())
+        self.facts = IntegerFacts(self.polys, ctx.proved_here())
         self.table = Table()
         self.scopes: list[Scope] = []
-        self.mask = 0
+        self.depths = 0
         self.pulled: list[Prov] = []
         self.rewrites = 0
 
@@ -197,9 +197,9 @@ class State:
 
     def enter(self, kind: ScopeKind) -> Scope:
         """Begin a nested body."""
-        scope = Scope(kind, len(self.scopes), outer_mask=self.mask, outer_pulled=self.pulled)
+        scope = Scope(kind, len(self.scopes), outer_depths=self.depths, outer_pulled=self.pulled)
         self.scopes.append(scope)
-        self.mask, self.pulled = 0, []
+        self.depths, self.pulled = 0, []
         self.facts.enter()
         self.table.enter()
         return scope
@@ -209,15 +209,15 @@ class State:
         scope = self.scopes.pop()
         self.facts.leave()
         self.table.leave()
-        scope.mask |= self.mask
-        self.mask = scope.outer_mask | (scope.mask & ~(1 << scope.depth))
+        scope.depths |= self.depths
+        self.depths = scope.outer_depths | (scope.depths & ~(1 << scope.depth))
         self.pulled = scope.outer_pulled + self.pulled
         return scope
 
     def bind(self, param: Param) -> Param:
         """Bring a parameter into scope, with its type rewritten."""
         param = self.param(param)
-        self.bits[param.name] = 1 << self.depth
+        self.depths_of[param.name] = 1 << self.depth
         if type(param.type) is Array:
             self.types[param.name] = param.type
             self.facts.array(param.type.shape, self.depth)
@@ -225,7 +225,7 @@ class State:
 
     def bind_index(self, name: Name, extent: Poly) -> None:
         """Bring an index into scope, `0 <= name < extent`."""
-        self.bits[name] = 1 << self.depth
+        self.depths_of[name] = 1 << self.depth
         self.facts.index(name, extent)
         self.facts.runs(extent, self.depth)
 
@@ -248,7 +248,7 @@ class State:
 
     def name(self, name: Name) -> Name:
         """The array that a name stands for now."""
-        self.mask |= self.bits.get(name, 0)
+        self.depths |= self.depths_of.get(name, 0)
         found = self.subst.get(name)
         return found if type(found) is str else name
 
@@ -259,7 +259,7 @@ class State:
             for name, _ in mono:
                 if name in self.moved and name not in self.polys:
                     self._put_back(name)
-                self.mask |= self.bits.get(name, 0)
+                self.depths |= self.depths_of.get(name, 0)
                 hit = hit or name in self.polys
         return poly.subst(self.polys) if hit else poly
 
@@ -271,40 +271,40 @@ class State:
         stm = Stm((Param(name, I64),), value, prov)
         scope = self.scopes[-1]
         scope.stms.append(stm)
-        scope.mask |= self.bits[name]
-        self.bits[name] = 1 << scope.depth
+        scope.depths |= self.depths_of[name]
+        self.depths_of[name] = 1 << scope.depth
 
     def depends(self, value: Operand | Poly) -> int:
-        """The mask of depths that a simplified operand or size depends on."""
-        before, self.mask = self.mask, 0
+        """The depths that a simplified operand or size depends on."""
+        before, self.depths = self.depths, 0
         if type(value) is str:
-            self.mask = self.bits.get(value, 0)
+            self.depths = self.depths_of.get(value, 0)
         elif type(value) is Poly:
             for name in value.names():
-                self.mask |= self.bits.get(name, 0)
+                self.depths |= self.depths_of.get(name, 0)
         else:
-            self._se_mask(value)  # type: ignore[arg-type]
-        found, self.mask = self.mask, before
+            self._add_depths(value)  # type: ignore[arg-type]
+        found, self.depths = self.depths, before
         return found
 
-    def _se_mask(self, se: SE) -> None:
+    def _add_depths(self, se: SE) -> None:
         match se:
             case Var(name, _):
-                self.mask |= self.bits.get(name, 0)
+                self.depths |= self.depths_of.get(name, 0)
             case Bin(_, _, lhs, rhs):
-                self._se_mask(lhs)
-                self._se_mask(rhs)
+                self._add_depths(lhs)
+                self._add_depths(rhs)
             case Un(_, _, arg) | Conv(_, _, arg):
-                self._se_mask(arg)
+                self._add_depths(arg)
             case Fun(_, _, args):
                 for arg in args:
-                    self._se_mask(arg)
+                    self._add_depths(arg)
             case Select(cond, then, orelse):
-                self._se_mask(cond)
-                self._se_mask(then)
-                self._se_mask(orelse)
+                self._add_depths(cond)
+                self._add_depths(then)
+                self._add_depths(orelse)
 
-    def known(self, cond: SE) -> SE | None:
+    def decided(self, cond: SE) -> SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""
         if type(cond) is not Bin and type(cond) is not Var:
             return None
@@ -334,7 +334,7 @@ class State:
         if type(value) is str:
             # Whoever used the one now uses the other, in place of the statement that made it one.
             self.counts[value] = self.counts.get(value, 1) - 1 + self.counts.get(name, 0)
-        self.bits[name] = self.depends(value)
+        self.depths_of[name] = self.depends(value)
         if type(value) is not str and param.type == I64:
             poly = poly_of(value)  # type: ignore[arg-type]
             if poly is not None:
@@ -343,7 +343,7 @@ class State:
     def let(self, param: Param, value: Operand, prov: Prov, old: Stm | None = None) -> None:
         """Bind a simplified operand to a name: a copy, a known expression, or a new statement.
 
-        `self.mask` is what `value` depends on.
+        `self.depths` is what `value` depends on.
         """
         if type(value) is str or type(value) is Lit or type(value) is Var:
             self.pulled.clear()
@@ -355,7 +355,7 @@ class State:
             self.polys[param.name] = poly
         if param.name in self.single and size(se) <= MAX_NESTED and self.spend():
             self.subst[param.name] = se
-            self.bits[param.name] = self.mask
+            self.depths_of[param.name] = self.depths
             self.moved[param.name] = self.prov(prov)
             return
         found = self.table.find(se)
@@ -380,22 +380,22 @@ class State:
     ) -> int:
         """Add a statement where it belongs, if `safe` there, and answer that depth."""
         prov = self.prov(prov)
-        depth = self.depth if safe is None else self._place(pat, prov, safe)
-        if self.scopes[depth].clean and self._may_leave(depth):
-            self.scopes[depth].clean = safe is not None and safe(0)
+        depth = self.depth if safe is None else self._depth_for(pat, prov, safe)
+        if self.scopes[depth].speculatable and self._may_leave(depth):
+            self.scopes[depth].speculatable = safe is not None and safe(0)
         self.append(depth, pat, exp, prov, old)
         return depth
 
     def _may_leave(self, depth: int) -> bool:
         """Whether something around a statement of that depth may still move out of its scope.
 
-        That is what `clean` is for. Nothing moves out of a scope that it depends on, or of the
-        outermost one.
+        That is what `speculatable` is for. Nothing moves out of a scope that it depends on, or of
+        the outermost one.
         """
-        mask = self.mask
+        depths = self.depths
         for inner in range(depth, 1, -1):
-            mask |= self.scopes[inner].mask
-            if not mask >> (inner - 1) & 1:
+            depths |= self.scopes[inner].depths
+            if not depths >> (inner - 1) & 1:
                 return True
         return False
 
@@ -408,18 +408,18 @@ class State:
             scope.stms.append(old)
         else:
             scope.stms.append(Stm(pat, exp, prov))
-        scope.mask |= self.mask
+        scope.depths |= self.depths
         bit = 1 << depth
         for param in pat:
-            self.bits[param.name] = bit
+            self.depths_of[param.name] = bit
             if type(param.type) is Array:
                 self.types[param.name] = param.type
                 self.facts.array(param.type.shape, depth)
 
-    def _place(self, pat: tuple[Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
+    def _depth_for(self, pat: tuple[Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
         """The outermost depth that a statement can move to (see `hoist.py`)."""
         here = self.depth
-        level = max(self.mask.bit_length() - 1, 0)
+        level = max(self.depths.bit_length() - 1, 0)
         depth = here
         while depth > level and self.scopes[depth].kind in ("lambda", "loop"):
             depth -= 1
