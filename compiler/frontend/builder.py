@@ -102,7 +102,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         return Part(_span(kids), str(kids[0]))
 
     def bind_op(self, kids: Kids) -> Part:
-        return Part(_span(kids), kids[1].data[-1])
+        return Part(_span(kids), _bindable(kids[1]))
 
     def retype(self, kids: Kids) -> Part:
         return Part(_span(kids), ("ret", kids[1]))
@@ -115,7 +115,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
 
     def op_dec(self, kids: Kids) -> decs.ValDec:
         operator = kids[2]
-        return self._value(kids, operator.data[-1], operator.span, (kids[1], kids[3]))
+        return self._value(kids, _bindable(operator), operator.span, (kids[1], kids[3]))
 
     def _value(self, kids: Kids, name: str, span: Span, params: tuple[ast.Pat, ...]) -> decs.ValDec:
         kind = cast(Literal["def", "entry", "let"], str(kids[0].data))
@@ -230,6 +230,10 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         params = _pick(kids, ast.TypeParam)
         return decs.ValSpec(_span(kids), kids[1].data, params, kids[-1])
 
+    def val_op_spec(self, kids: Kids) -> decs.ValSpec:
+        params = _pick(kids, ast.TypeParam)
+        return decs.ValSpec(_span(kids), _bindable(kids[1]), params, kids[-1])
+
     def type_spec(self, kids: Kids) -> decs.TypeSpec:
         type_ = kids[-1] if isinstance(kids[-1], ast.TypeExp) else None
         params = _pick(kids, ast.TypeParam)
@@ -309,7 +313,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         return ast.PName(_span(kids), str(kids[0]))
 
     def p_op(self, kids: Kids) -> ast.PName:
-        return ast.PName(_span(kids), kids[1].data[-1])
+        return ast.PName(_span(kids), _bindable(kids[1]))
 
     def p_wild(self, kids: Kids) -> ast.PWild:
         return ast.PWild(_span(kids))
@@ -432,10 +436,10 @@ class TreeBuilder(Transformer[Token, decs.Program]):
     letdef = e_letfun
 
     def e_letop(self, kids: Kids) -> ast.LetFun:
-        return self._function(kids, kids[2].data[-1], kids[2], _pick(kids, ast.Pat))
+        return self._function(kids, _bindable(kids[2]), kids[2], _pick(kids, ast.Pat))
 
     def e_letinfix(self, kids: Kids) -> ast.LetFun:
-        return self._function(kids, kids[2].data[-1], kids[2], (kids[1], kids[3]))
+        return self._function(kids, _bindable(kids[2]), kids[2], (kids[1], kids[3]))
 
     def _function(self, kids: Kids, name: str, at: Any, params: tuple[ast.Pat, ...]) -> ast.LetFun:
         types, ret = _pick(kids, ast.TypeParam), _data(kids, "ret")
@@ -566,6 +570,22 @@ class TreeBuilder(Transformer[Token, decs.Program]):
 
 
 # --- tokens -----------------------------------------------------------------------------------
+
+
+def _bindable(operator: Part) -> str:
+    """The operator that a definition, pattern or specification names.
+
+    Errors: one of another module, and `!`, which is no infix operator.
+    """
+    name: ast.QualName = operator.data
+    if len(name) > 1:
+        raise SyntaxError_(
+            f"`{'.'.join(name)}` is in another module: only a name of its own can be bound here.",
+            operator.span,
+        )
+    if name[0] == "!":
+        raise SyntaxError_("The operator `!` cannot be redefined.", operator.span)
+    return name[0]
 
 
 def _attr(token: Token) -> ast.Attr:

@@ -52,16 +52,17 @@ class Checked:
     depth: int = 0
     """The modules around the declarations that are being checked."""
     own: set[str] = field(default_factory=set)
-    """The values that the current module has defined so far."""
-    local: set[tuple[str, str]] = field(default_factory=set)
-    """Kind and name of what is declared `local` in the current module."""
+    """The values and modules that the current module has defined so far."""
+    exported: Module = field(default_factory=Module)
+    """What the current module has declared so far without `local`."""
 
 
-def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
+def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; errors are collected, and the rest goes on."""
     outer = out.st.declared_later
-    out.st.declared_later = outer | _later(decs)
-    for dec in decs:
+    out.st.declared_later = outer | _later(declared)
+    for dec in declared:
+        mark = out.st.scope.mark()
         try:
             _dec(out, dec)
         except Silent:
@@ -69,6 +70,8 @@ def check_decs(out: Checked, decs: tuple[decs.Dec, ...]) -> None:
         except CompileError as error:
             out.errors.append(error)
             _poison(out.st, dec)
+        if not isinstance(dec, decs.LocalDec):
+            out.exported.add(out.st.scope.since(mark))
     out.st.declared_later = outer
 
 
@@ -93,14 +96,13 @@ def _dec(out: Checked, dec: decs.Dec) -> None:
         case decs.TypeDec():
             _type(out.st, dec)
         case decs.LocalDec(dec=inner):
-            mark = out.st.scope.mark()
             _dec(out, inner)
-            out.local.update(_names_since(out.st, mark))
         case decs.ImportDec(path=path, span=span):
             raise Limitation(f'`import "{path}"` is not built yet.', span, "Paste the definitions.")
         case decs.OpenDec(mod=mod):
             open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
         case decs.ModDec(name=name):
+            _once(out, name, dec.span)
             out.st.scope.bind_module(name, modules.declare(out.st, dec, _Body(out)))
         case decs.ModTypeDec(name=name, type=type_):
             scope = out.st.scope
@@ -125,14 +127,12 @@ class _Body:
         out = self.out
         scope = out.st.scope
         mark = scope.mark()
-        saved = (out.depth, out.st.own_types, out.own, out.local)
-        out.depth, out.st.own_types, out.own, out.local = out.depth + 1, set(), set(), set()
+        saved = (out.depth, out.st.own_types, out.own, out.exported)
+        out.depth, out.st.own_types, out.own, out.exported = out.depth + 1, set(), set(), Module()
         before = len(out.errors)
         check_decs(out, decs)
-        module = scope.since(mark)
-        for kind, name in out.local:
-            getattr(module, kind).pop(name, None)
-        out.depth, out.st.own_types, out.own, out.local = saved
+        module = out.exported
+        out.depth, out.st.own_types, out.own, out.exported = saved
         scope.leave(mark)
         module.wrong = len(out.errors) > before
         return module
@@ -149,12 +149,6 @@ class _Body:
         out.errors[before:] = [e for e in out.errors[before:] if not isinstance(e, Limitation)]
         module.wrong = len(out.errors) > before
         return module
-
-
-def _names_since(st: Checker, mark: int) -> set[tuple[str, str]]:
-    new = st.scope.since(mark)
-    kinds = ("values", "types", "modules", "module_types")
-    return {(kind, name) for kind in kinds for name in getattr(new, kind)}
 
 
 def _poison(st: Checker, dec: decs.Dec) -> None:
@@ -174,11 +168,17 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
         st.scope.bind_module(dec.name, Module(wrong=True))
 
 
+def _once(out: Checked, name: str, span: Span) -> None:
+    """Take note of a value or module; one module declares each name once."""
+    if name in out.own:
+        raise TypeError_(f"`{name}` is defined twice.", span)
+    out.own.add(name)
+
+
 def _value(out: Checked, dec: decs.ValDec) -> None:
     st = out.st
     mark = st.scope.mark()
-    if dec.name in out.own:
-        raise TypeError_(f"`{dec.name}` is defined twice.", dec.name_span)
+    _once(out, dec.name, dec.name_span)
     if dec.kind == "entry" and out.depth:
         raise TypeError_(
             "An entry point cannot be inside a module.",
@@ -197,7 +197,6 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
     if definition.is_entry:
         out.entries.append(entry_point(dec, made, definition))
     out.defs.append(definition)
-    out.own.add(dec.name)
     scheme = made.scheme
     st.scope.bind(dec.name, scheme)
 

@@ -13,7 +13,7 @@ from compiler.frontend.check.definitions.defaults import apply_defaults, solve_s
 from compiler.frontend.check.definitions.existentials import hide
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.definitions.type_exps import Resolved, resolve_result
-from compiler.frontend.check.scope.operator_names import LOGIC
+from compiler.frontend.check.scope.operator_names import LOGIC, is_operator
 from compiler.frontend.check.scope.scope import (
     DATA,
     LIFTED,
@@ -212,7 +212,7 @@ def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
 
     Errors: everything that can be wrong in it.
     """
-    if source.name in LOGIC or source.name == "!":
+    if source.name in LOGIC:
         raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
     since, open_sizes = len(st.serials), len(st.open_sizes)
     st.level += 1
@@ -243,7 +243,7 @@ def _inside(
 ) -> tuple[t.Exp, FunctionResult]:
     """The body and the result of a definition; its parameters are bound on the way."""
     mark = st.scope.mark()
-    if source.params:
+    if source.params and source.name not in st.scope.values and not is_operator(source.name):
         st.scope.bind(source.name, Recursive(source.span))
     params.lifted = bind_type_params(
         st, source.type_params, params.types, params.sizes, params.open

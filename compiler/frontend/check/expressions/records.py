@@ -51,10 +51,6 @@ def infer_project(st: Checker, exp: ast.Project, expected: Type | None) -> t.Exp
     return project(st, st.infer(exp.exp), exp.field, exp.span)
 
 
-def _is_value(st: Checker, name: str) -> bool:
-    return name in st.scope.values
-
-
 def project(st: Checker, record: t.Exp, field: str, span: Span) -> t.Exp:
     """A field of a typed expression; of an unknown type, a promise that it has the field."""
     return t.Project(field_type(st, record.type, field, span), span, record, field)
@@ -76,7 +72,9 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
         raise TypeError_(
             f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.",
             span,
-            f"A function stands before its argument: `{field} x`." if _is_value(st, field) else "",
+            f"A function stands before its argument: `{field} x`."
+            if field in st.scope.values
+            else "",
         )
     if type_.fields is not None and field in type_.fields:
         return type_.fields[field]

@@ -76,6 +76,7 @@ def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
                 st.scope = outer
             st.scope.open(module)
         case decs.MTSig(specs=specs):
+            _once(specs)
             for spec in specs:
                 _spec(st, spec, refined)
         case decs.MTWith(base=base, name=name, params=params, type=type_):
@@ -89,6 +90,17 @@ def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
                 st.scope.bind_module(name, module)
             _check(st, result, refined)
             st.scope.leave(mark)
+
+
+def _once(specs: tuple[decs.Spec, ...]) -> None:
+    """Demand that each type, and each value or module, is specified once."""
+    seen: set[tuple[bool, str]] = set()
+    for spec in specs:
+        if isinstance(spec, (decs.ValSpec, decs.ModSpec, decs.TypeSpec)):
+            key = (isinstance(spec, decs.TypeSpec), spec.name)
+            if key in seen:
+                raise TypeError_(f"`{spec.name}` is specified twice.", spec.span)
+            seen.add(key)
 
 
 def named(st: Checker, name: ast.QualName, span: Span) -> ModuleType:

@@ -41,6 +41,8 @@ def unknown_value(st: Checker, name: str) -> str:
     later = st.declared_later.get(("value", name))
     if later is not None:
         return _later(name, later)
+    if name in st.scope.modules:
+        return f"`{name}` is a module here; values and modules share their names."
     if name in _VALUES:
         return _VALUES[name]
     owners = [prim for prim in ("i32", "f32", "bool") if _has(st, prim, name)]

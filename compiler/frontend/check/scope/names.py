@@ -115,18 +115,16 @@ def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
 
 def is_projection(st: Checker, name: ast.QualName) -> bool:
     """Whether `a.b` is a field of a variable; what is in a module comes first."""
-    return len(name) > 1 and st.scope.module(name[:-1]) is None and variable_part(st, name) > 0
+    return 0 < variable_part(st, name) < len(name)
 
 
 def variable_part(st: Checker, name: ast.QualName) -> int:
     """How many of the parts of `m.a.b` name a variable; the rest are fields. 0: none does."""
-    if name[0] in st.scope.values:
-        return 1
-    for count in range(len(name) - 1, 1, -1):
+    for count in range(len(name), 1, -1):
         module = st.scope.module(name[: count - 1])
-        if module is not None and in_module(module, name[count - 1]) is not None:
+        if module is not None and (module.wrong or in_module(module, name[count - 1]) is not None):
             return count
-    return 0
+    return 1 if name[0] in st.scope.values else 0
 
 
 def use(st: Checker, value: Value, span: Span) -> t.Exp:

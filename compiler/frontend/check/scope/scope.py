@@ -1,7 +1,7 @@
 """What names mean: bindings of values, types and modules, scopes, and near misses.
 
 A `Scope` is one dictionary per kind of name with an undo log, so that entering and leaving a block
-costs as much as the block binds.
+costs as much as the block binds. Values and modules share their names: one hides the other.
 """
 
 from __future__ import annotations
@@ -107,6 +107,17 @@ class Module:
     wrong: bool = False
     """Its definition has an error, which is reported there."""
 
+    def add(self, other: Module) -> None:
+        """Take over all names of another module."""
+        for name in other.values:
+            self.modules.pop(name, None)
+        for name in other.modules:
+            self.values.pop(name, None)
+        self.values.update(other.values)
+        self.types.update(other.types)
+        self.modules.update(other.modules)
+        self.module_types.update(other.module_types)
+
 
 class Scope:
     """The names in scope. `mark`/`leave` bracket a block."""
@@ -134,8 +145,9 @@ class Scope:
         module = Module()
         for kind, name, _ in self._trail[mark:]:
             table: dict[str, object] = getattr(self, kind)
-            names: dict[str, object] = getattr(module, kind)
-            names[name] = table[name]
+            if name in table:
+                names: dict[str, object] = getattr(module, kind)
+                names[name] = table[name]
         return module
 
     def mark(self) -> int:
@@ -149,7 +161,7 @@ class Scope:
             kind, name, old = trail.pop()
             table: dict[str, object] = getattr(self, kind)
             if old is None:
-                del table[name]
+                table.pop(name, None)
             else:
                 table[name] = old
 
@@ -157,6 +169,8 @@ class Scope:
         """Bind a value."""
         self._trail.append(("values", name, self.values.get(name)))
         self.values[name] = value
+        if name in self.modules:
+            self._trail.append(("modules", name, self.modules.pop(name)))
 
     def bind_type(self, name: str, abbreviation: Abbreviation) -> None:
         """Bind a type name."""
@@ -167,6 +181,8 @@ class Scope:
         """Bind a module."""
         self._trail.append(("modules", name, self.modules.get(name)))
         self.modules[name] = module
+        if name in self.values:
+            self._trail.append(("values", name, self.values.pop(name)))
 
     def bind_module_type(self, name: str, module_type: object) -> None:
         """Bind a module type."""

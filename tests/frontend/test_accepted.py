@@ -1,0 +1,105 @@
+"""Programs of kinds that people write: each runs to its result; what is wrong nearby is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompileError, Limitation
+from compiler.frontend.check import check
+from compiler.frontend.parser import parse
+from compiler.worker import answer
+
+RUN = {
+    "operators in a module type, without parentheses": (
+        "module type num = {type t val +: t -> t -> t val ** : t -> t -> t val <=>: t -> t -> bool"
+        " val `at` [n] 'a : [n]a -> i64 -> a}\n"
+        "module n : num with t = i32 = {type t = i32 def (+) (a: i32) (b: i32) = a i32.+ b * 2\n"
+        " def a ** b = a + b + b def (<=>) (a: t) (b: t) = a < b def at 'a (xs: []a) (i: i64) = xs[i]}\n"
+        "entry main (x: i32) = (x n.+ x, x n.** x, x n.<=> 4, [x, 7] `n.at` 1)",
+        "3", "9i32\n15i32\ntrue\n7i32",
+    ),
+    "a local function that uses an earlier one of its name": (
+        "entry main (x: i32) =\n let f (y: i32) = y * 2\n let f (y: i32) = f y + 1\n in f x",
+        "3", "7i32",
+    ),
+    "a function of a module named like one of the prelude": (
+        "module m = {def map f {data} = {data = map f data} def reverse xs = reverse xs}\n"
+        "entry main (xs: []i32) = m.reverse (m.map (+ 1) {data = xs}).data",
+        "[1, 2]", "[3i32, 2i32]",
+    ),
+    "an operator that is defined by the built-in one": (
+        "module m = {def (+) (a: i32) (b: i32) = a + b * 2 def a - b = a + b - 1i32}\n"
+        "entry main (x: i32) = (x m.+ 1, x m.- 1)",
+        "5", "7i32\n6i32",
+    ),
+    "an entry point named like what was opened": (
+        "module m = {def twice (x: i32) = x * 2}\nopen m\nentry twice (x: i32) = twice x + 1\n"
+        "entry main = twice",
+        "3", "7i32",
+    ),
+    "a parametric module that opens an earlier one of its name": (
+        "module a = {module mk (T: {val k: i32}) = {def k = T.k}}\nopen a\n"
+        "module mk (T: {val k: i32}) = {open mk T def k1 = k + 1}\nmodule m = mk {def k = 3i32}\n"
+        "entry main (x: i32) = x - 3 + m.k1",
+        "3", "4i32",
+    ),
+    "a module exports its own name, not what it opened locally": (
+        "module a = {def v = 1i32 def w = 5i32}\n"
+        "module b = {def v = 2i32 local open a def x = v}\n"
+        "module c = {local open a open a}\nmodule d = {local open a def v = 3i32}\n"
+        "entry main (x: i32) = (x, b.v, b.x, c.w, d.v)",
+        "0", "0i32\n2i32\n1i32\n5i32\n3i32",
+    ),
+    "a variable hides the module of its name, where it is in scope": (
+        "module s = {def q = 1i32 module t = {def p = 4i32}}\n"
+        "def grow (s: {q: i32}) = s.q\n"
+        "entry main (x: i32) = (grow {q = x}, s.q, (\\s -> s.t.p) {t = {p = true}}, s.t.p)",
+        "9", "9i32\n1i32\ntrue\n4i32",
+    ),
+    "a module that was opened hides a value": (
+        "def s = {q = 4i32}\nmodule m = {module s = {def q = 1i32}}\nopen m\n"
+        "entry main (x: i32) = x + s.q",
+        "1", "2i32",
+    ),
+}  # fmt: skip
+"""By what it is about: a program, the input of `main`, its output."""
+
+REFUSED = {
+    "module type s = {val ! : i32 -> i32}": "cannot be redefined",
+    "module type s = {val m.+ : i32 -> i32 -> i32}": "is in another module",
+    "def a m.+ b = a": "is in another module",
+    "def f (m.+) = 1i32": "is in another module",
+    "module type s = {val -: i32 -> i32 -> i32 val (-) : i32 -> i32}": "`-` is specified twice",
+    "module type s = {type t type t}": "`t` is specified twice",
+    "module type s = {val x: i32 module x: {val y: i32}}": "`x` is specified twice",
+    "module a = {def v = 1i32} module b = {local open a def x = v} def y = b.v": "has no `v`",
+    "module s = {def q = 1i32} def s = {q = 2i32}": "`s` is defined twice",
+    "module s = {def q = 1i32} module s = {def p = 1i32}": "`s` is defined twice",
+    "module s = {def q = 1i32} def f (s: {r: i32}) = s.q": "There is no field `q`",
+    "def f (i32: i32) = i32.i64 3": "Only records have fields",
+    "module reduce = {def q = 1i32} def f (x: []i32) = reduce (+) 0 x": "Unknown name `reduce`",
+}
+"""Programs, and what the error says."""
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_runs(name: str) -> None:
+    source, given, wanted = RUN[name]
+    asked = {"op": "run", "source": source, "entry": "main", "input": given, "backend": "ref"}
+    told = answer({**asked, "stage": "merged", "options": {"verify": True}})
+    assert told.get("output") == wanted, told
+
+
+@pytest.mark.parametrize("source", REFUSED)
+def test_refused(source: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert REFUSED[source] in caught.value.message
+    assert caught.value.span.line
+    assert not isinstance(caught.value, Limitation)
+
+
+def test_a_function_that_calls_itself_is_a_limitation() -> None:
+    with pytest.raises(Limitation, match="calls itself"):
+        check(parse("def f (x: i32) = f x"), Ctx())
