@@ -15,7 +15,8 @@ RUN = {
         "module type num = {type t val +: t -> t -> t val ** : t -> t -> t val <=>: t -> t -> bool"
         " val `at` [n] 'a : [n]a -> i64 -> a}\n"
         "module n : num with t = i32 = {type t = i32 def (+) (a: i32) (b: i32) = a i32.+ b * 2\n"
-        " def a ** b = a + b + b def (<=>) (a: t) (b: t) = a < b def at 'a (xs: []a) (i: i64) = xs[i]}\n"
+        " def a ** b = a + b + b def (<=>) (a: t) (b: t) = a < b\n"
+        " def at 'a (xs: []a) (i: i64) = xs[i]}\n"
         "entry main (x: i32) = (x n.+ x, x n.** x, x n.<=> 4, [x, 7] `n.at` 1)",
         "3", "9i32\n15i32\ntrue\n7i32",
     ),
