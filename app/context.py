@@ -10,7 +10,7 @@ from flask import current_app
 
 from app.gallery import Example
 from app.jobs import Jobs
-from app.limits import Limits
+from app.limits import RateLimits
 from app.metrics import Metrics
 from app.permalinks import Permalinks
 from app.renderings import Renderings
@@ -26,7 +26,7 @@ class Parts:
     metrics: Metrics
     permalinks: Permalinks
     renderings: Renderings
-    limits: Limits
+    limits: RateLimits
     examples: Callable[[], Sequence[Example]]
 
 

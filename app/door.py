@@ -49,9 +49,9 @@ def install(app: Flask) -> None:
 def answers_to(names: Iterable[str]) -> Callable[[str], bool]:
     """Whether the server goes by a name: one of these, below a `.name`, or this machine's own."""
     given = {name.strip().lower().removesuffix(".") for name in names} - {""}
-    below = tuple(name for name in given if name.startswith("."))
-    exact = {*given, *LOOPBACK_NAMES}.difference(below)
-    return lambda host: host in exact or (host.endswith(below) and not host.startswith("."))
+    suffixes = tuple(name for name in given if name.startswith("."))
+    exact = {*given, *LOOPBACK_NAMES}.difference(suffixes)
+    return lambda host: host in exact or (host.endswith(suffixes) and not host.startswith("."))
 
 
 def check_origin(request: Request) -> None:

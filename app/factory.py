@@ -18,7 +18,7 @@ from app.errors import AppError
 from app.gallery import load
 from app.highlight import quoted
 from app.jobs import Jobs
-from app.limits import Limits
+from app.limits import RateLimits
 from app.metrics import Metrics
 from app.paths import EXAMPLES, static_folder, template_folder
 from app.permalinks import Permalinks
@@ -72,7 +72,7 @@ def _parts(app: Flask) -> Parts:
         metrics=metrics,
         permalinks=permalinks,
         renderings=renderings,
-        limits=Limits(app.config),
+        limits=RateLimits(app.config),
         examples=lambda: examples,
     )
 

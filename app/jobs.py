@@ -13,9 +13,9 @@ from app.door import refuse_unsafe
 from app.errors import AppError, status_of
 from app.metrics import Metrics
 from app.pool import (
-    Bounds,
     Client,
     Pool,
+    PoolLimits,
     TooMany,
     collect,
 )
@@ -128,7 +128,7 @@ class Jobs:
 
     def _pool(self, name: str) -> Pool:
         config, kind = self._config, name.upper()
-        bounds = Bounds(
+        bounds = PoolLimits(
             queue=config["QUEUE_LIMIT"],
             queue_seconds=config["QUEUE_SECONDS"],
             client_running=config["CLIENT_RUNNING"],

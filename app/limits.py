@@ -34,7 +34,7 @@ The requests of a batch count one by one, each for its own purpose.
 """
 
 
-class Limits:
+class RateLimits:
     """The buckets of one application."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:

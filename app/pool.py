@@ -42,7 +42,7 @@ class Stopping(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class PoolLimits:
     """What a pool allows. Memory in MB (0: any), times in seconds."""
 
     queue: int = 32
@@ -66,7 +66,7 @@ class Pool:
         name: str,
         size: int,
         command: Sequence[str] = COMMAND,
-        bounds: Bounds = Bounds(),
+        bounds: PoolLimits = PoolLimits(),
         policy: Policy | None = None,
     ) -> None:
         self.name = name
@@ -343,13 +343,13 @@ def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
 
 __all__ = [
     "AnswerTooLong",
-    "Bounds",
     "Busy",
     "Client",
     "ClientGone",
     "DeadlinePassed",
     "MemoryExceeded",
     "Pool",
+    "PoolLimits",
     "Stopping",
     "TooMany",
     "WorkerDied",

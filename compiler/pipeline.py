@@ -266,7 +266,7 @@ def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
 
 
 @dataclass(slots=True)
-class Result:
+class StageResult:
     """A stage's program, and its text, made when first asked for; `ms` is making, not showing."""
 
     stage: Stage
@@ -293,10 +293,10 @@ class Compilation:
 
     source: str
     options: Options = field(default_factory=Options)
-    _results: dict[tuple[str, str], Result | CompileError] = field(default_factory=dict)
+    _results: dict[tuple[str, str], StageResult | CompileError] = field(default_factory=dict)
     _ctx: dict[str, Ctx] = field(default_factory=dict)
 
-    def result(self, name: str, target: str = "") -> Result:
+    def result(self, name: str, target: str = "") -> StageResult:
         """The stage's result, for `target` (default: the options', or the one of a back end)."""
         stage = stage_named(name)
         target = _target(stage, target or self.options.target)
@@ -334,7 +334,7 @@ class Compilation:
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [pair for ctx in shown for pair in ctx.proved.items()]
 
-    def _make(self, stage: Stage, target: str) -> Result | CompileError:
+    def _make(self, stage: Stage, target: str) -> StageResult | CompileError:
         try:
             earlier = _before(stage)
             before = self.result(earlier.id, target).prog if earlier else self.source
@@ -344,7 +344,7 @@ class Compilation:
             ms = (time.perf_counter() - start) * 1000
             if self.options.verify:
                 verify(prog, stage.id)
-            return Result(stage, prog, ms)
+            return StageResult(stage, prog, ms)
         except CompileError as error:
             return error
         except (RecursionError, MemoryError):

@@ -146,6 +146,27 @@ def test_public_functions_and_classes_have_docstrings(path: Path) -> None:
             assert ast.get_docstring(node), f"{node.name} has no docstring"
 
 
+LANGUAGES = (
+    "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py codegen/imp/nodes.py".split()
+)
+"""Their classes are called as the constructs are, of which several languages have the same."""
+SHARED = {"Bounds", "Checker", "Machine", "Place", "Plan", "Scope", "State"}
+"""Names that two classes still have."""
+
+
+def test_no_two_classes_share_a_name() -> None:
+    """But those of languages, shapes of answers (`protocol/`), and private ones of a file."""
+    homes: dict[str, set[str]] = {}
+    for path in FILES:
+        home = str(path.relative_to(COMPILER)) if path.is_relative_to(COMPILER) else relative(path)
+        if home in LANGUAGES or home.startswith("protocol/"):
+            continue
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(home)
+    assert {name for name, found in homes.items() if len(found) > 1} <= SHARED
+
+
 COPIES = {
     "ir/nodes.py": r'\bLit\([01], "i64"\)|\bLit\((?:True|False), "bool"\)',
     "ir/types.py": r"\bVar\((\w+)\.name, \1\.type\.prim\)\s+if\b|\bArray\((?:\w+\.)?prim, \w+\) if",

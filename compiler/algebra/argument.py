@@ -2,7 +2,7 @@
 
 A line claims that a polynomial is not negative, and says because of what: something that is known
 at a place of the program (`Source`), a `Sum` over earlier lines, or one step of reasoning about
-integers (`Rule`). What lines rest on are lines again, so that an argument is a graph without
+integers (`Deduction`). What lines rest on are lines again, so that an argument is a graph without
 cycles, whose parts are shared. `gate.py` asks the checker whether a line follows.
 """
 
@@ -82,14 +82,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Deduction:
     """One step of reasoning about integers that is no sum."""
 
     step: Step
     about: tuple[Any, ...]
 
 
-class Line:
+class Lemma:
     """`claim >= 0`, because of something, resting on earlier lines; holds at `depth` and deeper.
 
     `said` and `key` are the claim as the checker has it; it is accepted if there is a `key`, which
@@ -101,8 +101,8 @@ class Line:
     def __init__(
         self,
         claim: Poly,
-        because: Source | Sum | Rule,
-        premises: tuple[Line, ...],
+        because: Source | Sum | Deduction,
+        premises: tuple[Lemma, ...],
         depth: int,
     ) -> None:
         self.claim = claim
@@ -126,14 +126,14 @@ class Argument:
     """Lines that together show a statement about the program."""
 
     says: Saying
-    lines: tuple[Line, ...]
+    lines: tuple[Lemma, ...]
     equal: tuple[tuple[Name, Poly], ...] = ()
     """Equalities that have been put into the lines, as they were stated."""
 
 
-def all_lines(roots: Iterable[Line]) -> list[Line]:
+def all_lines(roots: Iterable[Lemma]) -> list[Lemma]:
     """Every line that some lines rest on, and they themselves; premises come first."""
-    found: dict[int, Line] = {}
+    found: dict[int, Lemma] = {}
     stack = [(line, False) for line in reversed(list(roots))]
     while stack:
         line, ready = stack.pop()
@@ -145,12 +145,12 @@ def all_lines(roots: Iterable[Line]) -> list[Line]:
     return list(found.values())
 
 
-def sources(roots: Sequence[Line]) -> list[Source]:
+def sources(roots: Sequence[Lemma]) -> list[Source]:
     """What is known of the program and used, without repetition, in order of time."""
     found = [line.because for line in all_lines(roots) if isinstance(line.because, Source)]
     return sorted(dict.fromkeys(found), key=lambda source: source.since)
 
 
-def names_of(roots: Sequence[Line]) -> set[Name]:
+def names_of(roots: Sequence[Lemma]) -> set[Name]:
     """All names in the lines."""
     return set[Name]().union(*(line.claim.names() for line in all_lines(roots)))

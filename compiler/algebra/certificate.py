@@ -23,7 +23,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Dim:
+class Summand:
     """The summand `stride * z` with `low <= z <= high`."""
 
     stride: Poly
@@ -52,7 +52,7 @@ class Absurd(Proof):
 
 
 @dataclass(frozen=True, slots=True)
-class Apart(Proof):
+class DisjointRanges(Proof):
     """The smallest value is positive (`side` 1), or the largest negative (-1)."""
 
     side: int
@@ -61,7 +61,7 @@ class Apart(Proof):
 
 
 @dataclass(frozen=True, slots=True)
-class Tidy(Proof):
+class Normalise(Proof):
     """Equal strides are added, fixed dimensions go into the offset; then `rest`."""
 
     rest: Proof

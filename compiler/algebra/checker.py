@@ -47,7 +47,7 @@ class Given(NamedTuple):
     reads: tuple[tuple[Polynomial, str], ...]
 
 
-class Step(NamedTuple):
+class Inference(NamedTuple):
     """A step that is no sum: what it claims, by which rule, about what and which numbers."""
 
     rule: str
@@ -151,7 +151,7 @@ class Inequalities:
 
     def __init__(self) -> None:
         self.leaves: list[Leaf] = []
-        self.rules: list[tuple[str, Step, list[Polynomial]]] = []
+        self.rules: list[tuple[str, Inference, list[Polynomial]]] = []
         self._work = WORK
 
     def add_up(
@@ -171,7 +171,7 @@ class Inequalities:
             raise Refused(f"{at}: {_text(said)} >= 0 is not shown.")
         self.leaves.append((at, said, scale, terms))
 
-    def conclude(self, step: Step, facts: Container[Key], at: str) -> None:
+    def conclude(self, step: Inference, facts: Container[Key], at: str) -> None:
         """A line by a step that is no sum. Raises Refused.
 
         What a program computes of sums and products is known to be the integer only if that lies in
@@ -194,7 +194,7 @@ class Inequalities:
         self.rules.append((at, step, needs))
 
     def _needs(
-        self, step: Step, facts: Container[Key]
+        self, step: Inference, facts: Container[Key]
     ) -> tuple[list[Polynomial], tuple[Polynomial, ...]]:
         """What must not be negative for a step, and what then is not negative."""
         (_, op, name, x, left, right, _), claim, numbers = step.given, step.claim, step.numbers
@@ -400,7 +400,7 @@ class Theorem(Inequalities):
             raise Refused(f"{at}: there is no such rule.")
         about = step["of"]
         of = NOTHING if about is None else given[_one_of(about, range(len(given)), at)]
-        self.conclude(Step(rule, claim, of, numbers), facts, f"{at}.{rule}")
+        self.conclude(Inference(rule, claim, of, numbers), facts, f"{at}.{rule}")
         return claim
 
     # --- steps: each shows that `offset + sum of dims = 0` has no solution under the facts ---
@@ -427,8 +427,8 @@ class Theorem(Inequalities):
                 self._follow(step["rest"], *self._tidy(offset, dims), facts, at)
             case "flip":
                 k = _one_of(step["k"], range(len(dims)), at)
-                turned = [*dims[:k], _turned(dims[k]), *dims[k + 1 :]]
-                self._follow(step["rest"], offset, turned, facts, at)
+                flipped = [*dims[:k], _flipped(dims[k]), *dims[k + 1 :]]
+                self._follow(step["rest"], offset, flipped, facts, at)
             case "join":
                 self._join(step, offset, dims, facts, at)
             case "pivot":
@@ -493,7 +493,7 @@ class Theorem(Inequalities):
                 offset = _plus(offset, self.times(dim[0], dim[1]))
             elif dim[0]:
                 if _key(_negative(dim[0])) in merged:
-                    dim = _turned(dim)
+                    dim = _flipped(dim)
                 _, low, high = merged.get(_key(dim[0]), (ZERO, ZERO, ZERO))
                 merged[_key(dim[0])] = dim[0], _plus(low, dim[1]), _plus(high, dim[2])
         return offset, list(merged.values())
@@ -610,7 +610,7 @@ def _negative(poly: Polynomial) -> Polynomial:
     return {monomial: -coefficient for monomial, coefficient in poly.items()}
 
 
-def _turned(dim: Dim) -> Dim:
+def _flipped(dim: Dim) -> Dim:
     return _negative(dim[0]), _negative(dim[2]), _negative(dim[1])
 
 

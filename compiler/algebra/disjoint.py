@@ -16,11 +16,11 @@ from typing import Any
 from compiler.algebra import constant, encode
 from compiler.algebra.certificate import (
     Absurd,
-    Apart,
     Case,
-    Dim,
+    DisjointRanges,
     Flip,
     Join,
+    Normalise,
     Numbers,
     Pivot,
     Proof,
@@ -28,14 +28,14 @@ from compiler.algebra.certificate import (
     Signs,
     Split,
     Sum,
-    Tidy,
+    Summand,
 )
 from compiler.algebra.divide import divide, exact, pivots
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.algebra.problem import Problem, difference, flipped, joined, tidy
+from compiler.algebra.problem import Problem, difference, flipped, joined, normalised
 
 NODES = 160
 """Problems looked at for one pair before the search is given up."""
@@ -135,7 +135,7 @@ def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
     """
     nothing = Facts(())
     problem, known = difference(first, second, nothing, sampled=False)
-    problem, prover = tidy(problem), Prover(known)
+    problem, prover = normalised(problem), Prover(known)
     known_signs: list[tuple[int, Sum]] = []
     for dim in problem.dims:
         way = -1 if (dim.stride.constant or 0) < 0 else 1
@@ -148,7 +148,7 @@ def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
     for side, claim in ((1, problem.offset + low - 1), (-1, -(problem.offset + high) - 1)):
         because = prover.plainly(claim)
         if because is not None:
-            proof = Tidy(Apart(side, signs, because))
+            proof = Normalise(DisjointRanges(side, signs, because))
             if not encode.refusal(first, second, nothing, proof):
                 return Disjoint(problem, known, proof, first, second, nothing)
     return None
@@ -231,11 +231,11 @@ class _Search:
             absurd = prover.nonnegative(Poly.const(-1)) or _absurd(prover)
             if absurd is not None:
                 return Absurd(absurd)
-        return self._rewritten(tidy(problem), prover, depth)
+        return self._rewritten(normalised(problem), prover, depth)
 
     def _rewritten(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         """Flip and join as long as possible, then tell apart, then pivot. The result is tidied."""
-        steps: list[Callable[[Proof], Proof]] = [Tidy]
+        steps: list[Callable[[Proof], Proof]] = [Normalise]
         signs: dict[Poly, tuple[int, Sum] | None] = {}
 
         def sign(stride: Poly) -> tuple[int, Sum] | None:
@@ -256,8 +256,8 @@ class _Search:
                     changed = True
             step = self._join(problem, prover)
             if step is not None:
-                problem = tidy(joined(problem, *step[:3]))
-                steps += [partial(Join, *step), Tidy]
+                problem = normalised(joined(problem, *step[:3]))
+                steps += [partial(Join, *step), Normalise]
                 changed = True
         core = self._core(problem, prover, sign, depth)
         if core is None:
@@ -289,10 +289,10 @@ class _Search:
             low, high = extremes(problem.dims, known)
             above = prover.nonnegative(problem.offset + low - 1)
             if above is not None:
-                return Apart(1, known, above)
+                return DisjointRanges(1, known, above)
             below = prover.nonnegative(-(problem.offset + high) - 1)
             if below is not None:
-                return Apart(-1, known, below)
+                return DisjointRanges(-1, known, below)
             if prover.missing is not None and depth == 0:
                 self.missing = prover.missing
         if not problem.dims and not self.strides:
@@ -392,14 +392,14 @@ class _Search:
         self,
         value: int,
         quotient: Poly,
-        inside: list[Dim],
+        inside: list[Summand],
         left_over: Poly,
-        outside: list[Dim],
+        outside: list[Summand],
         outside_signs: Signs,
         prover: Prover,
         depth: int,
     ) -> Case | None:
-        rest_facts = lent(left_over, outside, outside_signs)
+        rest_facts = hypotheses(left_over, outside, outside_signs)
         multiple = Problem(quotient - value, tuple(inside))
         proof = self.solve(multiple, _extended(prover, rest_facts), depth + 1)
         if proof is not None:
@@ -410,7 +410,7 @@ class _Search:
             known = Signs(())
             facts: tuple[Poly, ...] = ()
         else:
-            facts = lent(quotient - value, inside, known)
+            facts = hypotheses(quotient - value, inside, known)
         proof = self.solve(Problem(left_over, tuple(outside)), _extended(prover, facts), depth + 1)
         return None if proof is None else Case(value, False, known, proof)
 
@@ -425,7 +425,10 @@ class _Search:
                     continue
                 first, second = dim.stride - remainder, remainder
                 dims = list(problem.dims)
-                dims[k : k + 1] = [Dim(first, dim.low, dim.high), Dim(second, dim.low, dim.high)]
+                dims[k : k + 1] = [
+                    Summand(first, dim.low, dim.high),
+                    Summand(second, dim.low, dim.high),
+                ]
                 relaxed = Problem(problem.offset, tuple(dims))
                 proof = self.solve(relaxed, prover, depth + 2)
                 if proof is not None:
@@ -463,7 +466,7 @@ def _numbers(problem: Problem) -> _Numbers | None:
     return offset, dims
 
 
-def extremes(dims: list[Dim] | tuple[Dim, ...], signs: Signs) -> tuple[Poly, Poly]:
+def extremes(dims: list[Summand] | tuple[Summand, ...], signs: Signs) -> tuple[Poly, Poly]:
     """The smallest and the largest value of a sum of dimensions."""
     low, high = Poly.const(0), Poly.const(0)
     for dim, (sign, _) in zip(dims, signs.signs, strict=True):
@@ -472,17 +475,17 @@ def extremes(dims: list[Dim] | tuple[Dim, ...], signs: Signs) -> tuple[Poly, Pol
     return low, high
 
 
-def lent(offset: Poly, dims: list[Dim], signs: Signs) -> tuple[Poly, ...]:
+def hypotheses(offset: Poly, dims: list[Summand], signs: Signs) -> tuple[Poly, ...]:
     """What follows from `offset + sum of dims = 0` being solvable: the range holds 0."""
     low, high = extremes(dims, signs)
     return -(offset + low), offset + high
 
 
-def divided(dim: Dim, divisor: Poly) -> Dim:
+def divided(dim: Summand, divisor: Poly) -> Summand:
     """The dimension with its stride divided."""
     quotient = exact(dim.stride, divisor)
     assert quotient is not None
-    return Dim(quotient, dim.low, dim.high)
+    return Summand(quotient, dim.low, dim.high)
 
 
 def _extended(prover: Prover, facts: tuple[Poly, ...]) -> Prover:

@@ -12,13 +12,14 @@ from dataclasses import fields
 from typing import Any
 
 from compiler.algebra import checker
-from compiler.algebra.argument import Argument, Line, all_lines
+from compiler.algebra.argument import Argument, Lemma, all_lines
 from compiler.algebra.certificate import (
     Absurd,
-    Apart,
     Case,
+    DisjointRanges,
     Flip,
     Join,
+    Normalise,
     Numbers,
     Pivot,
     Proof,
@@ -26,7 +27,6 @@ from compiler.algebra.certificate import (
     Signs,
     Split,
     Sum,
-    Tidy,
 )
 from compiler.algebra.checker import NOTHING
 from compiler.algebra.facts import Facts
@@ -37,9 +37,11 @@ from compiler.base.names import Name
 from compiler.protocol.proofs import Certificate
 
 Json = dict[str, Any]
-_STEPS: dict[type, tuple[str, ...]] = {
-    kind: tuple(f.name for f in fields(kind))
-    for kind in (Absurd, Apart, Flip, Join, Numbers, Pivot, Relax, Split, Tidy)
+_WORDS: dict[type, str] = {DisjointRanges: "apart", Normalise: "tidy"}
+"""Steps that the format calls otherwise."""
+_STEPS: dict[type, tuple[str, tuple[str, ...]]] = {
+    kind: (_WORDS.get(kind, kind.__name__.lower()), tuple(f.name for f in fields(kind)))
+    for kind in (Absurd, DisjointRanges, Flip, Join, Numbers, Pivot, Relax, Split, Normalise)
 }
 
 
@@ -101,7 +103,7 @@ class _Argued:
     `data` are the fields for them, and `names` what is mentioned; what is in `certain` is known.
     """
 
-    def __init__(self, roots: Sequence[Line], certain: Sequence[Poly] = ()) -> None:
+    def __init__(self, roots: Sequence[Lemma], certain: Sequence[Poly] = ()) -> None:
         self.names = set[Name]()
         stated: dict[Poly, None] = {}
         given: dict[str, Json] = {}
@@ -230,8 +232,8 @@ class _Writer:
         if kind is Case:
             return {f.name: self.proof(getattr(value, f.name)) for f in fields(Case)}
         _exactly(kind in _STEPS)
-        written = {name: self.proof(getattr(value, name)) for name in _STEPS[kind]}
-        return {"step": kind.__name__.lower(), **written}
+        word, names = _STEPS[kind]
+        return {"step": word, **{name: self.proof(getattr(value, name)) for name in names}}
 
     def _sum(self, leaf: Sum) -> Json:
         _exactly(type(leaf.terms) is tuple)

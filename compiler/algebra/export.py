@@ -237,8 +237,8 @@ def meaning(given: Given) -> Formula:
             whole = _minus(_minus(a, _times(b, {(_OTHER,): 1})), x)
             return ("and", ("=", whole), _divided(op == "%", a, b, x))
     low, high = RANGES[op]
-    turns: Polynomial = {(_OTHER,): high - low + 1}
-    same = ("=", _minus(_minus(a, x), turns))
+    multiples: Polynomial = {(_OTHER,): high - low + 1}
+    same = ("=", _minus(_minus(a, x), multiples))
     return ("and", same, (">=", _minus(x, low)), (">=", _minus(high, x)))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from compiler.algebra.argument import Line, Source
+from compiler.algebra.argument import Lemma, Source
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 
@@ -40,7 +40,7 @@ class Facts:
     points: tuple[Point, ...] = ()
     sources: tuple[Poly, ...] = ()
     given: tuple[tuple[Name, Poly], ...] = ()
-    lines: Mapping[Poly, Line] = field(default_factory=dict, compare=False)
+    lines: Mapping[Poly, Lemma] = field(default_factory=dict, compare=False)
     """Why bounds hold that were not stated, but follow from what is."""
 
     @staticmethod
@@ -48,7 +48,7 @@ class Facts:
         bounds: Iterable[Poly],
         equalities: Mapping[Name, Poly] | None = None,
         names: Iterable[Name] = (),
-        lines: Mapping[Poly, Line] | None = None,
+        lines: Mapping[Poly, Lemma] | None = None,
     ) -> Facts:
         """Facts with fresh points over all names in them and in `names`.
 
@@ -70,12 +70,12 @@ class Facts:
         points = _points(normal, tuple(sorted(free)))
         return Facts(normal, solved, points, tuple(sources.values()), given, lines or {})
 
-    def line(self, bound: Poly) -> Line:
+    def line(self, bound: Poly) -> Lemma:
         """Why one of the bounds holds. Raises KeyError if it is none."""
         found = self.lines.get(bound)
         if found is None:
             stated = dict(zip(self.bounds, self.sources or self.bounds, strict=True))
-            found = Line(bound, Source("fact", (stated[bound], bound)), (), 0)
+            found = Lemma(bound, Source("fact", (stated[bound], bound)), (), 0)
         return found
 
     def normal(self, poly: Poly) -> Poly:
@@ -169,7 +169,7 @@ def _rising(names: Iterable[Name], edges: Mapping[Name, list[_Edge]]) -> list[Na
     for start in names:
         stack, seen = [start], {start}
         while stack:
-            below = {
+            lower = {
                 other
                 for edge in edges[stack[-1]]
                 if edge.slope.constant is None
@@ -177,9 +177,9 @@ def _rising(names: Iterable[Name], edges: Mapping[Name, list[_Edge]]) -> list[Na
                 for other in edge.others
                 if other not in order and other not in seen
             }
-            if below:
-                stack += sorted(below)
-                seen |= below
+            if lower:
+                stack += sorted(lower)
+                seen |= lower
             else:
                 order[stack.pop()] = None
     return list(order)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compiler.algebra.argument import Argument, Line, Source
+from compiler.algebra.argument import Argument, Lemma, Source
 from compiler.algebra.certificate import Sum
 from compiler.algebra.checker import (
     DEGREE,
@@ -19,10 +19,10 @@ from compiler.algebra.checker import (
     ZERO,
     Given,
     Inequalities,
+    Inference,
     Key,
     Polynomial,
     Refused,
-    Step,
 )
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
@@ -39,13 +39,13 @@ def accepts(argument: Argument, claims: Sequence[Poly]) -> bool:
     return all(_is_plain(claim) or claim in shown for claim in claims) and follow(argument.lines)
 
 
-def follow(lines: Iterable[Line]) -> bool:
+def follow(lines: Iterable[Lemma]) -> bool:
     """Whether every one of the lines follows, and all that they rest on."""
     work = Inequalities()
     return all(line.key is not None or _follow(line, work) for line in lines)
 
 
-def _follow(root: Line, work: Inequalities) -> bool:
+def _follow(root: Lemma, work: Inequalities) -> bool:
     """The same for one line; a line that rests on itself is never accepted."""
     stack, waiting = [root], set[int]()
     while stack:
@@ -71,7 +71,7 @@ def _is_plain(claim: Poly) -> bool:
     return value is not None and value >= 0
 
 
-def _accepted(line: Line, work: Inequalities) -> Key:
+def _accepted(line: Lemma, work: Inequalities) -> Key:
     """The claim of a line that follows from its premises, which are accepted. Raises Refused."""
     claim = line.said = plain(line.claim)
     because = line.because
@@ -114,7 +114,7 @@ def plain(poly: Poly) -> Polynomial:
     return found
 
 
-def is_stated(line: Line) -> bool:
+def is_stated(line: Lemma) -> bool:
     """Whether a line says of integers what is known of them: nothing has to be read for it."""
     source = line.because
     if not isinstance(source, Source) or source.fits or line.premises:
@@ -133,22 +133,22 @@ def is_stated(line: Line) -> bool:
     return False
 
 
-def step(line: Line, claim: Polynomial) -> Step:
+def step(line: Lemma, claim: Polynomial) -> Inference:
     """A line that is no sum, and claims that, as the checker has it."""
     because = line.because
     if isinstance(because, Source):
-        return Step("given", claim, _said(because, line.claim), ())
+        return Inference("given", claim, _said(because, line.claim), ())
     assert not isinstance(because, Sum)
     match because.step, because.about:
         case "round", about:
-            return Step("round", claim, NOTHING, _whole(about))
+            return Inference("round", claim, NOTHING, _whole(about))
         case ("unwrap" | "cut") as rule, (name, whole, prim, *ends):
             if name[:1] != "?":
                 raise Refused("Only what stands for a value that wraps is one.")
             given = Given("wrap", prim, name, _named(name), plain(whole), ZERO, ())
-            return Step(rule, claim, given, _whole(ends))
+            return Inference(rule, claim, given, _whole(ends))
         case rule, (source, *numbers):
-            return Step(rule, claim, _said(source, line.claim), _whole(numbers))
+            return Inference(rule, claim, _said(source, line.claim), _whole(numbers))
     raise Refused("There is no such step.")
 
 

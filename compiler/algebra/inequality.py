@@ -214,8 +214,8 @@ def _depths(lower: dict[Name, list[Poly]]) -> dict[Name, int]:
     for _ in range(len(lower)):
         before = dict(depth)
         for name, found in lower.items():
-            below = [before.get(n, 0) for f in found for n in f.names() if n != name]
-            depth[name] = min(len(lower) + 1, 1 + max(below, default=0))
+            lower_depths = [before.get(n, 0) for f in found for n in f.names() if n != name]
+            depth[name] = min(len(lower) + 1, 1 + max(lower_depths, default=0))
         if depth == before:
             break
     return depth

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.algebra.certificate import Dim
+from compiler.algebra.certificate import Summand
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -23,15 +23,15 @@ class Problem:
     """`offset + sum of dims = 0`, over integers `z_k` within the bounds of the dimensions."""
 
     offset: Poly
-    dims: tuple[Dim, ...]
+    dims: tuple[Summand, ...]
 
 
 def difference(
     first: Lmad[Poly], second: Lmad[Poly], facts: Facts, sampled: bool = True
 ) -> tuple[Problem, Facts]:
     """The equation for two LMADs, and the facts with their sizes: with points if `sampled`."""
-    dims = [Dim(facts.normal(d.stride), ZERO, facts.normal(d.size) - 1) for d in first.dims]
-    dims += [Dim(facts.normal(d.stride), 1 - facts.normal(d.size), ZERO) for d in second.dims]
+    dims = [Summand(facts.normal(d.stride), ZERO, facts.normal(d.size) - 1) for d in first.dims]
+    dims += [Summand(facts.normal(d.stride), 1 - facts.normal(d.size), ZERO) for d in second.dims]
     sizes = [facts.normal(d.size) - 1 for d in (*first.dims, *second.dims)]
     offset = facts.normal(first.offset - second.offset)
     known = {name for poly in (offset, *(d.stride for d in dims)) for name in poly.names()}
@@ -42,10 +42,10 @@ def difference(
     return Problem(offset, tuple(dims)), more
 
 
-def tidy(problem: Problem) -> Problem:
+def normalised(problem: Problem) -> Problem:
     """Fixed dimensions into the offset, dimensions of equal or opposite stride added."""
     offset = problem.offset
-    merged: dict[Poly, Dim] = {}
+    merged: dict[Poly, Summand] = {}
     for dim in problem.dims:
         if not dim.stride.terms:
             continue
@@ -56,14 +56,14 @@ def tidy(problem: Problem) -> Problem:
             dim = flipped(dim)
         other = merged.get(dim.stride)
         if other is not None:
-            dim = Dim(dim.stride, other.low + dim.low, other.high + dim.high)
+            dim = Summand(dim.stride, other.low + dim.low, other.high + dim.high)
         merged[dim.stride] = dim
     return Problem(offset, tuple(merged.values()))
 
 
-def flipped(dim: Dim) -> Dim:
+def flipped(dim: Summand) -> Summand:
     """The same values with the opposite stride."""
-    return Dim(-dim.stride, -dim.high, -dim.low)
+    return Summand(-dim.stride, -dim.high, -dim.low)
 
 
 def joined(problem: Problem, outer: int, inner: int, factor: Poly) -> Problem:
@@ -71,6 +71,6 @@ def joined(problem: Problem, outer: int, inner: int, factor: Poly) -> Problem:
     far, near = problem.dims[outer], problem.dims[inner]
     low, high = factor * far.low + near.low, factor * far.high + near.high
     dims = list(problem.dims)
-    dims[inner] = Dim(near.stride, low, high)
+    dims[inner] = Summand(near.stride, low, high)
     del dims[outer]
     return Problem(problem.offset, tuple(dims))

@@ -12,11 +12,11 @@ from typing import Any
 
 from compiler.algebra.certificate import (
     Absurd,
-    Apart,
     Case,
-    Dim,
+    DisjointRanges,
     Flip,
     Join,
+    Normalise,
     Numbers,
     Pivot,
     Proof,
@@ -24,11 +24,11 @@ from compiler.algebra.certificate import (
     Signs,
     Split,
     Sum,
-    Tidy,
+    Summand,
 )
 from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, divided, extremes
 from compiler.algebra.poly import Poly
-from compiler.algebra.problem import Problem, flipped, joined, tidy
+from compiler.algebra.problem import Problem, flipped, joined, normalised
 from compiler.base.names import Name
 
 Json = dict[str, Any]
@@ -155,7 +155,7 @@ def step_json(proof: Proof, problem: Problem) -> Json:
     match proof:
         case Absurd(because):
             return _step("absurd", problem, "The assumptions contradict each other.", [because])
-        case Apart(side, signs, because):
+        case DisjointRanges(side, signs, because):
             low, high = extremes(problem.dims, signs)
             end = problem.offset + (low if side == 1 else high)
             says = (
@@ -164,12 +164,12 @@ def step_json(proof: Proof, problem: Problem) -> Json:
                 else f"The largest value of the sum is {end}, which is negative."
             )
             return _step("apart", problem, says, [because, *_signs(signs)])
-        case Tidy(rest):
-            after = tidy(problem)
+        case Normalise(rest):
+            after = normalised(problem)
             if after == problem:
                 return step_json(rest, problem)
             says = "Dimensions of equal stride are added, fixed ones go into the offset."
-            return _step("tidy", problem, says, [], [step_json(rest, after)])
+            return _step("normalised", problem, says, [], [step_json(rest, after)])
         case Flip(k, rest):
             dims = list(problem.dims)
             dims[k] = flipped(dims[k])
@@ -191,7 +191,7 @@ def step_json(proof: Proof, problem: Problem) -> Json:
         case Relax(k, first, second, rest):
             dim = problem.dims[k]
             dims = list(problem.dims)
-            dims[k : k + 1] = [Dim(stride, dim.low, dim.high) for stride in (first, second)]
+            dims[k : k + 1] = [Summand(stride, dim.low, dim.high) for stride in (first, second)]
             says = f"Stride {dim.stride} is counted as {first} and {second} independently."
             after = Problem(problem.offset, tuple(dims))
             return _step("relax", problem, says, [], [step_json(rest, after)])
@@ -213,14 +213,16 @@ def _pivot(proof: Pivot, problem: Problem) -> Json:
     return _step("pivot", problem, says, needs, parts)
 
 
-def _case(case: Case, proof: Pivot, inside: tuple[Dim, ...], outside: tuple[Dim, ...]) -> Json:
+def _case(
+    case: Case, proof: Pivot, inside: tuple[Summand, ...], outside: tuple[Summand, ...]
+) -> Json:
     if case.members:
-        below = Problem(proof.quotient - case.value, inside)
+        after = Problem(proof.quotient - case.value, inside)
         says = f"w = {case.value}: the multiple itself cannot be {case.value}."
     else:
-        below = Problem(proof.divisor * case.value + proof.remainder, outside)
+        after = Problem(proof.divisor * case.value + proof.remainder, outside)
         says = f"w = {case.value}: what is left cannot make up for it."
-    return _step("case", below, says, _signs(case.signs), [step_json(case.rest, below)])
+    return _step("case", after, says, _signs(case.signs), [step_json(case.rest, after)])
 
 
 def _signs(signs: Signs) -> list[Sum]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from compiler.algebra.argument import Line, Rule, Source
+from compiler.algebra.argument import Deduction, Lemma, Source
 from compiler.algebra.certificate import Sum
 from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.past import Past
@@ -33,7 +33,7 @@ class Arguer:
 
     def __init__(self, now: Ranges) -> None:
         self._now = now
-        self._known: dict[Poly, Line] = {}
+        self._known: dict[Poly, Lemma] = {}
         self._open: set[tuple[Poly, int]] = set()
         """What is being argued for, and by what was known when: it cannot rest on itself."""
         self._claims: dict[Read, tuple[Poly, ...]] = {}
@@ -48,7 +48,7 @@ class Arguer:
         for claim in self._kept.pop():
             self._known.pop(claim, None)
 
-    def show(self, claims: Iterable[Poly], limit: int) -> list[Line] | None:
+    def show(self, claims: Iterable[Poly], limit: int) -> list[Lemma] | None:
         """Lines for what is no plain number among claims; None if there is one without."""
         lines = []
         for claim in claims:
@@ -75,7 +75,7 @@ class Arguer:
             found += claims
         return found
 
-    def _keep(self, line: Line | None) -> Line | None:
+    def _keep(self, line: Lemma | None) -> Lemma | None:
         if line is not None and line.claim not in self._known:
             self._known[line.claim] = line
             self._kept[-1].append(line.claim)
@@ -84,7 +84,7 @@ class Arguer:
     def _before(self, since: int) -> Ranges:
         return Past(self._now, since)
 
-    def _show(self, claim: Poly, limit: int, at: Ranges, effort: int = _EFFORT) -> Line | None:
+    def _show(self, claim: Poly, limit: int, at: Ranges, effort: int = _EFFORT) -> Lemma | None:
         known = self._known.get(claim)
         if known is not None and known.depth <= limit:
             return known
@@ -100,7 +100,7 @@ class Arguer:
         self._open.remove(key)
         return self._keep(found)
 
-    def _shown(self, claims: Iterable[Poly], limit: int, at: Ranges) -> list[Line] | None:
+    def _shown(self, claims: Iterable[Poly], limit: int, at: Ranges) -> list[Lemma] | None:
         """Lines for all that is no plain number; None if one is missing."""
         found = []
         for claim in claims:
@@ -113,7 +113,7 @@ class Arguer:
             found.append(line)
         return found
 
-    def _read_off(self, claim: Poly, limit: int, at: Ranges) -> Line | None:
+    def _read_off(self, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
         """A bound of a name by others, with a number to spare."""
         if len(claim.terms) < 2:
             return None
@@ -137,7 +137,7 @@ class Arguer:
 
     # --- ranges ------------------------------------------------------------------------------
 
-    def _by_ranges(self, claim: Poly, limit: int, at: Ranges) -> Line | None:
+    def _by_ranges(self, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
         total = 0
         parts: list[tuple[Monomial, int, int]] = []
         for mono, coeff in claim.terms.items():
@@ -158,8 +158,8 @@ class Arguer:
         total: int,
         limit: int,
         at: Ranges,
-    ) -> Line | None:
-        lines: list[tuple[int, Line]] = []
+    ) -> Lemma | None:
+        lines: list[tuple[int, Lemma]] = []
         for mono, coeff, end in parts:
             line = self._end(mono, coeff > 0, end, limit, at)
             if line is None:
@@ -167,7 +167,7 @@ class Arguer:
             lines.append((abs(coeff), line))
         return _added(claim, lines, total)
 
-    def _by_sums(self, claim: Poly, limit: int, at: Ranges) -> Line | None:
+    def _by_sums(self, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
         """By the range of a whole sum, which is known."""
         constant = claim.terms.get((), 0)
         whole = claim - constant if constant else claim
@@ -181,12 +181,12 @@ class Arguer:
                 return _added(claim, [(1, line)], constant + end if side == 0 else constant - end)
         return None
 
-    def _span_end(self, poly: Poly, side: int, end: int, known: SpanFact | None) -> Line | None:
+    def _span_end(self, poly: Poly, side: int, end: int, known: SpanFact | None) -> Lemma | None:
         if known is None:
             return None
         return self._from(known.sources[side], _beyond(poly, side, end), known.depth)
 
-    def _end(self, mono: Monomial, low: bool, end: int, limit: int, at: Ranges) -> Line | None:
+    def _end(self, mono: Monomial, low: bool, end: int, limit: int, at: Ranges) -> Lemma | None:
         """That a product of names is not below, or not above, a number."""
         claim = _beyond(Poly({mono: 1}), 0 if low else 1, end)
         known = self._known.get(claim)
@@ -200,7 +200,7 @@ class Arguer:
 
     def _name_end(
         self, name: Name, low: bool, end: int, claim: Poly, limit: int, at: Ranges
-    ) -> Line | None:
+    ) -> Lemma | None:
         side = 0 if low else 1
         for bound in at.bounds.get(name, ()):
             if bound.depth <= limit and bound.ends[side] == end:
@@ -209,12 +209,12 @@ class Arguer:
                     return found
         prim: Prim = "u64" if name in at._unsigned else "i64"
         if int_range(prim)[side] == end:
-            return Line(claim, Source("type", (name, prim)), (), 0)
+            return Lemma(claim, Source("type", (name, prim)), (), 0)
         return self._choice_end(name, claim, limit, at)
 
     def _bound_end(
         self, bound: BoundFact, name: Name, side: int, end: int, claim: Poly
-    ) -> Line | None:
+    ) -> Lemma | None:
         """What a bound says in numbers: by the ranges of its names when it was learned."""
         line = self._of(bound, name, side)
         if line is None or line.claim == claim:
@@ -227,7 +227,7 @@ class Arguer:
         found.depth = bound.depth
         return found
 
-    def _choice_end(self, name: Name, claim: Poly, limit: int, at: Ranges) -> Line | None:
+    def _choice_end(self, name: Name, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
         case = at._cases.get(name)
         if case is None:
             return None
@@ -241,11 +241,11 @@ class Arguer:
         read = self._read(source)
         if lines is None or read is None:
             return None
-        return _stepped(claim, Rule("range", (source, *ends)), [*lines, *read])
+        return _stepped(claim, Deduction("range", (source, *ends)), [*lines, *read])
 
     def _product_end(
         self, mono: Monomial, low: bool, end: int, claim: Poly, limit: int, at: Ranges
-    ) -> Line | None:
+    ) -> Lemma | None:
         poly = Poly({mono: 1})
         known = at._spans.get(poly)
         side = 0 if low else 1
@@ -259,7 +259,7 @@ class Arguer:
             return found
         return self._nearby(mono, claim, limit, at)
 
-    def _product(self, factors: Sequence[Name], low: bool, limit: int, at: Ranges) -> Line | None:
+    def _product(self, factors: Sequence[Name], low: bool, limit: int, at: Ranges) -> Lemma | None:
         """An end of a product, by the corners of the ranges of its factors."""
         first = ((factors[0], 1),)
         done = Poly.var(factors[0])
@@ -284,7 +284,7 @@ class Arguer:
             done, ends = done * Poly.var(name), (min(corners), max(corners))
         return lines[0]
 
-    def _nearby(self, mono: Monomial, claim: Poly, limit: int, at: Ranges) -> Line | None:
+    def _nearby(self, mono: Monomial, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
         """`a / b * b` is near `a`."""
         if len(mono) != 2 or mono[0][1] != 1 or mono[1][1] != 1:
             return None
@@ -307,7 +307,7 @@ class Arguer:
                 rest = claim - near
                 if mono in rest.terms:
                     continue
-                line = _stepped(near, Rule("nearby", (source, far)), [*lines, *no_wrap, *read])
+                line = _stepped(near, Deduction("nearby", (source, far)), [*lines, *no_wrap, *read])
                 more = self._by_ranges(rest, limit, at)
                 if more is not None:
                     return _added(claim, [(1, line), (1, more)], 0)
@@ -315,7 +315,7 @@ class Arguer:
 
     # --- elimination -------------------------------------------------------------------------
 
-    def _by_elimination(self, poly: Poly, limit: int, at: Ranges, effort: int) -> Line | None:
+    def _by_elimination(self, poly: Poly, limit: int, at: Ranges, effort: int) -> Lemma | None:
         """As `Ranges._search` finds it."""
         if effort <= 0 or poly.constant is not None:
             return None
@@ -345,24 +345,24 @@ class Arguer:
             return self._in_cases(poly, name, lines) if every else None
         return None
 
-    def _in_cases(self, poly: Poly, name: Name, lines: Sequence[Line | None]) -> Line | None:
+    def _in_cases(self, poly: Poly, name: Name, lines: Sequence[Lemma | None]) -> Lemma | None:
         source = self._now.choices[name]
         read = self._read(source)
         if read is None or len(lines) != 2:
             return None
         given = [line for line in lines if line is not None]
-        return _stepped(poly, Rule("cases", (source,)), [*given, *read])
+        return _stepped(poly, Deduction("cases", (source,)), [*given, *read])
 
     def _put_in(
         self,
         poly: Poly,
         name: Name,
         choice: Poly,
-        line: Line | None,
+        line: Lemma | None,
         limit: int,
         at: Ranges,
         effort: int,
-    ) -> Line | None:
+    ) -> Lemma | None:
         """`factor * name + rest`, from what is left with a bound in place of the name."""
         factor, rest = split_at(poly, name)
         rises = self._sign(factor, limit, at, effort)
@@ -396,7 +396,7 @@ class Arguer:
 
     def _sign(
         self, factor: Poly, limit: int, at: Ranges, effort: int
-    ) -> tuple[bool, Line | None] | None:
+    ) -> tuple[bool, Lemma | None] | None:
         """Whether a factor is not negative (True) or not positive, with the line for that."""
         value = factor.constant
         if value is not None:
@@ -416,7 +416,7 @@ class Arguer:
         up: bool,
         limit: int,
         at: Ranges,
-    ) -> Iterable[Line]:
+    ) -> Iterable[Lemma]:
         """What bounds a name from below, or above, and turns the polynomial into `choice`."""
         for bound in at.bounds.get(name, ()):
             end = bound.low if up else bound.high
@@ -443,7 +443,7 @@ class Arguer:
             if lines is not None:
                 left = one - other * itself
                 claim = other - 1 - left if up else left
-                yield _stepped(claim, Rule("quotient", (source,)), [*lines, *read])
+                yield _stepped(claim, Deduction("quotient", (source,)), [*lines, *read])
         elif kind in ("%", "%%") and not up:
             lines = self._shown((other,), limit, at)
             natural = self._shown((one,), limit, at)
@@ -451,18 +451,18 @@ class Arguer:
                 for end in (other - 1, one):
                     if factor * end + rest == choice:
                         about = [*lines, *(natural or ()), *read]
-                        yield _stepped(end - itself, Rule("remainder", (source,)), about)
+                        yield _stepped(end - itself, Deduction("remainder", (source,)), about)
 
     # --- what was learned --------------------------------------------------------------------
 
-    def _of(self, bound: BoundFact, name: Name, side: int) -> Line | None:
+    def _of(self, bound: BoundFact, name: Name, side: int) -> Lemma | None:
         """A bound as it was learned."""
         end = bound.low if side == 0 else bound.high
         assert end is not None
         itself = Poly.var(name)
         return self._from(bound.source, itself - end if side == 0 else end - itself, bound.depth)
 
-    def _from(self, source: Source, claim: Poly, depth: int) -> Line | None:
+    def _from(self, source: Source, claim: Poly, depth: int) -> Lemma | None:
         """What something known says."""
         known = self._known.get(claim)
         if known is not None and known.depth <= depth:
@@ -476,12 +476,12 @@ class Arguer:
             found.depth = depth
         return self._keep(found)
 
-    def _read(self, source: Source) -> list[Line] | None:
+    def _read(self, source: Source) -> list[Lemma] | None:
         """Lines for that what is read as integers in it is what the machine has."""
         if not source.fits:
             return []
         at: Ranges | None = None
-        found: list[Line] = []
+        found: list[Lemma] = []
         for key in source.fits:
             limit = key[2]
             for claim in self.fits((key,), limit):
@@ -497,7 +497,7 @@ class Arguer:
                 found.append(line)
         return found
 
-    def _unlike(self, source: Source, claim: Poly) -> Line | None:
+    def _unlike(self, source: Source, claim: Poly) -> Lemma | None:
         _, differs, base, base_claim, depth, reach = source.about
         line = self._from(base, base_claim, depth)
         read = self._read(differs)
@@ -509,9 +509,9 @@ class Arguer:
             if more is None:
                 return None
             line = _added(claim + 1, [(1, line), *((1, m) for m in more)], rest.constant or 0)
-        return _stepped(claim, Rule("unlike", (differs,)), [line, *read])
+        return _stepped(claim, Deduction("unlike", (differs,)), [line, *read])
 
-    def _divides(self, source: Source, claim: Poly) -> Line | None:
+    def _divides(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, depth = source.about
         at = self._before(source.since)
         choice = self._now.choices[name]
@@ -522,9 +522,11 @@ class Arguer:
         plain = any(p.constant is not None and p.constant >= 0 for p in (one, other - 1))
         if positive is None or read is None or (natural is None and not plain):
             return None
-        return _stepped(claim, Rule("divides", (choice,)), [*positive, *(natural or ()), *read])
+        return _stepped(
+            claim, Deduction("divides", (choice,)), [*positive, *(natural or ()), *read]
+        )
 
-    def _chosen(self, source: Source, claim: Poly) -> Line | None:
+    def _chosen(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, side, depth = source.about
         at = self._before(source.since)
         choice = self._now.choices[name]
@@ -532,9 +534,9 @@ class Arguer:
         read = self._read(choice)
         if lines is None or read is None:
             return None
-        return _stepped(claim, Rule("chosen", (choice,)), [*lines, *read])
+        return _stepped(claim, Deduction("chosen", (choice,)), [*lines, *read])
 
-    def _share(self, source: Source, claim: Poly) -> Line | None:
+    def _share(self, source: Source, claim: Poly) -> Lemma | None:
         _, poly, most, whole, coeff, mono, depth = source.about
         at = self._before(source.since)
         line = self._from(whole, most - poly, depth)
@@ -548,9 +550,9 @@ class Arguer:
         rest = (both - claim * coeff).constant
         if rest is None:
             return None
-        return found if coeff == 1 else _stepped(claim, Rule("round", (coeff, rest)), [found])
+        return found if coeff == 1 else _stepped(claim, Deduction("round", (coeff, rest)), [found])
 
-    def _unwrap(self, source: Source, claim: Poly) -> Line | None:
+    def _unwrap(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, whole, prim, ends, depth, base = source.about
         least, most = ends
         low, high = int_range(prim)
@@ -571,13 +573,15 @@ class Arguer:
         more = self._show(wanted, depth, at) if base is None else self._from(base, wanted, depth)
         if more is None:
             return None
-        equal = _stepped(same, Rule("unwrap", (name, whole, prim, least, most)), lines)
+        equal = _stepped(same, Deduction("unwrap", (name, whole, prim, least, most)), lines)
         return _added(claim, [(1, equal), (1, more)], 0)
 
-    def _cut(self, source: Source, claim: Poly) -> Line | None:
+    def _cut(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, whole, prim, limit = source.about
         lines = self._shown((whole,), limit, self._before(source.since))
-        return None if lines is None else _stepped(claim, Rule("cut", (name, whole, prim)), lines)
+        return (
+            None if lines is None else _stepped(claim, Deduction("cut", (name, whole, prim)), lines)
+        )
 
 
 _DERIVED = {
@@ -590,15 +594,15 @@ _DERIVED = {
 }
 
 
-def _line(claim: Poly, because: Source | Sum | Rule, premises: Sequence[Line]) -> Line:
-    return Line(claim, because, tuple(premises), max((line.depth for line in premises), default=0))
+def _line(claim: Poly, because: Source | Sum | Deduction, premises: Sequence[Lemma]) -> Lemma:
+    return Lemma(claim, because, tuple(premises), max((line.depth for line in premises), default=0))
 
 
-def _stepped(claim: Poly, rule: Rule, premises: Sequence[Line]) -> Line:
+def _stepped(claim: Poly, rule: Deduction, premises: Sequence[Lemma]) -> Lemma:
     return _line(claim, rule, premises)
 
 
-def _added(claim: Poly, lines: Sequence[tuple[int, Line]], more: int) -> Line:
+def _added(claim: Poly, lines: Sequence[tuple[int, Lemma]], more: int) -> Lemma:
     """The sum of multiples of lines, and a number."""
     if len(lines) == 1 and lines[0][0] == 1 and not more:
         return lines[0][1]
@@ -615,12 +619,12 @@ def _beyond(poly: Poly, side: int, end: int) -> Poly:
 def _corners(
     left: Poly,
     ends: tuple[int, int],
-    left_lines: Sequence[Line],
+    left_lines: Sequence[Lemma],
     right: Poly,
     more: tuple[int, int],
-    right_lines: Sequence[Line],
+    right_lines: Sequence[Lemma],
     low: bool,
-) -> Line:
+) -> Lemma:
     """An end of a product, as a sum over the corners of both ranges; lines are below and above."""
     (a, b), (c, d) = ends, more
     corners = [x * y for x in ends for y in more]

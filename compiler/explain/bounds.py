@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from compiler.algebra.argument import Argument, Rule, Source, all_lines
+from compiler.algebra.argument import Argument, Deduction, Source, all_lines
 from compiler.algebra.encode import inequality
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, untagged
@@ -245,7 +245,7 @@ def _known(argument: Argument) -> list[Source]:
         match line.because:
             case Source() as source:
                 known[source] = None
-            case Rule(_, about) if about and isinstance(about[0], Source):
+            case Deduction(_, about) if about and isinstance(about[0], Source):
                 known[about[0]] = None
     return sorted(known, key=lambda source: source.since)
 

@@ -112,7 +112,7 @@ def touches(
         elif touch.lmad is None:
             entry |= {**nothing, "because": _DATA}
         else:
-            scalars = Scalars(walk.computed, inner, values)
+            scalars = IndexScalars(walk.computed, inner, values)
             entry |= _cells_of(exp, touch, scalars, known, values, limit)
         found.append(entry)
     return found
@@ -130,7 +130,7 @@ def arrays_of(exp: Exp) -> tuple[Name, ...]:
     return ()
 
 
-class Scalars:
+class IndexScalars:
     """Numbers that a kernel computes from its indices and from sizes, without any data."""
 
     def __init__(
@@ -329,7 +329,7 @@ class _Walk:
 def _cells_of(
     exp: SegOp,
     touch: Touch,
-    scalars: Scalars,
+    scalars: IndexScalars,
     known: Known,
     values: Mapping[Name, int],
     limit: int,
@@ -378,7 +378,7 @@ def _cells_of(
 class _Visits:
     """The cells that one point visits, as often as it does so, until all steps are spent."""
 
-    def __init__(self, lmad: Lmad[Poly], scalars: Scalars) -> None:
+    def __init__(self, lmad: Lmad[Poly], scalars: IndexScalars) -> None:
         self.lmad = lmad
         self.scalars = scalars
         self.left = STEPS

@@ -28,7 +28,7 @@ _SPREAD = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class RandomInputs:
     """The values in the order of the parameters, and the sizes that were used."""
 
     values: list[Value]
@@ -54,7 +54,9 @@ def _names(array: Array) -> set[Name]:
     return {name for size in array.shape for name in size.names()}
 
 
-def inputs(fun: Function, sizes: Mapping[str, int], seed: int, most: int | None = None) -> Inputs:
+def inputs(
+    fun: Function, sizes: Mapping[str, int], seed: int, most: int | None = None
+) -> RandomInputs:
     """Values for all parameters of an entry point before memory is introduced.
 
     Names in `sizes` that the entry point does not have are ignored, see `check_names`. Raises
@@ -84,7 +86,7 @@ def inputs(fun: Function, sizes: Mapping[str, int], seed: int, most: int | None 
                 made.append(value)
             case _:
                 continue
-    return Inputs(made, {base_of(name): size for name, size in known.items()})
+    return RandomInputs(made, {base_of(name): size for name, size in known.items()})
 
 
 def _given(param: Param, prim: Prim, number: int) -> Value:

@@ -60,7 +60,7 @@ def shape_problem(shape: Sequence[int], prim: Prim) -> str:
     return ""
 
 
-class Reader:
+class ValueReader:
     """A position in a text."""
 
     def __init__(self, text: str, prims: Sequence[Prim] = ()) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, PRIMS, Prim
-from compiler.ir.read_values import Reader, shape_problem
+from compiler.ir.read_values import ValueReader, shape_problem
 from compiler.ir.syntax import literal_text
 
 Value = np.generic | npt.NDArray[Any]
@@ -31,7 +31,7 @@ def parse(text: str, prims: Sequence[Prim] = ()) -> list[Value]:
 
     Raises InputError with a position in the file `input`.
     """
-    return Reader(text, prims).values()
+    return ValueReader(text, prims).values()
 
 
 def prim_of(value: Value) -> Prim:

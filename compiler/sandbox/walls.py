@@ -65,7 +65,7 @@ class Confined:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WallState:
     """What holds on this machine: layers by name, and what is missing, in sentences."""
 
     wall: Wall
@@ -104,23 +104,23 @@ def worker_policy(runs: bool) -> Policy:
 
 
 @functools.cache
-def state() -> State:
+def state() -> WallState:
     """The best wall that works here, and what is missing. Starts a process for each that is tried.
 
     Inside a wall there is no second one.
     """
     if is_confined():
-        return State(Wall(), {}, ("The process that asks is inside a wall itself.",))
+        return WallState(Wall(), {}, ("The process that asks is inside a wall itself.",))
     complaints: list[str] = []
     for wall in walls():
         layers, complaint = _probe(wall)
         if layers is not None:
             own = bool(wall.bubblewrap) and wall.own_processes
             layers = {"bubblewrap": bool(wall.bubblewrap), "own processes": own, **layers}
-            return State(wall, layers, tuple(_missing(layers, complaints)))
+            return WallState(wall, layers, tuple(_missing(layers, complaints)))
         if wall.bubblewrap:
             complaints.append(complaint)
-    return State(Wall(), {}, ("No process could be confined when it was tried.",))
+    return WallState(Wall(), {}, ("No process could be confined when it was tried.",))
 
 
 def is_confined() -> bool:

@@ -27,7 +27,7 @@ from compiler.ir.nodes import (
 )
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Location, Machine
-from compiler.semantics.trace import Frame, KernelTrace, Thread
+from compiler.semantics.trace import KernelTrace, RunningKernel, Thread
 
 
 def segmap(machine: Machine, stm: Stm, exp: SegMap) -> None:
@@ -114,19 +114,19 @@ def _threads(machine: Machine, exp: SegOp) -> Iterator[Thread]:
     return all_indices([machine.size(bound) for _, bound in exp.space.dims])
 
 
-def _enter(machine: Machine, stm: Stm, exp: SegOp) -> Frame | None:
+def _enter(machine: Machine, stm: Stm, exp: SegOp) -> RunningKernel | None:
     """Begin to watch a kernel, unless its indices are steps of one thread."""
     if not machine.tracing or exp.level == "thread":
         return None
     indices = tuple(index for index, _ in exp.space.dims)
     record = KernelTrace(tuple(param.name for param in stm.pat), indices)
     machine.trace.kernels.append(record)
-    frame = Frame(record, stm.prov)
+    frame = RunningKernel(record, stm.prov)
     machine.frames.append(frame)
     return frame
 
 
-def _leave(machine: Machine, frame: Frame | None) -> None:
+def _leave(machine: Machine, frame: RunningKernel | None) -> None:
     if frame is not None:
         machine.frames.remove(frame)
 

@@ -36,7 +36,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import signed
 from compiler.semantics.limits import Limits, Watched
-from compiler.semantics.trace import Frame, Trace
+from compiler.semantics.trace import RunningKernel, Trace
 
 Cells = npt.NDArray[np.int64]
 Number = int | float | bool
@@ -87,7 +87,7 @@ class Machine(Watched):
         self.env: dict[Name, Any] = {}
         """Numbers, blocks, and arrays' locations, by name."""
         self.trace = Trace()
-        self.frames: list[Frame] = []
+        self.frames: list[RunningKernel] = []
         self._compiled: dict[int, tuple[SE, Step]] = {}
         self._blocks = 0
 

@@ -22,7 +22,7 @@ DETAIL = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CellAccess:
     """One thread of a kernel touched one cell."""
 
     thread: Thread
@@ -37,7 +37,7 @@ class KernelTrace:
 
     names: tuple[Name, ...]
     indices: tuple[Name, ...]
-    accesses: list[Access] = field(default_factory=list)
+    accesses: list[CellAccess] = field(default_factory=list)
     complete: bool = True
     """False if there were more than `DETAIL` accesses."""
 
@@ -61,7 +61,7 @@ class Race(RuntimeError_):
         self.cell = cell
 
 
-class Frame:
+class RunningKernel:
     """One kernel while it runs: who touched what so far."""
 
     __slots__ = ("prov", "readers", "record", "thread", "writers")
@@ -96,7 +96,7 @@ class Frame:
 
     def _keep(self, block: str, cell: int, writes: bool) -> None:
         if len(self.record.accesses) < DETAIL:
-            self.record.accesses.append(Access(self.thread, block, cell, writes))
+            self.record.accesses.append(CellAccess(self.thread, block, cell, writes))
         else:
             self.record.complete = False
 

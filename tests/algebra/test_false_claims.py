@@ -18,7 +18,17 @@ import numpy as np
 import pytest
 
 from compiler.algebra import checker, encode
-from compiler.algebra.certificate import Apart, Case, Flip, Pivot, Proof, Signs, Split, Sum, Tidy
+from compiler.algebra.certificate import (
+    Case,
+    DisjointRanges,
+    Flip,
+    Normalise,
+    Pivot,
+    Proof,
+    Signs,
+    Split,
+    Sum,
+)
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
@@ -394,7 +404,12 @@ HONEST = Pivot(
     (0, 1), (Poly.const(1), Poly.const(1)), Poly.const(0), k, Signs(()), 0, 0,
     Sum(n - k - 1, 1, ((1, (n - k - 1,)),)),
     Sum(n + k - 1, 1, ((1, (n - k - 1,)), (2, (k - 1,)), (2, ()))),
-    (Case(0, False, Signs((UNIT, UNIT)), Apart(1, Signs(()), Sum(k - 1, 1, ((1, (k - 1,)),)))),),
+    (
+        Case(
+            0, False, Signs((UNIT, UNIT)),
+            DisjointRanges(1, Signs(()), Sum(k - 1, 1, ((1, (k - 1,)),))),
+        ),
+    ),
 )  # fmt: skip
 
 
@@ -445,7 +460,7 @@ def remembered() -> Poly:
 def deep() -> Proof:
     proof: Proof = HONEST
     for _ in range(100_000):
-        proof = Tidy(proof)
+        proof = Normalise(proof)
     return proof
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from compiler.algebra import checker
 from compiler.algebra import facts as known
-from compiler.algebra.argument import Argument, Line, Source, all_lines
+from compiler.algebra.argument import Argument, Lemma, Source, all_lines
 from compiler.algebra.certificate import Sum
 from compiler.algebra.gate import accepts, follow
 from compiler.algebra.inequality import Prover
@@ -156,7 +156,7 @@ def test_a_line_that_claims_more_is_refused(seed: int) -> None:
     refused = 0
     for argument, values in _arguments(seed):
         for line in all_lines(argument.lines):
-            more = Line(line.claim - 1, line.because, line.premises, line.depth)
+            more = Lemma(line.claim - 1, line.because, line.premises, line.depth)
             refused += not follow([more])
             if line.claim.names() <= values.keys():
                 assert more.key is None or line.claim.evaluate(values) >= 1
@@ -179,13 +179,13 @@ def test_a_sum_for_a_guard_is_multiplied_out(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_line_cannot_rest_on_itself() -> None:
     claim = Poly.var("x") - 5
     source = Source("condition", (">=", Poly.var("x"), Poly.const(5)))
-    line = Line(claim, source, (), 0)
+    line = Lemma(claim, source, (), 0)
     line.premises = (line,)
     assert not follow([line])
 
 
 def test_an_argument_is_for_its_claims() -> None:
-    line = Line(Poly.var("x"), Source("size", (Poly.var("x"),)), (), 0)
+    line = Lemma(Poly.var("x"), Source("size", (Poly.var("x"),)), (), 0)
     facts = IntegerFacts({})
     facts.array([Poly.var("x")])
     assert facts.within(ZERO, Poly.var("x") + 1)

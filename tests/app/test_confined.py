@@ -15,7 +15,7 @@ from compiler.sandbox import walls
 from tests.app.conftest import MakeApp
 from tests.codegen.helpers import needs_cc
 
-LACKING = walls.State(walls.Wall(), {"landlock": 0}, ("The kernel has no Landlock.",))
+LACKING = walls.WallState(walls.Wall(), {"landlock": 0}, ("The kernel has no Landlock.",))
 
 
 def test_health_says_what_is_missing(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,8 +68,8 @@ def processor_seconds(pid: int) -> float:
 
 POOL = """
 import json, sys, threading, time
-from app.pool import Bounds, Client, Pool
-pool = Pool("test", 2, [sys.executable, sys.argv[1]], Bounds())
+from app.pool import PoolLimits, Client, Pool
+pool = Pool("test", 2, [sys.executable, sys.argv[1]], PoolLimits())
 def ask(source, name):
     return pool.ask({"op": "check", "source": source}, 1000, Client(name))
 threading.Thread(target=ask, args=("SLEEP", "b"), daemon=True).start()

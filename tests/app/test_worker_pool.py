@@ -11,13 +11,13 @@ import pytest
 
 from app.pool import (
     AnswerTooLong,
-    Bounds,
     Busy,
     Client,
     ClientGone,
     DeadlinePassed,
     MemoryExceeded,
     Pool,
+    PoolLimits,
     Stopping,
     TooMany,
     WorkerDied,
@@ -34,7 +34,7 @@ def request(source: str) -> dict[str, Any]:
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    made = Pool("test", 1, COMMAND, Bounds(queue=2, queue_seconds=5, memory_mb=200))
+    made = Pool("test", 1, COMMAND, PoolLimits(queue=2, queue_seconds=5, memory_mb=200))
     yield made
     made.close()
 
@@ -139,7 +139,7 @@ def test_a_slow_reader_does_not_hold_the_worker(pool: Pool) -> None:
 
 
 def test_an_answer_that_is_too_long_costs_the_worker() -> None:
-    pool = Pool("test", 1, COMMAND, Bounds(answer_mb=1))
+    pool = Pool("test", 1, COMMAND, PoolLimits(answer_mb=1))
     try:
         with pytest.raises(AnswerTooLong):
             pool.ask(request("HUGE"), 20)
@@ -202,7 +202,7 @@ def test_a_client_with_too_many_jobs_is_told_so(pool: Pool) -> None:
 
 
 def test_a_long_job_is_stopped_earlier_while_others_wait() -> None:
-    pool = Pool("test", 1, COMMAND, Bounds(hurry_seconds=0.5))
+    pool = Pool("test", 1, COMMAND, PoolLimits(hurry_seconds=0.5))
     try:
         pool.ask(request("x"), 20)
         caught: list[BaseException] = []
@@ -229,7 +229,7 @@ def test_a_long_job_is_stopped_earlier_while_others_wait() -> None:
 
 
 def test_a_client_gets_the_worker_that_knows_its_program() -> None:
-    pool = Pool("test", 2, COMMAND, Bounds())
+    pool = Pool("test", 2, COMMAND, PoolLimits())
     try:
         pool.warm()
         assert until(lambda: pool.busy == 0 and len(pool.pids()) == 2)
@@ -279,7 +279,7 @@ def test_a_pool_that_is_closed_ends_what_does_not_end(pool: Pool) -> None:
 
 
 def test_waiting_too_long_is_busy() -> None:
-    pool = Pool("test", 1, COMMAND, Bounds(queue=2, queue_seconds=0.2))
+    pool = Pool("test", 1, COMMAND, PoolLimits(queue=2, queue_seconds=0.2))
     try:
         pool.ask(request("x"), 20)
         hold = threading.Thread(target=pool.ask, args=(request("SLOW"), 20, Client("a")))

@@ -14,7 +14,7 @@ from compiler.ir import values
 from compiler.ir.nodes import Prog, SegOp, Stm
 from compiler.semantics import heap, heap_kernels
 from compiler.semantics.machine import Block, Machine
-from compiler.semantics.trace import Frame, KernelTrace
+from compiler.semantics.trace import KernelTrace, RunningKernel
 from tests.storage.helpers import THRESHOLDS, with_memory
 
 Touched = dict[tuple[str, bool], set[tuple[tuple[int, ...], int]]]
@@ -55,7 +55,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Watched]:
     found: list[Watched] = []
     enter = heap_kernels._enter
 
-    def watching(machine: Machine, stm: Stm, exp: SegOp) -> Frame | None:
+    def watching(machine: Machine, stm: Stm, exp: SegOp) -> RunningKernel | None:
         frame = enter(machine, stm, exp)
         if frame is not None:
             found.append(Watched(frame.record, machine))

@@ -13,7 +13,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.codegen.c.types import c_name
 from compiler.codegen.cuda.atomics import needs_lock, update_bin
-from compiler.codegen.cuda.kernels import Argument, CudaMaps, Launchable
+from compiler.codegen.cuda.kernels import CudaMaps, KernelParam, Launchable
 from compiler.codegen.imp.nodes import Cell, Fold, HistWork, Kernel, ReduceWork, ScanWork, Stms
 from compiler.codegen.index import product
 from compiler.codegen.sequential import accumulate, begin, combine, finish
@@ -179,10 +179,10 @@ class CudaKernels(CudaMaps):
                 else:
                     self.line(f"{c_name(into)} = {carry};")
 
-    def parts(self, folds: Sequence[Fold]) -> list[Argument]:
+    def parts(self, folds: Sequence[Fold]) -> list[KernelParam]:
         """Blocks for the outcomes of the first stage."""
         return [
-            Argument(f"{lhs}_part", prim, True)
+            KernelParam(f"{lhs}_part", prim, True)
             for fold in folds
             for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True)
         ]
@@ -203,7 +203,7 @@ class CudaKernels(CudaMaps):
 
     def first_stage(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> Launchable:
         """Every block of threads reduces its range of a segment."""
-        numbers = [Argument("blocks_0", "i64", False), Argument("chunk_0", "i64", False)]
+        numbers = [KernelParam("blocks_0", "i64", False), KernelParam("chunk_0", "i64", False)]
         body = kernel.body
         scan = isinstance(kernel.work, ScanWork)
         twice = scan and may_recompute(body, traits_of(body))
@@ -230,7 +230,7 @@ class CudaKernels(CudaMaps):
         """
         scan = isinstance(kernel.work, ScanWork)
         flat = self.part_kernel(kernel, folds, scan)
-        numbers = [Argument("blocks_0", "i64", False)]
+        numbers = [KernelParam("blocks_0", "i64", False)]
         arguments = self.kernel_head(name, flat, [*self.parts(folds), *numbers, *self.cells(folds)])
         self.line("const int64_t segment = blockIdx.x;")
         if kernel.dims[:-1]:
@@ -269,10 +269,10 @@ class CudaKernels(CudaMaps):
             )
         return replace(kernel, dims=dims, body=(), work=ReduceWork(kept))
 
-    def cells(self, folds: Sequence[Fold]) -> list[Argument]:
+    def cells(self, folds: Sequence[Fold]) -> list[KernelParam]:
         """One-element blocks for results that are variables of the host."""
         return [
-            Argument(f"{into}_cell", prim, True)
+            KernelParam(f"{into}_cell", prim, True)
             for fold in folds
             for into, prim in zip(fold.into, fold.op.prims, strict=True)
             if isinstance(into, str)
@@ -305,7 +305,7 @@ class CudaKernels(CudaMaps):
 
     def third_stage(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> Launchable:
         """Every block of threads scans its range, from what stands before it on."""
-        numbers = [Argument("blocks_0", "i64", False), Argument("chunk_0", "i64", False)]
+        numbers = [KernelParam("blocks_0", "i64", False), KernelParam("chunk_0", "i64", False)]
         arguments = self.kernel_head(name, kernel, [*self.parts(folds), *numbers])
         low, high = self.range_head(kernel, name)
         self.shared(folds)
@@ -349,7 +349,7 @@ class CudaKernels(CudaMaps):
     def hist(self, kernel: Kernel, work: HistWork, name: str) -> Launchable:
         """A thread per point; bins are updated by atomic operations, or under a lock."""
         locked = any(needs_lock(hist) for hist in work.hists)
-        locks = [Argument("locks_0", "i32", True)] if locked else []
+        locks = [KernelParam("locks_0", "i32", True)] if locked else []
         arguments = self.kernel_head(name, kernel, locks)
         total = self.show(product([size for _, size in kernel.dims]))
         self.line("const int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x;")

@@ -15,7 +15,7 @@ from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Writer
 from compiler.codegen.cuda.atomics import LOCKS, needs_lock
 from compiler.codegen.cuda.folds import CudaKernels
-from compiler.codegen.cuda.kernels import Argument, Launchable
+from compiler.codegen.cuda.kernels import KernelParam, Launchable
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
@@ -234,7 +234,7 @@ _NUMPY: dict[Prim, str] = {
 }
 
 
-def _argument(a: Argument) -> str:
+def _argument(a: KernelParam) -> str:
     if a.block:
         return py_name(a.name)
     return f"np.{_NUMPY[a.prim]}({py_name(a.name)})"

@@ -39,7 +39,7 @@ from compiler.ir.sizes import prim_of
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class KernelParam:
     """A kernel's parameter: a scalar, or a block if `block`."""
 
     name: Name
@@ -52,7 +52,7 @@ class Launchable:
     """A `__global__` function with its parameters, in order; `checks` if it may fail."""
 
     name: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[KernelParam, ...]
     checks: bool
 
 
@@ -170,18 +170,20 @@ class CudaMaps(Statements):
     # --- heads -------------------------------------------------------------------------------
 
     def kernel_head(
-        self, name: str, kernel: Kernel, extra: Sequence[Argument] = ()
-    ) -> tuple[Argument, ...]:
+        self, name: str, kernel: Kernel, extra: Sequence[KernelParam] = ()
+    ) -> tuple[KernelParam, ...]:
         """`extern "C" __global__ void name(parameters) {`; answers the parameters."""
         uses = uses_of(kernel)
         own = {a.name for a in extra}
         targets = _targets(kernel)
         arguments = [
-            Argument(n, p, False)
+            KernelParam(n, p, False)
             for n, p in uses.free_scalars().items()
             if n not in own and n not in targets
         ]
-        arguments += [Argument(n, p, True) for n, p in uses.free_blocks().items() if n not in own]
+        arguments += [
+            KernelParam(n, p, True) for n, p in uses.free_blocks().items() if n not in own
+        ]
         arguments += extra
         shown = [
             f"{self.cell_type(a.prim)} *{c_name(a.name)}"
@@ -200,11 +202,11 @@ class CudaMaps(Statements):
         self.pool, self.pool_line = 0, len(self.lines)
         return tuple(arguments)
 
-    def parameter(self, a: Argument) -> str:
+    def parameter(self, a: KernelParam) -> str:
         """The name of a scalar parameter."""
         return f"{c_name(a.name)}_bits" if a.prim == "f16" else c_name(a.name)
 
-    def launchable(self, name: str, arguments: tuple[Argument, ...]) -> Launchable:
+    def launchable(self, name: str, arguments: tuple[KernelParam, ...]) -> Launchable:
         """Close the function that `kernel_head` began."""
         if self.pool:
             text = f"{self.indent}__shared__ __align__(8) char pool[{self.pool} * THREADS];"

@@ -61,7 +61,7 @@ MAX_NESTED = 14
 
 
 @dataclass(slots=True)
-class Scope:
+class OpenBody:
     """A body under construction."""
 
     kind: ScopeKind
@@ -153,7 +153,7 @@ class State:
         self.moved: dict[Name, Prov] = {}
         self.facts = IntegerFacts(self.polys, ctx.proved_here())
         self.table = Table()
-        self.scopes: list[Scope] = []
+        self.scopes: list[OpenBody] = []
         self.depths = 0
         self.pulled: list[Prov] = []
         self.rewrites = 0
@@ -195,16 +195,16 @@ class State:
 
     # --- scopes ------------------------------------------------------------------------------
 
-    def enter(self, kind: ScopeKind) -> Scope:
+    def enter(self, kind: ScopeKind) -> OpenBody:
         """Begin a nested body."""
-        scope = Scope(kind, len(self.scopes), outer_depths=self.depths, outer_pulled=self.pulled)
+        scope = OpenBody(kind, len(self.scopes), outer_depths=self.depths, outer_pulled=self.pulled)
         self.scopes.append(scope)
         self.depths, self.pulled = 0, []
         self.facts.enter()
         self.table.enter()
         return scope
 
-    def leave(self) -> Scope:
+    def leave(self) -> OpenBody:
         """End it; its dependencies become those of the statement that it belongs to."""
         scope = self.scopes.pop()
         self.facts.leave()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from compiler.algebra.argument import Argument, Line, Rule, Saying, Source
+from compiler.algebra.argument import Argument, Deduction, Lemma, Saying, Source
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.gate import follow
@@ -45,13 +45,13 @@ _MOST = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Assumed:
     """What a question is asked under: bounds, equalities, names; `lines` say why bounds hold."""
 
     bounds: tuple[Poly, ...]
     equalities: tuple[tuple[Name, Poly], ...]
     names: tuple[Name, ...]
-    lines: Mapping[Poly, Line] = field(compare=False)
+    lines: Mapping[Poly, Lemma] = field(compare=False)
 
     def facts(self) -> Facts:
         """All of it as facts."""
@@ -78,7 +78,7 @@ class Assumptions:
         self._said: dict[Item, Context] = {}
         self.proved: list[Argument] = []
         """Inequalities that were asked for and shown."""
-        self._quotients: dict[tuple[object, ...], dict[Poly, Line]] = {}
+        self._quotients: dict[tuple[object, ...], dict[Poly, Lemma]] = {}
         self._ranges: dict[Scope, tuple[Range, ...]] = {}
 
     def at(self, scope: Scope, before: int | None = None) -> Context:
@@ -238,7 +238,7 @@ class Assumptions:
         """Of what is known, what may matter for these LMADs, which are not empty."""
         return self._matter(known, lmads).facts()
 
-    def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Known:
+    def _matter(self, known: Context, lmads: Sequence[Lmad[Poly]]) -> Assumed:
         sizes = {dim.size - 1 for lmad in lmads for dim in lmad.dims}
         resolved = self._contexts.resolved(known).with_certain(sizes)
         wanted: set[Name] = set()
@@ -269,14 +269,14 @@ class Assumptions:
             wanted = new
         lines = self._lines(atoms, chosen, equalities)
         self._divided(chosen, equalities, wanted, sizes, lines)
-        return Known(tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted)), lines)
+        return Assumed(tuple(chosen), tuple(equalities.items()), tuple(sorted(wanted)), lines)
 
     def _lines(
         self, atoms: Mapping[Poly, Name], chosen: Iterable[Poly], equalities: Mapping[Name, Poly]
-    ) -> dict[Poly, Line]:
+    ) -> dict[Poly, Lemma]:
         """Why those of the facts hold that say what atoms are."""
         solved = solve(equalities.items()) if atoms else {}
-        found: dict[Poly, Line] = {}
+        found: dict[Poly, Lemma] = {}
         for fact in chosen:
             if fact in atoms:
                 line = self._atom(atoms[fact], fact.subst(solved), (), solved)
@@ -284,14 +284,14 @@ class Assumptions:
         return found
 
     def _atom(
-        self, name: Name, claim: Poly, premises: tuple[Line, ...], solved: Mapping[Name, Poly]
-    ) -> Line:
+        self, name: Name, claim: Poly, premises: tuple[Lemma, ...], solved: Mapping[Name, Poly]
+    ) -> Lemma:
         """A claim that says what an atom is; `solved` has been put into it."""
         atom = self.terms.atoms[name]
         one, other = (arg.subst(solved) for arg in atom.args)
         source = Source("atom", (name, atom.op, one, other, Poly.var(name).subst(solved)))
-        because = Rule("quotient", (source,)) if atom.op == "/" else source
-        return Line(claim, because, premises, 0)
+        because = Deduction("quotient", (source,)) if atom.op == "/" else source
+        return Lemma(claim, because, premises, 0)
 
     def _divided(
         self,
@@ -299,7 +299,7 @@ class Assumptions:
         equalities: dict[Name, Poly],
         wanted: set[Name],
         sizes: set[Poly],
-        lines: dict[Poly, Line],
+        lines: dict[Poly, Lemma],
     ) -> None:
         """Add what is known of quotients by a positive divisor, and of what is not negative."""
         quotients = self.terms.quotients(wanted)
@@ -317,7 +317,7 @@ class Assumptions:
                 if positive is None:
                     continue
                 natural = shown(prover, a)
-                known: list[tuple[Poly, tuple[Line, ...]]] = []
+                known: list[tuple[Poly, tuple[Lemma, ...]]] = []
                 known += [(fact, (positive,)) for fact in divided(name, a, b)]
                 if natural is not None:
                     known.append((Poly.var(name), (positive, natural)))
@@ -330,7 +330,7 @@ class Assumptions:
             lines.setdefault(line.claim, line)
 
 
-def shown(prover: Prover, claim: Poly) -> Line | None:
+def shown(prover: Prover, claim: Poly) -> Lemma | None:
     """The line by which a prover shows that `claim >= 0`, if the checker accepts it."""
     found = prover.nonnegative(claim)
     if found is None:
@@ -339,7 +339,7 @@ def shown(prover: Prover, claim: Poly) -> Line | None:
     if not all(factor in prover.facts.bounds for factor in used):
         return None
     premises = tuple([prover.facts.line(factor) for factor in used])
-    line = Line(prover.facts.normal(claim), found, premises, 0)
+    line = Lemma(prover.facts.normal(claim), found, premises, 0)
     return line if follow((line,)) else None
 
 
@@ -353,7 +353,7 @@ def _facts(
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Known) -> Verdict:
+def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Assumed) -> Verdict:
     return disjoint(write, use, known.facts())
 
 

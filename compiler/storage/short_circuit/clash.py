@@ -15,7 +15,7 @@ from compiler.ir.values import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class WitnessedAccess:
     """A statement writes a cell of an array, or reads it.
 
     `around` are the statements that it is inside of, from outside in, itself the last one;
@@ -37,8 +37,8 @@ class Clash:
     """
 
     cell: int
-    write: Touch
-    use: Touch
+    write: WitnessedAccess
+    use: WitnessedAccess
     inputs: Mapping[Name, int]
     args: Sequence[Value]
 

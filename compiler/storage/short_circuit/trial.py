@@ -44,7 +44,7 @@ from compiler.semantics.limits import Limits
 from compiler.semantics.machine import Block, Location, Machine
 from compiler.semantics.trace import Race
 from compiler.storage.short_circuit.attempts import IN_PLACE_MAP, Attempt
-from compiler.storage.short_circuit.clash import Clash, Stop, Touch
+from compiler.storage.short_circuit.clash import Clash, Stop, WitnessedAccess
 from compiler.storage.short_circuit.conditions import CELLS, GUARD
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.points import Forced, Shortcut
@@ -69,7 +69,7 @@ Trial = tuple[Function, dict[Name, int], list[Value]]
 class _Met(Exception):
     """A run has come to a clash."""
 
-    def __init__(self, cell: int, write: Touch, use: Touch) -> None:
+    def __init__(self, cell: int, write: WitnessedAccess, use: WitnessedAccess) -> None:
         super().__init__(cell)
         self.cell = cell
         self.write = write
@@ -91,9 +91,9 @@ class Watch(Machine):
         self.destination = destination
         self.now: list[Stm] = []
         """The statements that are running, from outside in."""
-        self._owners: dict[tuple[str, int], Touch] = {}
+        self._owners: dict[tuple[str, int], WitnessedAccess] = {}
         """Of each cell that was written early."""
-        self._others: dict[tuple[str, int], Touch] = {}
+        self._others: dict[tuple[str, int], WitnessedAccess] = {}
         """Who else touched a cell, of those that might meet in a kernel."""
         self._mixed: dict[int, set[tuple[str, int]]] = {}
         """What a kernel has written of which results come early and others do not, by its depth."""
@@ -162,7 +162,7 @@ class Watch(Machine):
                 raise _Met(key[1], self._noted(mine, True), self._noted(other, True))
         before.update(keys)
 
-    def _noted(self, array: Name, writes: bool) -> Touch:
+    def _noted(self, array: Name, writes: bool) -> WitnessedAccess:
         indices: dict[Name, int] = {}
         for stm in self.now:
             found: list[Name] = []
@@ -174,7 +174,7 @@ class Watch(Machine):
         values = {
             name: int(value) for name, value in self.env.items() if isinstance(value, np.integer)
         }
-        return Touch(array, writes, tuple(self.now), indices, values)
+        return WitnessedAccess(array, writes, tuple(self.now), indices, values)
 
     def _operands(self, block: Block) -> list[Name]:
         """The arrays of a block that the current statement may read."""
