@@ -11,12 +11,12 @@ from compiler.base.errors import CompilerBug
 from compiler.ir.forms import Form
 from compiler.ir.nodes import Function, Prog
 from compiler.ir.verify_exp import RULES
-from compiler.ir.verify_scope import Checker
+from compiler.ir.verify_scope import ScopeChecker
 
 
 def verify(prog: Prog, form: Form, stage: str) -> None:
     """Raise `CompilerBug`, naming what, where and `stage`, unless `prog` is of that form."""
-    checker = Checker(form, stage, RULES)
+    checker = ScopeChecker(form, stage, RULES)
     for fun in prog.funs:
         checker.function(fun)
     if not any(fun.entry for fun in prog.funs):
@@ -25,7 +25,7 @@ def verify(prog: Prog, form: Form, stage: str) -> None:
 
 def is_valid(fun: Function, funs: dict[str, Function], form: Form) -> bool:
     """Whether a function that calls these, which are, may stand in a program of that form."""
-    checker = Checker(form, "", RULES)
+    checker = ScopeChecker(form, "", RULES)
     checker.funs = dict(funs)
     try:
         checker.function(fun)

@@ -65,30 +65,30 @@ from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import selected, sliced_poly
 from compiler.ir.types import array_type, row_type, with_dims
-from compiler.ir.verify_scope import Checker, Rule, Types
+from compiler.ir.verify_scope import Rule, ScopeChecker, Types
 from compiler.ir.walk import subst
 
 
-def _se(c: Checker, exp: SE, pat: object) -> Types:
+def _se(c: ScopeChecker, exp: SE, pat: object) -> Types:
     return (Scalar(c.se(exp)),)
 
 
 # --- array operations ------------------------------------------------------------------------
 
 
-def _indices(c: Checker, at: Iterable[SE]) -> None:
+def _indices(c: ScopeChecker, at: Iterable[SE]) -> None:
     for index in at:
         c.scalar(index, "i64", "an index")
 
 
-def _index(c: Checker, exp: Index, pat: object) -> Types:
+def _index(c: ScopeChecker, exp: Index, pat: object) -> Types:
     array = c.array(exp.array)
     c.must(len(exp.at) == array.rank, f"{len(exp.at)} indices for {array.rank} dimensions")
     _indices(c, exp.at)
     return (Scalar(array.prim),)
 
 
-def _sliced(c: Checker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
+def _sliced(c: ScopeChecker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
     """The shape of a slice."""
     c.must(len(dims) == array.rank, f"{len(dims)} indices for {array.rank} dimensions")
     for dim in dims:
@@ -101,7 +101,11 @@ def _sliced(c: Checker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[Poly,
 
 
 def _view(
-    c: Checker, source: Array, shape: tuple[Poly, ...], lmad: Lmad[Poly] | NoView | None, pat: Any
+    c: ScopeChecker,
+    source: Array,
+    shape: tuple[Poly, ...],
+    lmad: Lmad[Poly] | NoView | None,
+    pat: Any,
 ) -> Types:
     """The type of a view; if its LMAD cannot be told, at least the block must be the source's."""
     plain = Array(source.prim, shape)
@@ -118,7 +122,7 @@ def _view(
     return (plain,)
 
 
-def _slice(c: Checker, exp: Slice, pat: Any) -> Types:
+def _slice(c: ScopeChecker, exp: Slice, pat: Any) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
     c.must(bool(shape), "a slice that fixes all dimensions")
@@ -126,7 +130,7 @@ def _slice(c: Checker, exp: Slice, pat: Any) -> Types:
     return _view(c, array, shape, lmad, pat)
 
 
-def _update(c: Checker, exp: Update, pat: object) -> Types:
+def _update(c: ScopeChecker, exp: Update, pat: object) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
     wanted = array_type(array.prim, shape)
@@ -134,7 +138,7 @@ def _update(c: Checker, exp: Update, pat: object) -> Types:
     return (array,)
 
 
-def _rearrange(c: Checker, exp: Rearrange, pat: Any) -> Types:
+def _rearrange(c: ScopeChecker, exp: Rearrange, pat: Any) -> Types:
     array = c.array(exp.array)
     c.must(sorted(exp.perm) == list(range(array.rank)), f"{exp.perm} is no permutation")
     shape = tuple(array.shape[k] for k in exp.perm)
@@ -149,7 +153,7 @@ def product(sizes: Iterable[Poly]) -> Poly:
     return total
 
 
-def _reshape(c: Checker, exp: Reshape, pat: Sequence[Param]) -> Types:
+def _reshape(c: ScopeChecker, exp: Reshape, pat: Sequence[Param]) -> Types:
     """Between equal ranks an assertion has guarded it; otherwise the products must match."""
     array = c.array(exp.array)
     c.sizes(exp.shape)
@@ -165,11 +169,11 @@ def _reshape(c: Checker, exp: Reshape, pat: Sequence[Param]) -> Types:
     return _view(c, array, exp.shape, array.mem.lmad.reshape(exp.shape), pat)
 
 
-def _copy(c: Checker, exp: Copy, pat: object) -> Types:
+def _copy(c: ScopeChecker, exp: Copy, pat: object) -> Types:
     return (replace(c.array(exp.array), mem=None),)
 
 
-def _concat(c: Checker, exp: Concat, pat: object) -> Types:
+def _concat(c: ScopeChecker, exp: Concat, pat: object) -> Types:
     c.must(bool(exp.arrays), "nothing to concatenate")
     parts = [c.array(name) for name in exp.arrays]
     total = Poly.const(0)
@@ -179,7 +183,7 @@ def _concat(c: Checker, exp: Concat, pat: object) -> Types:
     return (with_dims((total,), row_type(parts[0])),)
 
 
-def _iota(c: Checker, exp: Iota, pat: object) -> Types:
+def _iota(c: ScopeChecker, exp: Iota, pat: object) -> Types:
     c.must(exp.prim in INTS, f"iota at {exp.prim}")
     c.sizes((exp.count,))
     c.scalar(exp.start, exp.prim, "the start")
@@ -187,17 +191,17 @@ def _iota(c: Checker, exp: Iota, pat: object) -> Types:
     return (Array(exp.prim, (exp.count,)),)
 
 
-def _replicate(c: Checker, exp: Replicate, pat: object) -> Types:
+def _replicate(c: ScopeChecker, exp: Replicate, pat: object) -> Types:
     c.sizes(exp.shape)
     return (with_dims(exp.shape, c.operand(exp.value)),)
 
 
-def _scratch(c: Checker, exp: Scratch, pat: object) -> Types:
+def _scratch(c: ScopeChecker, exp: Scratch, pat: object) -> Types:
     c.sizes(exp.shape)
     return (Array(exp.prim, exp.shape),)
 
 
-def _array_lit(c: Checker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
+def _array_lit(c: ScopeChecker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
     if not exp.elems:
         kind = pat[0].type if len(pat) == 1 else None
         empty = isinstance(kind, Array) and c.known.equal(kind.shape[0], Poly.const(0))
@@ -212,7 +216,7 @@ def _array_lit(c: Checker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
 # --- control ---------------------------------------------------------------------------------
 
 
-def _assert(c: Checker, exp: Assert, pat: object) -> Types:
+def _assert(c: ScopeChecker, exp: Assert, pat: object) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     for part in exp.message:
         if not isinstance(part, str):
@@ -220,7 +224,7 @@ def _assert(c: Checker, exp: Assert, pat: object) -> Types:
     return ()
 
 
-def _if(c: Checker, exp: If, pat: Sequence[Param]) -> Types:
+def _if(c: ScopeChecker, exp: If, pat: Sequence[Param]) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     then = c.branch(exp.then, pat, "the then branch")
     orelse = c.branch(exp.orelse, pat, "the else branch")
@@ -228,7 +232,7 @@ def _if(c: Checker, exp: If, pat: Sequence[Param]) -> Types:
     return None
 
 
-def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
+def _loop(c: ScopeChecker, exp: Loop, pat: Sequence[Param]) -> Types:
     c.results(exp.init, exp.params, "an initial value")
     if isinstance(exp.form, ForLoop):
         c.must(exp.form.prim in INTS, f"a loop counts in {exp.form.prim}")
@@ -267,7 +271,7 @@ def _loop(c: Checker, exp: Loop, pat: Sequence[Param]) -> Types:
     return tuple(subst(param.type, renamed) for param in exp.params)
 
 
-def _call(c: Checker, exp: Call, pat: Sequence[Param]) -> Types:
+def _call(c: ScopeChecker, exp: Call, pat: Sequence[Param]) -> Types:
     fun = c.funs.get(exp.fun)
     if fun is None:
         c.fail(f"`{exp.fun}` is no function defined above")
@@ -282,12 +286,12 @@ def _call(c: Checker, exp: Call, pat: Sequence[Param]) -> Types:
     return tuple(subst(result.type, given) for result in fun.results)
 
 
-def _threshold(c: Checker, exp: Threshold, pat: object) -> Types:
+def _threshold(c: ScopeChecker, exp: Threshold, pat: object) -> Types:
     c.scalar(exp.amount, "i64", "the amount")
     return (BOOL,)
 
 
-def _alloc(c: Checker, exp: Alloc, pat: object) -> Types:
+def _alloc(c: ScopeChecker, exp: Alloc, pat: object) -> Types:
     c.sizes((exp.count,))
     late = c.form.expanded and bool(c.inside) and exp.space == "device"
     c.must(not late, "a kernel allocates in device memory")
@@ -297,7 +301,7 @@ def _alloc(c: Checker, exp: Alloc, pat: object) -> Types:
 # --- parallel operators ----------------------------------------------------------------------
 
 
-def _fn(c: Checker, fn: Lambda, args: Sequence[Type], what: str) -> None:
+def _fn(c: ScopeChecker, fn: Lambda, args: Sequence[Type], what: str) -> None:
     """A lambda applied to arguments of those types."""
     c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
     for kind in fn.returns:
@@ -315,14 +319,14 @@ def _fn(c: Checker, fn: Lambda, args: Sequence[Type], what: str) -> None:
     c.leave([*names, *(param.name for param in fn.params)])
 
 
-def _give(c: Checker, results: Sequence[Operand], wanted: Sequence[Type], what: str) -> None:
+def _give(c: ScopeChecker, results: Sequence[Operand], wanted: Sequence[Type], what: str) -> None:
     c.must(len(results) == len(wanted), f"{what}: {len(results)} results for {len(wanted)} types")
     for result, kind in zip(results, wanted, strict=True):
         memory = isinstance(kind, Array) and kind.mem is not None
         c.same(c.operand(result), kind, f"a result of {what}", memory)
 
 
-def _operators(c: Checker, ops: Sequence[Operator]) -> list[Type]:
+def _operators(c: ScopeChecker, ops: Sequence[Operator]) -> list[Type]:
     """Check operators; the types of all their components."""
     found: list[Type] = []
     for op in ops:
@@ -335,7 +339,7 @@ def _operators(c: Checker, ops: Sequence[Operator]) -> list[Type]:
     return found
 
 
-def _over(c: Checker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
+def _over(c: ScopeChecker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
     """Check the arrays that an operator goes over; the types of their rows."""
     c.sizes((width,))
     rows: list[Type] = []
@@ -346,17 +350,17 @@ def _over(c: Checker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
     return rows
 
 
-def _agree(c: Checker, found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
+def _agree(c: ScopeChecker, found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
     for kind, other in zip(found, wanted, strict=True):
         c.same(kind, other, what, memory=False)
 
 
-def _map(c: Checker, exp: Map, pat: object) -> Types:
+def _map(c: ScopeChecker, exp: Map, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a map")
     return tuple(with_dims((exp.width,), kind) for kind in exp.fn.returns)
 
 
-def _folded(c: Checker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
+def _folded(c: ScopeChecker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
     rows = _over(c, exp.width, exp.arrays)
     carried = _operators(c, exp.ops)
     _fn(c, exp.fn, rows, "the function of a reduction or scan")
@@ -365,17 +369,17 @@ def _folded(c: Checker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
     return carried, [with_dims((exp.width,), kind) for kind in exp.fn.returns[len(carried) :]]
 
 
-def _reduce(c: Checker, exp: Reduce, pat: object) -> Types:
+def _reduce(c: ScopeChecker, exp: Reduce, pat: object) -> Types:
     carried, kept = _folded(c, exp)
     return list(carried) + kept
 
 
-def _scan(c: Checker, exp: Scan, pat: object) -> Types:
+def _scan(c: ScopeChecker, exp: Scan, pat: object) -> Types:
     carried, kept = _folded(c, exp)
     return [with_dims((exp.width,), kind) for kind in carried] + kept
 
 
-def _scatter(c: Checker, exp: Scatter, pat: object) -> Types:
+def _scatter(c: ScopeChecker, exp: Scatter, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a scatter")
     wanted: list[Type] = []
     dests: list[Type] = []
@@ -390,7 +394,7 @@ def _scatter(c: Checker, exp: Scatter, pat: object) -> Types:
 
 
 def _hist_ops(
-    c: Checker, ops: Sequence[HistOp], outer: Sequence[Poly] = ()
+    c: ScopeChecker, ops: Sequence[HistOp], outer: Sequence[Poly] = ()
 ) -> tuple[list[Type], list[Type]]:
     """The types that a point must give, and those of the destinations."""
     wanted: list[Type] = []
@@ -412,7 +416,7 @@ def _hist_ops(
     return wanted, dests
 
 
-def _hist(c: Checker, exp: Hist, pat: object) -> Types:
+def _hist(c: ScopeChecker, exp: Hist, pat: object) -> Types:
     wanted, dests = _hist_ops(c, exp.ops)
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a histogram")
     c.must(len(exp.fn.returns) == len(wanted), "a histogram's function returns too few or too many")
@@ -420,7 +424,7 @@ def _hist(c: Checker, exp: Hist, pat: object) -> Types:
     return dests
 
 
-def _kernel(c: Checker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
+def _kernel(c: ScopeChecker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
     """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
     _level(c, exp)
     c.sizes(bound for _, bound in exp.space.dims)
@@ -445,7 +449,7 @@ def _kernel(c: Checker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
     return list(body.returns)
 
 
-def _level(c: Checker, exp: SegOp) -> None:
+def _level(c: ScopeChecker, exp: SegOp) -> None:
     if exp.level == "grid":
         c.must(not c.inside, "a kernel inside a kernel")
     elif exp.level == "block":
@@ -453,7 +457,7 @@ def _level(c: Checker, exp: SegOp) -> None:
         c.must(within, "block level outside of a `per_block` segmap")
 
 
-def _kernel_results(c: Checker, body: KernelBody) -> None:
+def _kernel_results(c: ScopeChecker, body: KernelBody) -> None:
     c.must(len(body.results) == len(body.returns), "results and types differ in number")
     for result, kind in zip(body.results, body.returns, strict=True):
         if not isinstance(result, Write):
@@ -467,7 +471,7 @@ def _kernel_results(c: Checker, body: KernelBody) -> None:
             c.same(c.operand(value), row_type(dest, len(at)), "the value written", memory=False)
 
 
-def _results(c: Checker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[Type]:
+def _results(c: ScopeChecker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[Type]:
     """Types of the statement's results for the body's results after the first `skip`."""
     found: list[Type] = []
     for result, kind in list(zip(exp.body.results, exp.body.returns, strict=True))[skip:]:
@@ -476,12 +480,12 @@ def _results(c: Checker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[T
     return found
 
 
-def _segmap(c: Checker, exp: SegMap, pat: object) -> Types:
+def _segmap(c: ScopeChecker, exp: SegMap, pat: object) -> Types:
     _kernel(c, exp, ())
     return _results(c, exp, 0, [bound for _, bound in exp.space.dims])
 
 
-def _segred(c: Checker, exp: SegRed, pat: object) -> Types:
+def _segred(c: ScopeChecker, exp: SegRed, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a reduction over no dimension")
     carried = _operators(c, exp.ops)
@@ -490,7 +494,7 @@ def _segred(c: Checker, exp: SegRed, pat: object) -> Types:
     return done + _results(c, exp, len(carried), sizes)
 
 
-def _segscan(c: Checker, exp: SegScan, pat: object) -> Types:
+def _segscan(c: ScopeChecker, exp: SegScan, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a scan over no dimension")
     carried = _operators(c, exp.ops)
@@ -498,7 +502,7 @@ def _segscan(c: Checker, exp: SegScan, pat: object) -> Types:
     return [with_dims(sizes, kind) for kind in carried] + _results(c, exp, len(carried), sizes)
 
 
-def _seghist(c: Checker, exp: SegHist, pat: object) -> Types:
+def _seghist(c: ScopeChecker, exp: SegHist, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a histogram over no dimension")
     wanted, dests = _hist_ops(c, exp.ops, sizes[:-1])

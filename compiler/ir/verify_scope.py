@@ -41,7 +41,7 @@ from compiler.ir.walk import free, subst
 
 Roots = frozenset[Name]
 Types = Sequence[Type] | None
-Rule = Callable[["Checker", Any, Sequence[Param]], Types]
+Rule = Callable[["ScopeChecker", Any, Sequence[Param]], Types]
 """The types of an expression's results; None: the rule has checked the pattern itself."""
 
 
@@ -57,7 +57,7 @@ class Kept(NamedTuple):
     more: Roots
 
 
-class Checker(ScalarChecker):
+class ScopeChecker(ScalarChecker):
     """What is in scope, what is known, and what has been consumed, at one point of a program."""
 
     def __init__(self, form: Form, stage: str, rules: Mapping[type, Rule]) -> None:
