@@ -150,7 +150,7 @@ LANGUAGES = (
     "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py codegen/imp/nodes.py".split()
 )
 """Their classes are called as the constructs are, of which several languages have the same."""
-SHARED = {"Bounds", "Machine", "Place", "Plan", "Scope", "State"}
+SHARED = {"Resolved", "Scope", "State"}
 """Names that two classes still have."""
 
 
