@@ -415,7 +415,7 @@ def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
 def tuning_tree(asked: storage.TuningRequest) -> Json:
     """The code versions of the program, under their thresholds."""
     prog = compilation(asked.source, asked.options).result("flat").prog
-    return {"ok": True, "trees": tuning.tree(prog)}
+    return {"ok": True, "trees": tuning.forest(prog)}
 
 
 @answers(runs.VALIDITY)

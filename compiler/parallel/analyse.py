@@ -1,7 +1,8 @@
 """What a nest's body offers: which statements are worth running in parallel, and which cannot be.
 
 A parallel operator inside a map is exploited if it is *regular*: its width, and the shapes of its
-results, are the same at every point of the nest, so that all points together fill one space.
+results, are invariant in the nest, so that all threads together fill one space. `INNER_RULES` say
+what becomes of a statement; where none of them refuses, an operator gets kernels of its own.
 """
 
 from __future__ import annotations
@@ -10,62 +11,46 @@ from collections.abc import Iterable
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
-from compiler.base.remarks import Missed
-from compiler.base.rules import Rule
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import NodeRule
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import (
-    SE,
     SE_NODES,
-    Array,
-    Body,
     ForLoop,
     Hist,
     If,
-    Lambda,
     Loop,
-    Map,
     Operator,
     Reduce,
     Scan,
+    Soac,
     Stm,
+    Type,
 )
 from compiler.ir.types import shape_of
 from compiler.ir.walk import free
-from compiler.parallel.nest import Nest, Scope
+from compiler.parallel.nest import Scope
 from compiler.parallel.sequentialise import SOACS
-
-TOO_SMALL = Rule(
-    "flatten/small", "Tells of parallelism that is too small to be used.", optional=False
-)
-IRREGULAR = Rule(
-    "flatten/irregular", "Tells of parallelism that stays inside of threads.", optional=False
-)
-OPERATOR = Rule(
-    "flatten/operator", "Tells of an operator that stays inside of threads.", optional=False
-)
-INTERCHANGE_LOOP = Rule(
-    "flatten/interchange-loop", "Takes a loop around inner parallelism out of the map."
-)
-INTERCHANGE_IF = Rule(
-    "flatten/interchange-if", "Takes a branch that is the same for all elements out of the map."
-)
 
 SMALL = 16
 """An operator over at most so many constant elements is left to one thread."""
+_NONE: frozenset[Name] = frozenset()
+_NESTING = SOACS | {Loop, If}
 
-_NAMES = {"Map": "map", "Reduce": "reduce", "Scan": "scan", "Scatter": "scatter", "Hist": "hist"}
+
+# --- what is invariant -----------------------------------------------------------------------
 
 
-def is_known(sc: Scope, names: Iterable[Name], extra: frozenset[Name] = frozenset()) -> bool:
-    """Whether all names are bound outside the nest, or will be."""
-    return all(name in sc.host or name in extra for name in names)
+def is_invariant(sc: Scope, names: Iterable[Name], invariant: frozenset[Name] = _NONE) -> bool:
+    """Whether all names are bound outside the nest, or are among the `invariant` ones."""
+    return all(name in sc.host or name in invariant for name in names)
 
 
 def invariant_names(
-    sc: Scope, stms: tuple[Stm, ...], extra: frozenset[Name] = frozenset()
+    sc: Scope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> frozenset[Name]:
-    """`extra`, and the scalars of a body that are the same at every point of the nest."""
-    found = set(extra)
+    """`invariant`, and the scalars of a body that are the same in every thread of the nest."""
+    found = set(invariant)
     for stm in stms:
         if not isinstance(stm.exp, SE_NODES) or not cannot_fail(stm.exp):
             continue
@@ -74,90 +59,72 @@ def invariant_names(
     return frozenset(found)
 
 
-def has_parallelism(
-    sc: Scope, nest: Nest, stms: tuple[Stm, ...], extra: frozenset[Name] = frozenset()
-) -> bool:
+def is_regular(sc: Scope, type_: Type, invariant: frozenset[Name]) -> bool:
+    """Whether a value has the same shape in every thread of the nest."""
+    return is_invariant(sc, (n for size in shape_of(type_) for n in size.names()), invariant)
+
+
+# --- what is parallel ------------------------------------------------------------------------
+
+
+def has_parallelism(sc: Scope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE) -> bool:
     """Whether a body holds a statement that is worth running in parallel with its nest."""
-    known = invariant_names(sc, stms, extra)
+    invariant = invariant_names(sc, stms, invariant)
     found = False
     for stm in stms:
         sc.note(stm)
         # No shortcut: every operator that is left to one thread has its remark.
-        found = is_parallel(sc, nest, stm, known) or found
+        found = is_parallel(sc, stm, invariant) or found
     return found
 
 
-def is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name] = frozenset()) -> bool:
-    """Whether a statement has parallelism that can be made part of its nest."""
-    match stm.exp:
-        case Loop(_, _, _, body):
-            if not any(type(s.exp) in _NESTING for s in body.stms):
-                return False
-            return _loop_is_parallel(sc, nest, stm, extra)
-        case If(cond, then, orelse):
-            return _if_is_parallel(sc, nest, stm, cond, (then, orelse), extra)
-        case Map() | Reduce() | Scan():
-            return _soac_is_parallel(sc, nest, stm, extra)
-        case exp if type(exp) in SOACS:
-            return _soac_is_parallel(sc, nest, stm, extra)
-    return False
+def is_parallel(
+    sc: Scope, stm: Stm, invariant: frozenset[Name] = _NONE, *, decide: bool = False
+) -> bool:
+    """Whether a statement has parallelism that can be made part of its nest.
 
-
-_NESTING = SOACS | {Loop, If}
-
-
-def _soac_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -> bool:
-    exp = stm.exp
-    width: Poly = exp.width  # type: ignore[union-attr]
-    what = _NAMES[type(exp).__name__]
-    if nest and not _is_regular(sc, stm, what, width, extra):
-        return False
-    fn: Lambda = exp.fn  # type: ignore[union-attr]
-    if nest:
-        for op in operators(exp):
-            if not _operator_is_known(sc, stm, what, op, extra):
-                return False
-    size = width.constant
-    if size is not None and size <= SMALL:
-        if has_parallelism(sc, nest, fn.body.stms, extra):
+    Tells why not. `decide`: what a rule would do will be done, if it is not switched off.
+    """
+    for rule in _BY_CLASS.get(type(stm.exp), ()):
+        outcome: Outcome[bool] = rule.apply(sc, stm, invariant)
+        if isinstance(outcome, Applied) and not decide:
             return True
-        if nest:
-            because = f"The inner `{what}` has only {size} elements: each thread runs it as a loop."
-            sc.ctx.commit(TOO_SMALL, stm.prov, Missed(because))
-        return False
-    return True
+        if outcome is not None:
+            return sc.ctx.commit(rule, stm.prov, outcome) is not None
+    return type(stm.exp) in SOACS
 
 
-def operators(exp: object) -> tuple[Operator, ...]:
-    """The operators of a reduction, scan or histogram; none for others."""
-    if isinstance(exp, Reduce | Scan):
-        return exp.ops
-    return tuple(op.op for op in exp.ops) if isinstance(exp, Hist) else ()
+# --- rules: operators ------------------------------------------------------------------------
 
 
-def _is_regular(sc: Scope, stm: Stm, what: str, width: Poly, extra: frozenset[Name]) -> bool:
-    sizes = [width]
-    for param in stm.pat:
-        sizes.extend(shape_of(param.type))
-    unknown = sorted({n for size in sizes for n in size.names() if not is_known(sc, (n,), extra)})
-    if not unknown:
-        return True
-    name = unknown[0]
-    why = _depends(sc, name)
+def irregular(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+    """The width of an operator, and the shapes of its results, have to be invariant."""
+    exp = stm.exp
+    assert isinstance(exp, Soac)
+    sizes = [exp.width, *(size for param in stm.pat for size in shape_of(param.type))]
+    varying = sorted(
+        {n for size in sizes for n in size.names() if not is_invariant(sc, (n,), invariant)}
+    )
+    if not varying:
+        return None
     because = (
-        f"The inner `{what}` works on `{_readable(width)}` elements, and {why}: its size differs "
-        "from one element of the outer map to the next, so each thread runs it as a loop."
+        f"The inner `{_word(stm)}` works on `{_readable(exp.width)}` elements, and "
+        f"{_depends(sc, varying[0])}: its size differs from one element of the outer map to the "
+        "next, so each thread runs it as a loop."
     )
     hint = "Give all rows one size, or flatten by hand (a segmented array with its row lengths)."
-    sc.ctx.commit(IRREGULAR, stm.prov, Missed(because, hint))
-    return False
+    return Missed(because, hint)
+
+
+def _word(stm: Stm) -> str:
+    return type(stm.exp).__name__.lower()
 
 
 def _depends(sc: Scope, name: Name) -> str:
-    """Why a size differs from point to point, in words."""
-    made = sc.defs.get(name)
-    if made is not None:
-        on = sorted({base_of(n) for n in free(made) if n not in sc.host})
+    """Why a size differs from thread to thread, in words."""
+    definition = sc.defs.get(name)
+    if definition is not None:
+        on = sorted({base_of(n) for n in free(definition) if n not in sc.host})
         if on:
             return f"`{base_of(name)}` depends on {' and '.join(f'`{n}`' for n in on[:3])}"
     source = sc.resolve(name)
@@ -170,82 +137,130 @@ def _readable(size: Poly) -> str:
     return str(size.subst({n: Poly.var(base_of(n)) for n in size.names()}))
 
 
-def _operator_is_known(
-    sc: Scope, stm: Stm, what: str, op: Operator, extra: frozenset[Name]
-) -> bool:
-    """Whether an operator and its neutral element are the same at every point of the nest."""
-    if not is_known(sc, free(op.neutral), extra):
-        because = (
-            f"The neutral element of the inner `{what}` differs from one element of the outer map "
-            "to the next, so each thread runs it as a loop from that value."
-        )
-    elif not is_known(sc, free(op.fn), extra):
-        because = (
-            f"The operator of the inner `{what}` uses values of the outer map, so each thread runs "
-            "it as a loop."
-        )
-    else:
-        return True
-    sc.ctx.commit(OPERATOR, stm.prov, Missed(because))
-    return False
+def varying_operator(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+    """An operator and its neutral element have to be the same in every thread of the nest."""
+    for op in _operators(stm):
+        if not is_invariant(sc, free(op.neutral), invariant):
+            return Missed(
+                f"The neutral element of the inner `{_word(stm)}` differs from one element of the "
+                "outer map to the next, so each thread runs it as a loop from that value."
+            )
+        if not is_invariant(sc, free(op.fn), invariant):
+            return Missed(
+                f"The operator of the inner `{_word(stm)}` uses values of the outer map, so each "
+                "thread runs it as a loop."
+            )
+    return None
 
 
-def _loop_is_parallel(sc: Scope, nest: Nest, stm: Stm, extra: frozenset[Name]) -> bool:
+def _operators(stm: Stm) -> tuple[Operator, ...]:
+    """The operators of a reduction, scan or histogram; none for others."""
+    match stm.exp:
+        case Reduce(_, ops, _, _) | Scan(_, ops, _, _):
+            return ops
+        case Hist(_, hists, _, _):
+            return tuple(hist.op for hist in hists)
+    return ()
+
+
+def too_small(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+    """An operator over a few elements is worth no kernel, unless there is more inside of it."""
+    exp = stm.exp
+    assert isinstance(exp, Soac)
+    size = exp.width.constant
+    if size is None or size > SMALL or has_parallelism(sc, exp.fn.body.stms, invariant):
+        return None
+    because = f"The inner `{_word(stm)}` has only {size} elements: each thread runs it as a loop."
+    return Missed(because)
+
+
+# --- rules: loops and branches ---------------------------------------------------------------
+
+
+def loop_outside(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
+    """`map (fn x => loop p = x for i < k do f p) ==> loop ps = xs for i < k do map f ps`."""
     loop = stm.exp
     assert isinstance(loop, Loop)
-    inside = extra
-    if isinstance(loop.form, ForLoop):
-        inside = extra | {loop.form.index}
-    known = invariant_names(sc, loop.body.stms, inside)
-    if not has_parallelism(sc, nest, loop.body.stms, known):
-        return False
-    if not nest:
-        return True
+    if not any(type(inner.exp) in _NESTING for inner in loop.body.stms):
+        return None
+    inside = invariant | {loop.form.index} if isinstance(loop.form, ForLoop) else invariant
+    if not has_parallelism(sc, loop.body.stms, inside):
+        return None
     if not isinstance(loop.form, ForLoop):
-        because = (
+        return Missed(
             "The while loop around the inner parallelism ends at a different time for every "
             "element of the outer map, so each thread runs all of it."
         )
-    elif not is_known(sc, free(loop.form.bound), extra):
-        because = (
+    if not is_invariant(sc, free(loop.form.bound), invariant):
+        return Missed(
             "The number of iterations of the loop around the inner parallelism differs from one "
             "element of the outer map to the next, so each thread runs all of it."
         )
-    elif not all(is_known(sc, _type_names(p.type), extra) for p in loop.params):
-        because = "The size of what the loop carries changes, so each thread runs all of it."
-    elif not all(is_known(sc, _type_names(p.type), extra) for p in stm.pat):
-        because = "The size of the loop's result is not known outside, so each thread runs it."
-    else:
-        return True
-    sc.ctx.commit(INTERCHANGE_LOOP, stm.prov, Missed(because))
-    return False
+    if not all(is_regular(sc, p.type, invariant) for p in loop.params):
+        return Missed("The size of what the loop carries changes, so each thread runs all of it.")
+    if not all(is_regular(sc, p.type, invariant) for p in stm.pat):
+        return Missed("The size of the loop's result is not known outside, so each thread runs it.")
+    because = (
+        "Every element of the map runs the loop equally often, so the loop goes outside "
+        "and each of its iterations runs the map's kernels."
+    )
+    return Applied(True, because)
 
 
-def _if_is_parallel(
-    sc: Scope, nest: Nest, stm: Stm, cond: SE, bodies: tuple[Body, Body], extra: frozenset[Name]
-) -> bool:
-    found = [has_parallelism(sc, nest, body.stms, extra) for body in bodies]
-    if not any(found):
-        return False
-    if not nest:
-        return True
-    if not is_known(sc, free(cond), extra):
-        because = (
+def branch_outside(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
+    """`map (fn x => if c then f x else g x) ==> if c then map f else map g`, if c is invariant."""
+    branch = stm.exp
+    assert isinstance(branch, If)
+    inside = [has_parallelism(sc, body.stms, invariant) for body in (branch.then, branch.orelse)]
+    if not any(inside):
+        return None
+    if not is_invariant(sc, free(branch.cond), invariant):
+        return Missed(
             "The condition around the inner parallelism differs from one element of the outer map "
             "to the next, so each thread runs its branch as it is."
         )
-    elif not all(is_known(sc, _type_names(p.type), extra) for p in stm.pat):
-        because = "The branches return arrays of a size that is not known outside."
-    else:
-        return True
-    sc.ctx.commit(INTERCHANGE_IF, stm.prov, Missed(because))
-    return False
+    if not all(is_regular(sc, p.type, invariant) for p in stm.pat):
+        return Missed("The branches return arrays of a size that is not known outside.")
+    because = "The condition is the same for every element of the map: one test serves all."
+    return Applied(True, because)
 
 
-def _type_names(type_: object) -> set[Name]:
-    return {n for size in type_.shape for n in size.names()} if isinstance(type_, Array) else set()
-
-
-def is_regular_type(sc: Scope, type_: object, extra: frozenset[Name]) -> bool:
-    """Whether a value has the same shape at every point of the nest."""
-    return is_known(sc, _type_names(type_), extra)
+INNER_RULES = (
+    NodeRule(
+        "flatten/irregular",
+        "Tells of parallelism that stays inside of threads.",
+        tuple(SOACS),
+        irregular,
+        optional=False,
+    ),
+    NodeRule(
+        "flatten/operator",
+        "Tells of an operator that stays inside of threads.",
+        (Reduce, Scan, Hist),
+        varying_operator,
+        optional=False,
+    ),
+    NodeRule(
+        "flatten/small",
+        "Tells of parallelism that is too small to be used.",
+        tuple(SOACS),
+        too_small,
+        optional=False,
+    ),
+    NodeRule(
+        "flatten/interchange-loop",
+        "Takes a loop around inner parallelism out of the map.",
+        (Loop,),
+        loop_outside,
+    ),
+    NodeRule(
+        "flatten/interchange-if",
+        "Takes a branch that is the same for all elements out of the map.",
+        (If,),
+        branch_outside,
+    ),
+)
+_BY_CLASS = {
+    kind: tuple(rule for rule in INNER_RULES if kind in rule.on)
+    for kind in {kind for rule in INNER_RULES for kind in rule.on}
+}

@@ -1,11 +1,11 @@
-"""What authors ask for: parallelism that stays unused, versions that are not made.
+"""Directives of authors: parallelism to leave unused, versions to leave out.
 
     #[sequential]         the operator and all inside of it become loops
     #[sequential_outer]   the operator becomes a loop, what is inside stays parallel
     #[sequential_inner]   what is inside of the operator becomes loops
 
 The first three are rewrites that go before flattening. The others choose versions, alone or inside
-`incremental_flattening(..)` or `flattening(..)`; `versions.py` asks for them by `wanted`:
+`incremental_flattening(..)` or `flattening(..)`; `versions.py` asks for `version_directives`:
 
     no_outer     no version with one thread per element of the map
     no_intra     no version with one block of threads per element (CUDA)
@@ -37,14 +37,14 @@ VERSIONS = {
 }
 
 
-def obey(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
-    """The statements with loops where attributes ask for them; a block as it is without any."""
+def apply_directives(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
+    """The statements with loops where attributes ask for them; themselves without any."""
     if not any(SEQUENTIAL.keys() & words for words in ctx.attributes.values()):
         return stms
-    return _obey(stms, ctx)
+    return _apply(stms, ctx)
 
 
-def _obey(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
+def _apply(stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
     out: list[Stm] = []
     for stm in stms:
         out.extend(_one(stm, ctx))
@@ -60,22 +60,22 @@ def _one(stm: Stm, ctx: Ctx) -> tuple[Stm, ...]:
     for word, because in SEQUENTIAL.items():
         if word in asked:
             _tell(ctx, because, stm.prov)
-            return _as_asked(word, stm, ctx)
-    exp = map_stms(stm.exp, lambda inner: _obey(inner, ctx))
+            return _sequential(word, stm, ctx)
+    exp = map_stms(stm.exp, lambda inner: _apply(inner, ctx))
     return (stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov),)
 
 
-def _as_asked(word: str, stm: Stm, ctx: Ctx) -> tuple[Stm, ...]:
+def _sequential(word: str, stm: Stm, ctx: Ctx) -> tuple[Stm, ...]:
     if word == "sequential":
         return sequentialise((stm,), ctx.fresh)
     if word == "sequential_inner":
         exp: Exp = map_stms(stm.exp, lambda inner: sequentialise(inner, ctx.fresh))
         return (Stm(stm.pat, exp, stm.prov),)
-    exp = map_stms(stm.exp, lambda inner: _obey(inner, ctx))
+    exp = map_stms(stm.exp, lambda inner: _apply(inner, ctx))
     return tuple(outer_loop(Stm(stm.pat, exp, stm.prov), ctx.fresh))
 
 
-def wanted(ctx: Ctx, prov: Prov) -> frozenset[str]:
+def version_directives(ctx: Ctx, prov: Prov) -> frozenset[str]:
     """What an author says about the versions of an operator, with a remark."""
     asked = ctx.asked(prov) & VERSIONS.keys()
     for word in sorted(asked):

@@ -3,16 +3,15 @@
     map (fn x => let y = f x in reduce op ne (g y)) xs
       ==>  ys = segmap (i < n) { f xs[i] };  segred (i < n, j < m) { (g ys[i])[j] }
 
-`nest_body` is the heart: it looks at what a nest of maps computes at each point and makes one
+`flatten_task` is the heart: it looks at what a nest of maps computes in each thread and makes one
 kernel of it (nothing parallel inside), goes on inside (a perfect nest), or makes versions: one
-that uses only the nest, and one that is cut into kernels (`plan.py`). All functions return the
-statements to run where kernels are launched, and for every result the array that holds it over
-the nest's dimensions. (Thesis, section 7.2.2.)
+that uses only the nest, and one that is cut into kernels (`schedule.py`). All functions return
+`HostCode`, whose arrays have the nest's dimensions. (Thesis, section 7.2.2.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -31,6 +30,7 @@ from compiler.ir.nodes import (
     Hist,
     If,
     Iota,
+    KernelBody,
     Lambda,
     Lit,
     Loop,
@@ -51,20 +51,30 @@ from compiler.ir.types import as_operand, with_dims
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
 from compiler.parallel.analyse import has_parallelism
+from compiler.parallel.lift import concat, filled_by_threads, lifted, lifted_own, update
 from compiler.parallel.nest import (
     At,
+    HostCode,
     Nest,
+    ResultNames,
     Scope,
+    Task,
     emit,
     indices,
     is_empty,
     out_params,
     seg_map,
+    thread_count,
     widths,
 )
-from compiler.parallel.plan import Group, Plan, offers_parallelism, plan, returns_views
+from compiler.parallel.schedule import (
+    Schedule,
+    Segment,
+    offers_parallelism,
+    returns_views,
+    schedule,
+)
 from compiler.parallel.sequentialise import SOACS
-from compiler.parallel.whole import concat, spread, update, whole
 
 NEST = Rule(
     "flatten/nest", "Makes one kernel of nested maps, as there must be one.", optional=False
@@ -72,10 +82,6 @@ NEST = Rule(
 DISTRIBUTE = Rule(
     "flatten/distribute", "Cuts the body of a map into pieces, each a kernel of its own."
 )
-
-Wish = Sequence[Name | None]
-Made = tuple[list[Stm], list[Name]]
-"""Statements, and for each result the name that holds it."""
 
 
 # --- where kernels are launched --------------------------------------------------------------
@@ -100,7 +106,7 @@ def host_stms(sc: Scope, stms: tuple[Stm, ...]) -> list[Stm]:
             then, orelse = host_body(sc, exp.then), host_body(sc, exp.orelse)
             out.append(Stm(stm.pat, If(exp.cond, then, orelse), stm.prov))
         elif sc.level == "block" and isinstance(exp, Copy | Iota | Replicate):
-            out.extend(spread(sc, stm))
+            out.extend(filled_by_threads(sc, stm))
         else:
             out.append(stm)
         sc.bind(stm.pat)
@@ -113,8 +119,7 @@ def host_body(sc: Scope, body: Body) -> Body:
 
 
 def _host_soac(sc: Scope, stm: Stm) -> list[Stm]:
-    wish = [p.name for p in stm.pat]
-    stms, names = flatten_stm(sc, (), stm, wish)
+    stms, names = flatten_stm(sc, (), stm, [p.name for p in stm.pat])
     for param, name in zip(stm.pat, names, strict=True):
         if name != param.name:
             stms.append(emit(sc, (param,), Copy(name), stm.prov))
@@ -124,164 +129,145 @@ def _host_soac(sc: Scope, stm: Stm) -> list[Stm]:
 # --- the inside of a nest --------------------------------------------------------------------
 
 
-def nest_body(
-    sc: Scope, nest: Nest, body: Body, returns: tuple[Type, ...], wish: Wish, prov: Prov
-) -> Made:
-    """What the maps of `nest` compute at each point, as kernels."""
-    offers = offers_parallelism(sc, nest, body)
-    if not offers and not returns_views(sc, body):
-        if len(nest) > 1:
-            because = f"The {len(nest)} nested maps are one kernel over all their points."
-            sc.ctx.tell("applied", NEST, prov, because)
-        return outer_only(sc, nest, body, returns, wish, prov)
-    pieces = plan(sc, nest, body, returns)
+def flatten_task(sc: Scope, task: Task) -> HostCode:
+    """What the maps of a nest compute, as kernels."""
+    offers = offers_parallelism(sc, task.body)
+    if not offers and not returns_views(sc, task.body):
+        if len(task.nest) > 1:
+            because = (
+                f"One kernel does the {len(task.nest)} nested maps, over all of their elements."
+            )
+            sc.ctx.tell("applied", NEST, task.prov, because)
+        return outer_only(sc, task)
+    pieces = schedule(sc, task)
     if not offers and (pieces is None or not pieces.is_perfect):
-        return outer_only(sc, nest, body, returns, wish, prov)
+        return outer_only(sc, task)
     if pieces is None:
         because = (
             "A value between the inner parallel operators has another size at every element of "
-            "the outer map, so it cannot be stored in one array; each thread runs all of it."
+            "the outer map, so no single array can hold it; each thread runs all of it."
         )
-        sc.ctx.tell("missed", DISTRIBUTE, prov, because)
-        return outer_only(sc, nest, body, returns, wish, prov)
+        sc.ctx.tell("missed", DISTRIBUTE, task.prov, because)
+        return outer_only(sc, task)
     if pieces.is_perfect and _continues(pieces):
-        made = distribute(sc, nest, body, returns, wish, prov, pieces)
-        return own_results(sc, nest, made, returns, wish, prov)
-    if not sc.versions or not _may_cut(sc, pieces, prov):
-        return outer_only(sc, nest, body, returns, wish, prov)
-    spare = rename(body, sc.ctx.fresh)
+        return own_results(sc, task, distribute(sc, task, pieces))
+    if not sc.versions or not _may_cut(sc, pieces, task.prov):
+        return outer_only(sc, task)
+    duplicate = replace(task, body=rename(task.body, sc.ctx.fresh))
 
-    def full(inner: Scope, names: Wish) -> Made:
-        made = distribute(inner, nest, body, returns, names, prov, pieces)
-        return own_results(inner, nest, made, returns, names, prov)
+    def outer(names: ResultNames) -> HostCode:
+        return outer_only(sc, replace(duplicate, names=names))
 
-    def outer(inner: Scope, names: Wish) -> Made:
-        return outer_only(inner, nest, spare, returns, names, prov)
+    def full(names: ResultNames) -> HostCode:
+        named = replace(task, names=names)
+        return own_results(sc, named, distribute(sc, named, pieces))
 
     def block(inner: Scope) -> list[Stm]:
-        return host_stms(inner, spare.stms)
+        return host_stms(inner, duplicate.body.stms)
 
-    return versions.choose(sc, nest, spare, returns, wish, prov, (outer, block, full))
+    ways = versions.Versions(thread_count(task.nest), outer, full, block)
+    return versions.choose(sc, duplicate, ways)
 
 
-def _continues(pieces: Plan) -> bool:
-    """Whether the single parallel statement of a plan is a map, or makes an array."""
+def _continues(pieces: Schedule) -> bool:
+    """Whether the single parallel statement of a schedule is a map, or makes an array."""
     inner = [step for steps in pieces.parallel for step in steps]
     return all(isinstance(step.stm.exp, Map | Concat | Update | Copy) for step in inner)
 
 
-def outer_only(
-    sc: Scope, nest: Nest, body: Body, returns: tuple[Type, ...], wish: Wish, prov: Prov
-) -> Made:
-    """One kernel with a thread per point of the nest; what is parallel inside becomes loops."""
-    pat = out_params(sc, widths(nest), returns, wish)
-    stms = seg_map(sc, nest, body.stms, body.results, pat, returns, prov)
-    return stms, [p.name for p in pat]
+def outer_only(sc: Scope, task: Task) -> HostCode:
+    """One kernel with a thread per index of the nest; what is parallel inside becomes loops."""
+    pat = out_params(sc, widths(task.nest), task.returns, task.names)
+    body = KernelBody(task.body.stms, task.body.results, task.returns)
+    return HostCode(seg_map(sc, task.nest, body, pat, task.prov), [p.name for p in pat])
 
 
-def own_results(
-    sc: Scope, nest: Nest, made: Made, returns: tuple[Type, ...], wish: Wish, prov: Prov
-) -> Made:
+def own_results(sc: Scope, task: Task, code: HostCode) -> HostCode:
     """The same with copies of results that are views of arrays from elsewhere."""
-    stms, names = made
-    taken = {param.name for stm in stms for param in stm.pat}
-    result: list[Name] = []
-    own = _are_own(sc, made)
-    for at, (name, type_) in enumerate(zip(names, returns, strict=True)):
-        if not own[at]:
-            free_wish = None if wish[at] in taken else wish[at]
-            (param,) = out_params(sc, widths(nest), (type_,), (free_wish,))
-            stms.append(emit(sc, (param,), Copy(name), prov))
-            name = param.name
-        result.append(name)
-    return stms, result
+    stms = list(code.stms)
+    bound = {param.name for stm in stms for param in stm.pat}
+    names = list(code.names)
+    for at, is_own in enumerate(_are_own(sc, code)):
+        if not is_own:
+            name = None if task.names[at] in bound else task.names[at]
+            (param,) = out_params(sc, widths(task.nest), (task.returns[at],), (name,))
+            stms.append(emit(sc, (param,), Copy(names[at]), task.prov))
+            names[at] = param.name
+    return HostCode(stms, names)
 
 
-def _are_own(sc: Scope, made: Made) -> list[bool]:
-    """Which results are arrays that the statements have made themselves, each only once."""
-    stms, names = made
-    bound_here = {param.name for stm in stms for param in stm.pat}
+def _are_own(sc: Scope, code: HostCode) -> list[bool]:
+    """Which results are fresh arrays that the statements bind, each only once."""
+    bound = {param.name for stm in code.stms for param in stm.pat}
     return [
-        name in sc.owned and name in bound_here and name not in names[:at]
-        for at, name in enumerate(names)
+        name in sc.owned and name in bound and name not in code.names[:at]
+        for at, name in enumerate(code.names)
     ]
 
 
-def distribute(
-    sc: Scope,
-    nest: Nest,
-    body: Body,
-    returns: tuple[Type, ...],
-    wish: Wish,
-    prov: Prov,
-    pieces: Plan,
-) -> Made:
-    """Run the pieces of a plan one after another, each over the whole nest."""
-    here = indices(nest)
+def distribute(sc: Scope, task: Task, pieces: Schedule) -> HostCode:
+    """Run the pieces of a schedule one after another, each over the whole nest."""
+    here = indices(task.nest)
     out = list(pieces.hoisted)
     for stm in pieces.hoisted:
         sc.bind(stm.pat)
-    for name, step in pieces.again.items():
+    for name, step in pieces.recomputed.items():
         sc.sources.setdefault(name, step.stm)
-    wished = {
+    name_of = {
         value.name if isinstance(value, Var) else value: name
-        for value, name in zip(reversed(body.results), reversed(wish), strict=True)
+        for value, name in zip(reversed(task.body.results), reversed(task.names), strict=True)
         if isinstance(value, Var | str)
     }
     held: dict[int, Name] = {}
-    for group, steps in zip(pieces.groups, pieces.parallel, strict=True):
-        if group.results or any(step.kind == "group" for step in group.steps):
-            out.extend(_group_kernel(sc, nest, group, wish, held, prov))
-        for step in steps:
-            names = [wished.get(p.name) or sc.ctx.fresh(p.name) for p in step.stm.pat]
-            stms, made = flatten_stm(sc, nest, step.stm, names)
+    for segment, steps in zip(pieces.segments, pieces.parallel, strict=True):
+        if not segment.is_empty:
+            stms, names = _segment_kernel(sc, task, segment)
             out.extend(stms)
-            for param, name in zip(step.stm.pat, made, strict=True):
+            held.update(names)
+        for step in steps:
+            names_of_step = [name_of.get(p.name) or sc.ctx.fresh(p.name) for p in step.stm.pat]
+            code = flatten_stm(sc, task.nest, step.stm, names_of_step)
+            out.extend(code.stms)
+            for param, name in zip(step.stm.pat, code.names, strict=True):
                 sc.sources[param.name] = At(name, here)
     found: list[Name] = []
-    for position, (value, type_) in enumerate(zip(body.results, returns, strict=True)):
-        if position in held:
-            found.append(held[position])
+    for at, (value, type_) in enumerate(zip(task.body.results, task.returns, strict=True)):
+        if at in held:
+            found.append(held[at])
             continue
-        stms, name = whole(sc, nest, value, type_, False, wish[position], prov)
-        out.extend(stms)
-        found.append(name)
-    return out, found
+        code = lifted(sc, task.nest, value, type_, task.names[at], task.prov)
+        out.extend(code.stms)
+        found.extend(code.names)
+    return HostCode(out, found)
 
 
-def _group_kernel(
-    sc: Scope, nest: Nest, group: Group, wish: Wish, held: dict[int, Name], prov: Prov
-) -> list[Stm]:
-    """The kernel of a sequential group; `held` gets the results of the body that it makes."""
-    values: list[Operand] = [value for _, value, _ in group.results]
-    types: list[Type] = [type_ for _, _, type_ in group.results]
-    names: list[Name | None] = [wish[position] for position, _, _ in group.results]
-    for param in group.stored:
+def _segment_kernel(sc: Scope, task: Task, segment: Segment) -> tuple[list[Stm], dict[int, Name]]:
+    """The kernel of a sequential segment, and the results of the task that it makes."""
+    values: list[Operand] = [value for _, value, _ in segment.results]
+    types: list[Type] = [type_ for _, _, type_ in segment.results]
+    names: list[Name | None] = [task.names[position] for position, _, _ in segment.results]
+    for param in segment.stored:
         values.append(as_operand(param))
         types.append(param.type)
         names.append(sc.ctx.fresh(param.name))
-    pat = out_params(sc, widths(nest), types, names)
-    stms = tuple(step.stm for step in group.steps)
-    where = merge_prov(*(s.prov for s in stms)) or prov
-    made = seg_map(sc, nest, stms, tuple(values), pat, tuple(types), where)
-    for (position, _, _), param in zip(group.results, pat, strict=False):
-        held[position] = param.name
-    for param, array in zip(group.stored, pat[len(group.results) :], strict=True):
-        sc.sources[param.name] = At(array.name, indices(nest))
-    return made
+    pat = out_params(sc, widths(task.nest), types, names)
+    stms = tuple(step.stm for step in segment.steps)
+    prov = merge_prov(*(s.prov for s in stms)) or task.prov
+    out = seg_map(sc, task.nest, KernelBody(stms, tuple(values), tuple(types)), pat, prov)
+    for param, array in zip(segment.stored, pat[len(segment.results) :], strict=True):
+        sc.sources[param.name] = At(array.name, indices(task.nest))
+    made = zip(segment.results, pat, strict=False)
+    return out, {position: array.name for (position, _, _), array in made}
 
 
-def _may_cut(sc: Scope, pieces: Plan, prov: Prov) -> bool:
+def _may_cut(sc: Scope, pieces: Schedule, prov: Prov) -> bool:
     """Whether a body may be cut into pieces, with a remark that says so."""
-    parallel = sum(map(len, pieces.parallel))
-    groups = sum(any(s.kind == "group" for s in g.steps) or bool(g.results) for g in pieces.groups)
-    if parallel + groups < 2:
+    if pieces.pieces < 2:
         return True
-    stored = pieces.between
-    what = f"{stored or 'no'} {'value is' if stored == 1 else 'values are'}"
+    count = pieces.stored
     because = (
-        f"The body is cut into {parallel + groups} pieces that run one after another over all "
-        f"elements; {what} stored in arrays between them."
+        f"{pieces.pieces} pieces of the body run one after another over all elements; arrays hold "
+        f"{count or 'no'} {'value' if count == 1 else 'values'} between them."
     )
     return sc.ctx.commit(DISTRIBUTE, prov, Applied(True, because)) is not None
 
@@ -289,26 +275,33 @@ def _may_cut(sc: Scope, pieces: Plan, prov: Prov) -> bool:
 # --- single statements -----------------------------------------------------------------------
 
 
-def flatten_stm(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
+def flatten_stm(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     """A parallel statement inside a nest (or outside any, if it is empty)."""
     match stm.exp:
         case Map(width, fn, arrays):
             inner = enter_map(sc, nest, width, fn, arrays)
-            return nest_body(sc, inner, fn.body, fn.returns, wish, stm.prov)
+            return flatten_task(sc, Task(inner, fn.body, fn.returns, names, stm.prov))
         case Reduce() | Scan() | Scatter() | Hist():
-            return _fold(sc, nest, stm, wish)
+            return _fold(sc, nest, stm, names)
         case Loop():
-            return _interchange_loop(sc, nest, stm, stm.exp, wish)
+            return _interchange_loop(sc, nest, stm, stm.exp, names)
         case If():
-            return _interchange_if(sc, nest, stm, stm.exp, wish)
+            return _interchange_if(sc, nest, stm, stm.exp, names)
         case Update():
-            return update(sc, nest, stm, stm.exp, wish)
+            return update(sc, nest, stm, stm.exp, names)
         case Concat():
-            return concat(sc, nest, stm, stm.exp, wish)
+            return concat(sc, nest, stm, stm.exp, names)
         case Copy(array):
-            stms, name = whole(sc, nest, array, stm.pat[0].type, False, wish[0], stm.prov)
-            return own_results(sc, nest, (stms, [name]), _types(stm.pat), wish, stm.prov)
+            task = _task(nest, stm, names)
+            code = lifted(sc, nest, array, task.returns[0], names[0], stm.prov)
+            return own_results(sc, task, code)
     raise AssertionError(type(stm.exp))
+
+
+def _task(nest: Nest, stm: Stm, names: ResultNames, stms: tuple[Stm, ...] = ()) -> Task:
+    """Statements that bind the results of `stm`, itself for example."""
+    body = Body(stms or (stm,), tuple(map(as_operand, stm.pat)))
+    return Task(nest, body, tuple(p.type for p in stm.pat), names, stm.prov)
 
 
 def enter_map(sc: Scope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name, ...]) -> Nest:
@@ -320,130 +313,132 @@ def enter_map(sc: Scope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name
     return (*nest, level)
 
 
-def _fold(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
+def _fold(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     """A reduction, scan, scatter or histogram."""
-    swapped = operators.interchange(sc, stm)
-    if swapped is not None:
-        return _run(sc, nest, swapped, stm, wish)
+    interchanged = operators.interchanged(sc, stm)
+    if interchanged is not None:
+        return _run(sc, _task(nest, stm, names, interchanged))
     exp = stm.exp
-    assert isinstance(exp, Reduce | Scan | Scatter | Hist)
-    level = sc.enter(nest, exp.width)
-    if not has_parallelism(sc, (*nest, level), exp.fn.body.stms) or consumed_params(exp.fn):
-        return operators.kernel(sc, nest, stm, wish)
-    split = operators.split_map(sc, stm)
+    assert isinstance(exp, operators.Fold)
+    if not has_parallelism(sc, exp.fn.body.stms) or consumed_params(exp.fn):
+        return operators.kernel(sc, nest, stm, names)
+    task = _task(nest, stm, names, operators.split_map(sc, stm))
     if not sc.versions:
-        if sc.level == "grid":
-            return _run(sc, nest, split, stm, wish)
-        return operators.kernel(sc, nest, stm, wish)
-    spare = Stm(stm.pat, rename(stm.exp, sc.ctx.fresh), stm.prov)
-    returns = tuple(p.type for p in stm.pat)
+        return _run(sc, task) if sc.level == "grid" else operators.kernel(sc, nest, stm, names)
+    duplicate = Stm(stm.pat, rename(stm.exp, sc.ctx.fresh), stm.prov)
 
-    def outer(inner: Scope, names: Wish) -> Made:
-        return operators.kernel(inner, nest, spare, names)
+    def outer(names: ResultNames) -> HostCode:
+        return operators.kernel(sc, nest, duplicate, names)
 
-    def full(inner: Scope, names: Wish) -> Made:
-        return _run(inner, nest, split, stm, names)
+    def full(names: ResultNames) -> HostCode:
+        return _run(sc, replace(task, names=names))
 
-    inside = (*nest, level)
-    return versions.choose(
-        sc, inside, Body((), ()), returns, wish, stm.prov, (outer, None, full), widths(nest)
-    )
+    elements = Poly.product((*widths(nest), exp.width))
+    ways = versions.Versions(elements, outer, full)
+    return versions.choose(sc, task, ways)
 
 
-def _run(sc: Scope, nest: Nest, stms: tuple[Stm, ...], old: Stm, wish: Wish) -> Made:
-    """Statements that take the place of `old`, in the same nest; they bind the same names."""
-    returns = tuple(p.type for p in old.pat)
-    results = tuple(map(as_operand, old.pat))
-    if nest:
-        body = Body(stms, results)
-        pieces = plan(sc, nest, body, returns)
+def _run(sc: Scope, task: Task) -> HostCode:
+    """Statements that take the place of another in the same nest, and bind its names."""
+    if task.nest:
+        pieces = schedule(sc, task)
         assert pieces is not None
-        return distribute(sc, nest, body, returns, wish, old.prov, pieces)
-    fresh = {p.name: name or sc.ctx.fresh(p.name) for p, name in zip(old.pat, wish, strict=True)}
-    renamed = rename(stms, sc.ctx.fresh, fresh)
-    return host_stms(sc, renamed), [fresh[p.name] for p in old.pat]
+        return distribute(sc, task, pieces)
+    old = [value.name if isinstance(value, Var) else str(value) for value in task.body.results]
+    fresh = {p: name or sc.ctx.fresh(p) for p, name in zip(old, task.names, strict=True)}
+    renamed = rename(task.body.stms, sc.ctx.fresh, fresh)
+    return HostCode(host_stms(sc, renamed), [fresh[name] for name in old])
 
 
-def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, wish: Wish) -> Made:
+def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, names: ResultNames) -> HostCode:
     """`map (fn x => loop p = init for i < k do body)` becomes `loop ps = inits for i < k do map`.
 
     The loop's parameters become arrays over the nest.
     """
+    assert isinstance(loop.form, ForLoop)
+    out, params, inits, private = _lifted_params(sc, nest, loop, stm.prov)
+    sc.host.add(loop.form.index)
+    returns = tuple(p.type for p in loop.params)
+    inside = [sc.ctx.fresh(p.name) for p in params]
+    task = Task(nest, loop.body, returns, inside, stm.prov)
+    pieces = schedule(sc, task)
+    if pieces is None or not _may_cut(sc, pieces, stm.prov):
+        return outer_only(sc, _task(nest, stm, names))
+    code = distribute(sc, task, pieces)
+    if any(p.unique for p in params):
+        code = own_results(sc, task, code)
+    # What a loop returns may be what it began with, unless that was made for the loop alone.
+    own = [new and mine for new, mine in zip(private, _are_own(sc, code), strict=True)]
+    params = [Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
+    # A view does not get the name that somebody waits for: its copy will.
+    kept = [name if p.unique else None for name, p in zip(names, params, strict=True)]
+    pat = out_params(sc, widths(nest), [p.type for p in stm.pat], kept)
+    bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
+    form = ForLoop(loop.form.index, loop.form.prim, bound)
+    exp = Loop(tuple(params), tuple(inits), form, Body(tuple(code.stms), tuple(code.names)))
+    out.append(emit(sc, pat, exp, stm.prov))
+    sc.owned.difference_update(p.name for p, o in zip(pat, params, strict=True) if not o.unique)
+    return HostCode(out, [p.name for p in pat])
+
+
+def _lifted_params(
+    sc: Scope, nest: Nest, loop: Loop, prov: Prov
+) -> tuple[list[Stm], list[Param], list[Name], list[bool]]:
+    """A loop's parameters as arrays over the nest: statements, parameters, initial values.
+
+    Last, whether each initial value is an array that the statements bind.
+    """
     out: list[Stm] = []
     params: list[Param] = []
-    inits: list[Operand] = []
-    made_here: list[bool] = []
+    inits: list[Name] = []
+    private: list[bool] = []
     for param, init in zip(loop.params, loop.init, strict=True):
-        stms, start = whole(sc, nest, init, param.type, param.unique, None, stm.prov)
-        out.extend(stms)
-        made_here.append(bool(stms))
+        if param.unique:
+            code = lifted_own(sc, nest, init, param.type, prov)
+        else:
+            code = lifted(sc, nest, init, param.type, None, prov)
+        out.extend(code.stms)
+        inits.extend(code.names)
+        private.append(bool(code.stms))
         type_ = with_dims(widths(nest), param.type)
         params.append(Param(sc.ctx.fresh(param.name), type_, param.unique))
-        inits.append(start)
         sc.sources[param.name] = At(params[-1].name, indices(nest))
         sc.types[param.name] = param.type
     sc.bind(params)
     sc.owned.update(p.name for p in params if p.unique)
-    assert isinstance(loop.form, ForLoop)
-    sc.host.add(loop.form.index)
-    returns = tuple(p.type for p in loop.params)
-    pieces = plan(sc, nest, loop.body, returns)
-    if pieces is None or not _may_cut(sc, pieces, stm.prov):
-        alone = Body((stm,), tuple(map(as_operand, stm.pat)))
-        return outer_only(sc, nest, alone, _types(stm.pat), wish, stm.prov)
-    names = [sc.ctx.fresh(p.name) for p in params]
-    made = distribute(sc, nest, loop.body, returns, names, stm.prov, pieces)
-    if any(p.unique for p in params):
-        made = own_results(sc, nest, made, returns, names, stm.prov)
-    body = Body(tuple(made[0]), tuple(made[1]))
-    # What a loop returns may be what it began with, unless that was made for the loop alone.
-    own = [new and mine for new, mine in zip(made_here, _are_own(sc, made), strict=True)]
-    params = [Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
-    # A view does not get the name that is wished for: its copy will.
-    kept = [name if p.unique else None for name, p in zip(wish, params, strict=True)]
-    pat = out_params(sc, widths(nest), _types(stm.pat), kept)
-    views = [bind.name for bind, p in zip(pat, params, strict=True) if not p.unique]
-    bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
-    form = ForLoop(loop.form.index, loop.form.prim, bound)
-    exp = Loop(tuple(params), tuple(inits), form, body)
-    out.append(emit(sc, pat, exp, stm.prov))
-    sc.owned.difference_update(views)
-    return out, [p.name for p in pat]
+    return out, params, inits, private
 
 
-def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, wish: Wish) -> Made:
+def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, names: ResultNames) -> HostCode:
     """`map (fn x => if c then a else b)` becomes `if c then map a else map b`; c is invariant."""
-    returns = _types(stm.pat)
+    returns = tuple(p.type for p in stm.pat)
     bodies: list[Body] = []
     views: set[int] = set()
     for body in (exp.then, exp.orelse):
-        pieces = plan(sc, nest, body, returns)
-        names = [sc.ctx.fresh(p.name) for p in stm.pat]
+        inside = [sc.ctx.fresh(p.name) for p in stm.pat]
+        task = Task(nest, body, returns, inside, stm.prov)
+        pieces = schedule(sc, task)
         if pieces is None or not _may_cut(sc, pieces, stm.prov):
-            made = outer_only(sc, nest, body, returns, names, stm.prov)
+            code = outer_only(sc, task)
         else:
-            made = distribute(sc, nest, body, returns, names, stm.prov, pieces)
-        views.update(at for at, own in enumerate(_are_own(sc, made)) if not own)
-        bodies.append(Body(tuple(made[0]), tuple(made[1])))
-    kept = [None if at in views else name for at, name in enumerate(wish)]
+            code = distribute(sc, task, pieces)
+        views.update(at for at, own in enumerate(_are_own(sc, code)) if not own)
+        bodies.append(Body(tuple(code.stms), tuple(code.names)))
+    kept = [None if at in views else name for at, name in enumerate(names)]
     pat = out_params(sc, widths(nest), returns, kept)
     out: list[Stm] = []
     cond = _guarded(sc, nest, exp.cond, FALSE, out, stm.prov)
     out.append(emit(sc, pat, If(cond, bodies[0], bodies[1]), stm.prov))
     sc.owned.difference_update(pat[at].name for at in views)
-    return out, [p.name for p in pat]
+    return HostCode(out, [p.name for p in pat])
 
 
-def _guarded(sc: Scope, nest: Nest, value: SE, spare: Lit, out: list[Stm], prov: Prov) -> SE:
-    """`value`, or `spare` where the nest has no points and nothing has checked `value`."""
+def _guarded(sc: Scope, nest: Nest, value: SE, fallback: Lit, out: list[Stm], prov: Prov) -> SE:
+    """`value`, or `fallback` where the nest has no threads and nothing has checked `value`."""
     empty = None if cannot_fail(value) else is_empty(nest)
     if empty is None:
         return value
-    name = Param(sc.ctx.fresh("outside"), Scalar(spare.prim))
-    exp = If(empty, Body((), (spare,)), Body((), (value,)))
+    name = Param(sc.ctx.fresh("outside"), Scalar(fallback.prim))
+    exp = If(empty, Body((), (fallback,)), Body((), (value,)))
     out.append(emit(sc, (name,), exp, prov))
-    return Var(name.name, spare.prim)
-
-
-def _types(pat: tuple[Param, ...]) -> tuple[Type, ...]:
-    return tuple(p.type for p in pat)
+    return Var(name.name, fallback.prim)

@@ -7,14 +7,8 @@ from dataclasses import replace
 from compiler.base.context import Ctx
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Function, Prog
-from compiler.parallel.analyse import (
-    INTERCHANGE_IF,
-    INTERCHANGE_LOOP,
-    IRREGULAR,
-    OPERATOR,
-    TOO_SMALL,
-)
-from compiler.parallel.attributes import ATTRIBUTE, obey
+from compiler.parallel.analyse import INNER_RULES
+from compiler.parallel.attributes import ATTRIBUTE, apply_directives
 from compiler.parallel.distribute import DISTRIBUTE, NEST, host_body
 from compiler.parallel.nest import Scope
 from compiler.parallel.operators import INTERCHANGE_REDUCE, SEGMENTED
@@ -35,7 +29,7 @@ def flatten(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
     sc = Scope(ctx, numbers=numbers)
     sc.bind(fun.params)
-    body = replace(fun.body, stms=obey(fun.body.stms, ctx))
+    body = replace(fun.body, stms=apply_directives(fun.body.stms, ctx))
     return replace(fun, body=host_body(sc, body))
 
 
@@ -44,17 +38,7 @@ FLATTEN = Pass(
     "Makes kernels of nested parallelism; without its rules, threads run what is inside.",
     flatten,
     (
-        ATTRIBUTE,
-        DISTRIBUTE,
-        INTERCHANGE_IF,
-        INTERCHANGE_LOOP,
-        INTERCHANGE_REDUCE,
-        INTRA_BLOCK,
-        IRREGULAR,
-        NEST,
-        OPERATOR,
-        SEGMENTED,
-        TOO_SMALL,
-        VERSIONS,
+        *(ATTRIBUTE, *INNER_RULES, INTERCHANGE_REDUCE),
+        *(DISTRIBUTE, INTRA_BLOCK, NEST, SEGMENTED, VERSIONS),
     ),
 )

@@ -1,17 +1,18 @@
 """Where a statement stands while nests are taken apart: levels, sources of values, kernels.
 
-A nest is a tuple of levels, one per `map` around the statement, outermost first; the statement runs
-once per point. When a body is distributed over several kernels, a value of the body lives on in
-one of two ways: `At(array, index)` is the element or row of an array at some of the nest's
-indices (the rows that a map takes, and what an earlier kernel has stored); a statement that is
-cheap is simply run again (`Stm`) in every kernel that needs it. `close` writes down, at the head of
-a kernel, where its free names come from.
+A nest is a tuple of levels, one per `map` around the statement, outermost first; one thread per
+index of the nest runs the statement. When a body is distributed over several kernels, a value of
+the body lives on in one of two ways: `At(array, index)` is the element or row of an array at some
+of the nest's indices (the rows that a map takes, and what an earlier kernel has stored); every
+kernel that needs a cheap statement recomputes it (`Stm`). `close` writes down, at the head of a
+kernel, where its free names come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -30,7 +31,6 @@ from compiler.ir.nodes import (
     Exp,
     Iota,
     KernelBody,
-    KernelResult,
     Lambda,
     Level,
     Lit,
@@ -39,8 +39,6 @@ from compiler.ir.nodes import (
     Replicate,
     Scalar,
     SegMap,
-    SegRed,
-    SegScan,
     SegSpace,
     Slice,
     Stm,
@@ -62,6 +60,27 @@ class MapLevel:
 
 
 Nest = tuple[MapLevel, ...]
+ResultNames = Sequence[Name | None]
+"""For each result the name that its array should get; None where any will do."""
+
+
+class HostCode(NamedTuple):
+    """Statements that launch kernels, and for each result the name of the array that holds it."""
+
+    stms: list[Stm]
+    names: list[Name]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the maps of a nest compute: the body, and the types of its results in one thread."""
+
+    nest: Nest
+    body: Body
+    returns: tuple[Type, ...]
+    names: ResultNames
+    prov: Prov
+
 
 _NO_MEMORY = (Iota, Replicate, *SE_NODES)
 
@@ -89,7 +108,7 @@ class Scope:
     """Definitions of scalars, and of iotas and replicates, which need not be in memory."""
     owned: set[Name] = field(default_factory=set)
     """Arrays that flattening itself has made, or a loop's own: they may be consumed."""
-    taken: set[Name] = field(default_factory=set)
+    in_kernels: set[Name] = field(default_factory=set)
     """Names bound in kernels so far."""
     numbers: list[int] = field(default_factory=lambda: [0])
     """The number of the next threshold."""
@@ -98,19 +117,8 @@ class Scope:
 
     def inner(self, level: Level) -> Scope:
         """The scope of a block's code, without versions; tables are shared."""
-        return Scope(
-            self.ctx,
-            level,
-            False,
-            set(self.host),
-            self.sources,
-            self.types,
-            self.defs,
-            set(self.owned),
-            self.taken,
-            self.numbers,
-            self.refused,
-        )
+        host, owned = set(self.host), set(self.owned)
+        return replace(self, level=level, versions=False, host=host, owned=owned)
 
     def bind(self, params: Iterable[Param]) -> None:
         """Names bound at the level where kernels are launched."""
@@ -144,13 +152,13 @@ class Scope:
 
 
 def close(
-    sc: Scope, needed: Iterable[Name], prov: Prov, taken: frozenset[Name] = frozenset()
+    sc: Scope, needed: Iterable[Name], prov: Prov, consumed: frozenset[Name] = frozenset()
 ) -> list[Stm]:
-    """Statements that bind the names in `needed`, from arrays outside and by computing again.
+    """Statements that bind the names in `needed`: reads of arrays outside, and recomputed ones.
 
-    Those in `taken` are consumed by the kernel and get a copy of their own.
+    Those that the kernel consumes get a copy of their own.
     """
-    closing = _Closing(sc, prov, taken)
+    closing = _Closing(sc, prov, consumed)
     for name in sorted(needed):
         closing.need(name)
     return closing.out
@@ -159,12 +167,12 @@ def close(
 class _Closing:
     """The reads at the head of one kernel."""
 
-    __slots__ = ("done", "out", "prov", "sc", "taken")
+    __slots__ = ("consumed", "done", "out", "prov", "sc")
 
-    def __init__(self, sc: Scope, prov: Prov, taken: frozenset[Name]) -> None:
+    def __init__(self, sc: Scope, prov: Prov, consumed: frozenset[Name]) -> None:
         self.sc = sc
         self.prov = prov
-        self.taken = taken
+        self.consumed = consumed
         self.done: set[Name] = set()
         self.out: list[Stm] = []
 
@@ -183,7 +191,7 @@ class _Closing:
         self.bind(Param(name, self.sc.types[name]), exp, self.prov)
 
     def bind(self, param: Param, exp: Exp, prov: Prov) -> None:
-        if param.name in self.taken:
+        if param.name in self.consumed:
             view = Param(self.sc.ctx.fresh(param.name), param.type)
             self.out.append(Stm((view,), exp, prov))
             exp = Copy(view.name)
@@ -194,17 +202,17 @@ class _Closing:
             self.need(name)
 
     def read(self, root: At, wanted: Type) -> Exp:
-        """The expression for an element or row; iotas and replicates are computed."""
-        made = self.sc.defs.get(root.array)
+        """The expression for an element or row; those of iotas and replicates need no array."""
+        source = self.sc.defs.get(root.array)
         at = tuple(var(i) for i in root.index)
         if isinstance(wanted, Scalar):
-            if isinstance(made, Iota):
-                return iota_at(made, at[0])
-            if isinstance(made, Replicate):
-                if not isinstance(made.value, str):
-                    return made.value
-                inner = self.sc.resolve(made.value)
-                rest = root.index[len(made.shape) :]
+            if isinstance(source, Iota):
+                return iota_at(source, at[0])
+            if isinstance(source, Replicate):
+                if not isinstance(source.value, str):
+                    return source.value
+                inner = self.sc.resolve(source.value)
+                rest = root.index[len(source.shape) :]
                 return self.read(At(inner.array, inner.index + rest), wanted)
         elif not root.index:
             return Slice(root.array, row_dims((), wanted))
@@ -221,32 +229,26 @@ def iota_at(iota: Iota, at: SE) -> SE:
     return Bin("+", iota.prim, iota.start, index)
 
 
-def kernel_body(
-    sc: Scope,
-    stms: tuple[Stm, ...],
-    results: tuple[KernelResult, ...],
-    returns: tuple[Type, ...],
-    prov: Prov,
-) -> KernelBody:
-    """A thread's code: reads, then the statements, all sequential."""
-    body = KernelBody(sequentialise(stms, sc.ctx.fresh), results, returns)
-    reads = close(sc, free(body), prov, frozenset(of_body(stms)[0]))
-    return KernelBody((*reads, *body.stms), results, returns) if reads else body
+def closed(sc: Scope, body: KernelBody, prov: Prov) -> KernelBody:
+    """A thread's code: reads of what it uses from outside, then its statements, all sequential."""
+    code = replace(body, stms=sequentialise(body.stms, sc.ctx.fresh))
+    reads = close(sc, free(code), prov, frozenset(of_body(body.stms)[0]))
+    return replace(code, stms=(*reads, *code.stms)) if reads else code
 
 
-def settle_names(sc: Scope, exp: Exp) -> Exp:
+def with_own_names(sc: Scope, exp: Exp) -> Exp:
     """The kernel with names of its own, should another kernel bind the same ones."""
     names = bound(exp)
     # A kernel inside of another must not hide that the outer one reads the same names.
-    if sc.level == "block" or not sc.taken.isdisjoint(names):
+    if sc.level == "block" or not sc.in_kernels.isdisjoint(names):
         exp = rename(exp, sc.ctx.fresh)
         names = bound(exp)
-    sc.taken.update(names)
+    sc.in_kernels.update(names)
     return exp
 
 
 def space(nest: Nest) -> SegSpace:
-    """The points of a nest."""
+    """The indices of a nest, one for each thread."""
     return SegSpace(tuple((level.index, level.width) for level in nest))
 
 
@@ -260,13 +262,13 @@ def indices(nest: Nest) -> tuple[Name, ...]:
     return tuple(level.index for level in nest)
 
 
-def points(nest: Nest) -> Poly:
-    """How many points a nest has."""
+def thread_count(nest: Nest) -> Poly:
+    """How many indices a nest has."""
     return Poly.product(widths(nest))
 
 
 def is_empty(nest: Nest) -> SE | None:
-    """A condition for a nest without points; None if it always has some."""
+    """A condition for a nest without indices; None if it always has some."""
     result: SE | None = None
     for level in nest:
         if (level.width.constant or 0) <= 0:
@@ -276,12 +278,12 @@ def is_empty(nest: Nest) -> SE | None:
 
 
 def out_params(
-    sc: Scope, outer: Iterable[Poly], elements: Iterable[Type], wish: Iterable[Name | None]
+    sc: Scope, outer: Iterable[Poly], elements: Iterable[Type], names: ResultNames
 ) -> tuple[Param, ...]:
-    """Names, those wished for or new ones, of arrays with those elements."""
+    """Arrays with those elements, under the given names or new ones."""
     dims = tuple(outer)
     found = []
-    for type_, name in zip(elements, wish, strict=True):
+    for type_, name in zip(elements, names, strict=True):
         found.append(Param(name or sc.ctx.fresh("r"), with_dims(dims, type_)))
     return tuple(found)
 
@@ -294,52 +296,25 @@ def emit(sc: Scope, pat: tuple[Param, ...], exp: Exp, prov: Prov) -> Stm:
 
 
 def seg_map(
-    sc: Scope,
-    nest: Nest,
-    stms: tuple[Stm, ...],
-    results: tuple[KernelResult, ...],
-    pat: tuple[Param, ...],
-    returns: tuple[Type, ...],
-    prov: Prov,
+    sc: Scope, nest: Nest, body: KernelBody, pat: tuple[Param, ...], prov: Prov
 ) -> list[Stm]:
-    """A kernel that runs the statements at every point of the nest.
+    """A kernel that runs the body at every index of the nest.
 
     Where it also reads the array that it writes into, it writes into a copy.
     """
-    body = kernel_body(sc, stms, results, returns, prov)
     out: list[Stm] = []
-    dests = [r.dest for r in results if isinstance(r, Write)]
-    read = free(body.stms) if dests else set()
+    code = closed(sc, body, prov)
+    results = list(code.results)
+    written = [r.dest for r in results if isinstance(r, Write)]
+    read = free(code.stms) if written else set()
     for at, result in enumerate(results):
         if isinstance(result, Write) and result.dest in read:
-            copy = Param(sc.ctx.fresh(result.dest), returns[at])
+            copy = Param(sc.ctx.fresh(result.dest), body.returns[at])
             out.append(emit(sc, (copy,), Copy(result.dest), prov))
-            changed = (*body.results[:at], Write(copy.name, result.writes), *body.results[at + 1 :])
-            body = KernelBody(body.stms, changed, returns)
-    exp = settle_names(sc, SegMap(sc.level, space(nest), body))
-    return [*out, emit(sc, pat, exp, prov)]
-
-
-def seg_fold(
-    sc: Scope,
-    kind: type[SegRed] | type[SegScan],
-    nest: Nest,
-    ops: tuple[Operator, ...],
-    stms: tuple[Stm, ...],
-    results: tuple[KernelResult, ...],
-    pat: tuple[Param, ...],
-    returns: tuple[Type, ...],
-    prov: Prov,
-) -> Stm:
-    """A segmented reduction or scan along the last level of the nest."""
-    body = kernel_body(sc, stms, results, returns, prov)
-    exp = kind(sc.level, space(nest), sequential_ops(sc, ops), body)
-    return emit(sc, pat, settle_names(sc, exp), prov)
-
-
-def sequential_ops(sc: Scope, ops: tuple[Operator, ...]) -> tuple[Operator, ...]:
-    """The operators with loops for whatever parallelism is inside them."""
-    return tuple(sequential_op(sc, op) for op in ops)
+            results[at] = Write(copy.name, result.writes)
+    code = replace(code, results=tuple(results))
+    kernel = with_own_names(sc, SegMap(sc.level, space(nest), code))
+    return [*out, emit(sc, pat, kernel, prov)]
 
 
 def sequential_op(sc: Scope, op: Operator) -> Operator:

@@ -9,11 +9,12 @@ The last two give core language again, which is then flattened in its turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from compiler.base.names import Name
-from compiler.base.remarks import Applied, Missed
-from compiler.base.rules import Rule
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov
 from compiler.ir.build import var
 from compiler.ir.nodes import (
@@ -21,6 +22,7 @@ from compiler.ir.nodes import (
     Body,
     Hist,
     HistOp,
+    KernelBody,
     KernelResult,
     Lambda,
     Map,
@@ -37,46 +39,40 @@ from compiler.ir.nodes import (
     SegRed,
     SegScan,
     Stm,
-    Type,
     Write,
 )
 from compiler.ir.types import as_operand, prim_type, row_type, shape_of, with_dims
 from compiler.parallel.lambdas import VectorOp, is_identity, vectorised
+from compiler.parallel.lift import lifted_own
 from compiler.parallel.nest import (
     At,
+    HostCode,
     Nest,
+    ResultNames,
     Scope,
+    closed,
     emit,
     indices,
-    kernel_body,
     out_params,
-    seg_fold,
     seg_map,
     sequential_op,
-    settle_names,
     space,
     widths,
+    with_own_names,
 )
-from compiler.parallel.whole import whole
 
 SEGMENTED = Rule(
     "flatten/segmented",
     "Makes kernels of inner reductions and scans, as there must be some.",
     optional=False,
 )
-INTERCHANGE_REDUCE = Rule(
-    "flatten/interchange-reduce", "A reduction of rows becomes a map of reductions of columns."
-)
-
-Wish = Sequence[Name | None]
-Made = tuple[list[Stm], list[Name]]
 Fold = Reduce | Scan | Scatter | Hist
 
 
 # --- kernels ---------------------------------------------------------------------------------
 
 
-def kernel(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
+def kernel(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     """One kernel over the nest and the operator's own elements."""
     exp = stm.exp
     assert isinstance(exp, Fold)
@@ -86,140 +82,101 @@ def kernel(sc: Scope, nest: Nest, stm: Stm, wish: Wish) -> Made:
         sc.types[param.name] = param.type
     inner = (*nest, level)
     match exp:
-        case Reduce():
-            return _segmented(sc, inner, stm, exp, SegRed, wish)
-        case Scan():
-            return _segmented(sc, inner, stm, exp, SegScan, wish)
+        case Reduce() | Scan():
+            return _segmented(sc, inner, stm, exp, names)
         case Scatter():
-            return _scatter(sc, nest, inner, stm, exp, wish)
+            return _scatter(sc, inner, stm, exp, names)
         case Hist():
-            return _hist(sc, nest, inner, stm, exp, wish)
+            return _hist(sc, inner, stm, exp, names)
+
+
+def _thread(exp: Fold) -> KernelBody:
+    return KernelBody(exp.fn.body.stms, exp.fn.body.results, exp.fn.returns)
 
 
 def _segmented(
-    sc: Scope,
-    inner: Nest,
-    stm: Stm,
-    exp: Reduce | Scan,
-    kind: type[SegRed] | type[SegScan],
-    wish: Wish,
-) -> Made:
-    fn = exp.fn
-    pat = out_params(sc, widths(inner[:-1]), [p.type for p in stm.pat], wish)
-    out = seg_fold(
-        sc, kind, inner, exp.ops, fn.body.stms, fn.body.results, pat, fn.returns, stm.prov
-    )
+    sc: Scope, inner: Nest, stm: Stm, exp: Reduce | Scan, names: ResultNames
+) -> HostCode:
+    pat = out_params(sc, widths(inner[:-1]), [p.type for p in stm.pat], names)
+    body = closed(sc, _thread(exp), stm.prov)
+    kind = SegRed if isinstance(exp, Reduce) else SegScan
+    ops = tuple(sequential_op(sc, op) for op in exp.ops)
+    out = emit(sc, pat, with_own_names(sc, kind(sc.level, space(inner), ops, body)), stm.prov)
     if len(inner) > 1:
-        what = "reduction" if kind is SegRed else "scan"
-        because = (
-            f"All {what}s of the map are done in one kernel, one segment of it per element of the "
-            "map."
-        )
+        what = "reduction" if isinstance(exp, Reduce) else "scan"
+        because = f"One kernel does all {what}s of the map, a segment for each element of the map."
         sc.ctx.tell("applied", SEGMENTED, stm.prov, because)
-    return [out], [p.name for p in pat]
+    return HostCode([out], [p.name for p in pat])
 
 
-def _scatter(sc: Scope, nest: Nest, inner: Nest, stm: Stm, exp: Scatter, wish: Wish) -> Made:
-    out, dests = _destinations(
-        sc, nest, [d.array for d in exp.dests], [p.type for p in stm.pat], stm.prov
-    )
+def _scatter(sc: Scope, inner: Nest, stm: Stm, exp: Scatter, names: ResultNames) -> HostCode:
+    nest = inner[:-1]
+    out, dests = _destinations(sc, nest, [d.array for d in exp.dests], stm)
     values = exp.fn.body.results
-    pat = [
-        *out_params(
-            sc,
-            widths(nest),
-            [p.type for p in stm.pat[: len(dests)]],
-            wish[: len(dests)],
-        ),
-        *out_params(
-            sc,
-            widths(nest),
-            [p.type for p in stm.pat[len(dests) :]],
-            wish[len(dests) :],
-        ),
-    ]
+    pat = out_params(sc, widths(nest), [p.type for p in stm.pat], names)
     outer = tuple(var(i) for i in indices(nest))
     results: list[KernelResult] = []
-    returns: list[Type] = []
     at = 0
-    for dest, name, param in zip(exp.dests, dests, pat, strict=False):
-        place = tuple(v for v in values[at : at + dest.rank] if not isinstance(v, str))
-        results.append(Write(name, (((*outer, *place), values[at + dest.rank]),)))
-        returns.append(param.type)
+    for dest, name in zip(exp.dests, dests, strict=True):
+        index = tuple(v for v in values[at : at + dest.rank] if not isinstance(v, str))
+        results.append(Write(name, (((*outer, *index), values[at + dest.rank]),)))
         at += dest.rank + 1
-    results.extend(values[at:])
-    returns.extend(exp.fn.returns[at:])
-    out.extend(
-        seg_map(sc, inner, exp.fn.body.stms, tuple(results), tuple(pat), tuple(returns), stm.prov)
-    )
-    return out, [p.name for p in pat]
+    returns = (*(param.type for param in pat[: len(dests)]), *exp.fn.returns[at:])
+    body = KernelBody(exp.fn.body.stms, (*results, *values[at:]), returns)
+    out.extend(seg_map(sc, inner, body, pat, stm.prov))
+    return HostCode(out, [p.name for p in pat])
 
 
-def _hist(sc: Scope, nest: Nest, inner: Nest, stm: Stm, exp: Hist, wish: Wish) -> Made:
-    names = [d for op in exp.ops for d in op.dests]
-    out, dests = _destinations(sc, nest, names, [p.type for p in stm.pat], stm.prov)
-    pat = out_params(sc, widths(nest), [p.type for p in stm.pat], wish)
+def _hist(sc: Scope, inner: Nest, stm: Stm, exp: Hist, names: ResultNames) -> HostCode:
+    nest = inner[:-1]
+    out, dests = _destinations(sc, nest, [d for op in exp.ops for d in op.dests], stm)
+    pat = out_params(sc, widths(nest), [p.type for p in stm.pat], names)
     ops: list[HistOp] = []
     at = 0
     for op in exp.ops:
         count = len(op.dests)
         ops.append(HistOp(tuple(dests[at : at + count]), op.rank, sequential_op(sc, op.op)))
         at += count
-    fn = exp.fn
-    body = kernel_body(sc, fn.body.stms, fn.body.results, fn.returns, stm.prov)
-    made = SegHist(sc.level, space(inner), tuple(ops), body)
-    out.append(emit(sc, pat, settle_names(sc, made), stm.prov))
-    return out, [p.name for p in pat]
+    body = closed(sc, _thread(exp), stm.prov)
+    hist = with_own_names(sc, SegHist(sc.level, space(inner), tuple(ops), body))
+    out.append(emit(sc, pat, hist, stm.prov))
+    return HostCode(out, [p.name for p in pat])
 
 
 def _destinations(
-    sc: Scope, nest: Nest, names: list[Name], types: list[Type], prov: Prov
+    sc: Scope, nest: Nest, names: list[Name], stm: Stm
 ) -> tuple[list[Stm], list[Name]]:
-    """The arrays that hold all destinations of a nest."""
+    """The arrays that hold all destinations of a nest; the statement's first results are theirs."""
     if not nest:
         return [], names
     out: list[Stm] = []
     found: list[Name] = []
-    for name, type_ in zip(names, types, strict=False):
-        stms, array = whole(sc, nest, name, type_, True, None, prov)
-        out.extend(stms)
-        found.append(array)
+    for name, param in zip(names, stm.pat, strict=False):
+        code = lifted_own(sc, nest, name, param.type, stm.prov)
+        out.extend(code.stms)
+        found.extend(code.names)
     return out, found
 
 
 # --- rewrites --------------------------------------------------------------------------------
 
 
-def split_map(sc: Scope, stm: Stm) -> tuple[Stm, ...]:
-    """The operator's map part as a map of its own."""
+def split_map(sc: Scope, stm: Stm) -> tuple[Stm, Stm]:
+    """The operator's map part as a map of its own, and the operator without one."""
     exp = stm.exp
     assert isinstance(exp, Fold)
     fn, fresh = exp.fn, sc.ctx.fresh
-    first_kept = len(fn.returns) - _kept(exp, stm)
+    own = len(stm.pat) - _kept(exp, stm)
+    taken = len(fn.returns) - _kept(exp, stm)
     rows = tuple(
-        Param(fresh("part"), with_dims((exp.width,), type_)) for type_ in fn.returns[:first_kept]
+        Param(fresh("part"), with_dims((exp.width,), type_)) for type_ in fn.returns[:taken]
     )
-    producer = Stm(rows + stm.pat[len(stm.pat) - _kept(exp, stm) :], _map_of(exp), stm.prov)
-    params = tuple(Param(fresh("x"), type_) for type_ in fn.returns[:first_kept])
+    producer = Stm((*rows, *stm.pat[own:]), Map(exp.width, fn, exp.arrays), stm.prov)
+    params = tuple(Param(fresh("x"), type_) for type_ in fn.returns[:taken])
     body = Body((), tuple(as_operand(p) for p in params))
-    identity = Lambda(params, body, fn.returns[:first_kept])
-    arrays = tuple(p.name for p in rows)
-    pat = stm.pat[: len(stm.pat) - _kept(exp, stm)]
-    reader: Fold
-    match exp:
-        case Reduce(width, ops, _, _):
-            reader = Reduce(width, ops, identity, arrays)
-        case Scan(width, ops, _, _):
-            reader = Scan(width, ops, identity, arrays)
-        case Scatter(width, dests, _, _):
-            reader = Scatter(width, dests, identity, arrays)
-        case Hist(width, hists, _, _):
-            reader = Hist(width, hists, identity, arrays)
-    return producer, Stm(pat, reader, stm.prov)
-
-
-def _map_of(exp: Fold) -> Map:
-    return Map(exp.width, exp.fn, exp.arrays)
+    identity = Lambda(params, body, fn.returns[:taken])
+    reader = replace(exp, fn=identity, arrays=tuple(p.name for p in rows))
+    return producer, Stm(stm.pat[:own], reader, stm.prov)
 
 
 def _kept(exp: Fold, stm: Stm) -> int:
@@ -232,116 +189,124 @@ def _kept(exp: Fold, stm: Stm) -> int:
     return 0
 
 
-def interchange(sc: Scope, stm: Stm) -> tuple[Stm, ...] | None:
-    """A reduction or scan whose operator works element by element, turned inside out."""
-    exp = stm.exp
-    if not isinstance(exp, Reduce | Scan):
-        return None
+def interchange(sc: Scope, stm: Stm, exp: Reduce | Scan) -> Outcome[list[_Elementwise]]:
+    """`reduce (map2 op) (replicate m ne) xss ==> map (reduce op ne) (transpose xss)`.
+
+    Answers the operators on elements, of which `interchanged` makes the new statements.
+    """
     if not any(isinstance(p.type, Array) for op in exp.ops for p in op.fn.params):
         return None
     what = "reduction" if isinstance(exp, Reduce) else "scan"
-    inner = [_inner_operator(sc, op) for op in exp.ops]
-    if any(op is None for op in inner):
+    found = [_elementwise(sc, op) for op in exp.ops]
+    inner = [op for op in found if op is not None]
+    if len(inner) < len(found):
         because = (
             f"The operator of this {what} works on arrays, but not element by element with the "
             "same neutral element everywhere, so it stays an operator on whole rows."
         )
-        hint = "An operator of the form `map2 op`, with `replicate m ne`, can be turned inside out."
-        sc.ctx.commit(INTERCHANGE_REDUCE, stm.prov, Missed(because, hint))
-        return None
+        hint = "Write the operator as `map2 op`, with `replicate m ne`, to let the map go outside."
+        return Missed(because, hint)
     because = (
         f"The operator works element by element, so the {what} of rows becomes a map of "
         f"{what}s over the transposed array."
     )
-    if sc.ctx.commit(INTERCHANGE_REDUCE, stm.prov, Applied(True, because)) is None:
+    return Applied(inner, because)
+
+
+INTERCHANGE_REDUCE = NodeRule(
+    "flatten/interchange-reduce",
+    "A reduction of rows becomes a map of reductions of columns.",
+    (Reduce, Scan),
+    interchange,
+)
+
+
+def interchanged(sc: Scope, stm: Stm) -> tuple[Stm, ...] | None:
+    """A reduction or scan whose operator works element by element, turned inside out."""
+    exp = stm.exp
+    if not isinstance(exp, Reduce | Scan):
+        return None
+    outcome = interchange(sc, stm, exp)
+    inner = None if outcome is None else sc.ctx.commit(INTERCHANGE_REDUCE, stm.prov, outcome)
+    if inner is None:
         return None
     out: list[Stm] = []
     if not is_identity(exp.fn):
-        split = split_map(sc, stm)
-        out.append(split[0])
-        exp = split[1].exp
+        producer, reader = split_map(sc, stm)
+        out.append(producer)
+        exp = reader.exp
         assert isinstance(exp, Reduce | Scan)
     at = 0
     for old, new in zip(exp.ops, inner, strict=True):
-        assert new is not None
-        count = len(old.neutral)
-        pat, arrays = stm.pat[at : at + count], exp.arrays[at : at + count]
-        out.extend(_turned(sc, exp, new, arrays, pat, stm.prov))
-        at += count
+        part = slice(at, at + len(old.neutral))
+        single = replace(exp, arrays=exp.arrays[part])
+        out.extend(_over_columns(sc, single, new, stm.pat[part], stm.prov))
+        at = part.stop
     return tuple(out)
 
 
-class _Inner:
+class _Elementwise(NamedTuple):
     """The operator on elements, with statements that make its neutral elements."""
 
-    __slots__ = ("op", "stms", "width")
-
-    def __init__(self, op: Operator, stms: tuple[Stm, ...], vector: VectorOp) -> None:
-        self.op = op
-        self.stms = stms
-        self.width = vector.width
+    op: Operator
+    stms: list[Stm]
+    vector: VectorOp
 
 
-def _inner_operator(sc: Scope, op: Operator) -> _Inner | None:
+def _elementwise(sc: Scope, op: Operator) -> _Elementwise | None:
     vector = vectorised(op, sc.ctx.fresh)
     if vector is None:
         return None
     stms: list[Stm] = []
     neutral: list[Operand] = []
     for name, type_ in zip(op.neutral, vector.fn.returns, strict=True):
-        made = sc.defs.get(name) if isinstance(name, str) else None
-        if not isinstance(made, Replicate):
+        rows = sc.defs.get(name) if isinstance(name, str) else None
+        if not isinstance(rows, Replicate):
             return None
-        shape = shape_of(type_)
-        inner_rank = len(made.shape) - 1
-        if inner_rank == 0:
-            neutral.append(made.value)
+        if len(rows.shape) == 1:
+            neutral.append(rows.value)
             continue
-        param = Param(sc.ctx.fresh("neutral"), with_dims(shape, Scalar(prim_type(type_))))
-        stms.append(Stm((param,), Replicate(made.shape[1:], made.value)))
+        param = Param(sc.ctx.fresh("neutral"), with_dims(shape_of(type_), Scalar(prim_type(type_))))
+        stms.append(Stm((param,), Replicate(rows.shape[1:], rows.value)))
         neutral.append(param.name)
-    return _Inner(Operator(vector.fn, tuple(neutral), op.commutative), tuple(stms), vector)
+    return _Elementwise(Operator(vector.fn, tuple(neutral), op.commutative), stms, vector)
 
 
-def _turned(
-    sc: Scope,
-    exp: Reduce | Scan,
-    inner: _Inner,
-    arrays: tuple[Name, ...],
-    pat: tuple[Param, ...],
-    prov: Prov,
+def _over_columns(
+    sc: Scope, exp: Reduce | Scan, inner: _Elementwise, pat: tuple[Param, ...], prov: Prov
 ) -> list[Stm]:
-    """Map (reduce op ne) (transpose xss), for one operator."""
+    """`map (reduce op ne) (transpose xss)`, for one operator."""
     fresh = sc.ctx.fresh
+    width, element_types = inner.vector.width, inner.op.fn.returns
     out = [Stm(s.pat, s.exp, prov) for s in inner.stms]
     columns: list[Param] = []
-    turned: list[Name] = []
-    element_types = inner.op.fn.returns
-    for array, element in zip(arrays, element_types, strict=True):
-        whole_type = with_dims((inner.width, exp.width), element)
-        view = Param(fresh(array), whole_type)
-        perm = (1, 0, *range(2, len(shape_of(whole_type))))
-        out.append(Stm((view,), Rearrange(perm, array), prov))
-        turned.append(view.name)
-        columns.append(Param(fresh("column"), row_type(whole_type)))
+    transposed: list[Name] = []
+    for array, element in zip(exp.arrays, element_types, strict=True):
+        view = Param(fresh(array), with_dims((width, exp.width), element))
+        out.append(Stm((view,), _transpose(view, array), prov))
+        transposed.append(view.name)
+        columns.append(Param(fresh("column"), row_type(view.type)))
     elements = tuple(Param(fresh("x"), t) for t in element_types)
     identity = Lambda(elements, Body((), tuple(as_operand(p) for p in elements)), element_types)
-    fold = type(exp)(exp.width, (inner.op,), identity, tuple(p.name for p in columns))
-    made = tuple(
-        Param(fresh(p.name), t if isinstance(exp, Reduce) else with_dims((exp.width,), t))
+    fold = replace(exp, ops=(inner.op,), fn=identity, arrays=tuple(p.name for p in columns))
+    scans = isinstance(exp, Scan)
+    results = tuple(
+        Param(fresh(p.name), with_dims((exp.width,), t) if scans else t)
         for p, t in zip(pat, element_types, strict=True)
     )
-    types = tuple(p.type for p in made)
-    body = Body((Stm(made, fold, prov),), tuple(as_operand(p) for p in made))
-    mapped = Map(inner.width, Lambda(tuple(columns), body, types), tuple(turned))
-    if isinstance(exp, Reduce):
-        out.append(Stm(pat, mapped, prov))
-        return out
+    types = tuple(p.type for p in results)
+    body = Body((Stm(results, fold, prov),), tuple(as_operand(p) for p in results))
+    mapped = Map(width, Lambda(tuple(columns), body, types), tuple(transposed))
+    if not scans:
+        return [*out, Stm(pat, mapped, prov)]
     rows = tuple(
-        Param(fresh(p.name), with_dims((inner.width,), t)) for p, t in zip(pat, types, strict=True)
+        Param(fresh(p.name), with_dims((width,), t)) for p, t in zip(pat, types, strict=True)
     )
     out.append(Stm(rows, mapped, prov))
-    for param, row in zip(pat, rows, strict=True):
-        perm = (1, 0, *range(2, len(shape_of(row.type))))
-        out.append(Stm((param,), Rearrange(perm, row.name), prov))
-    return out
+    views = zip(pat, rows, strict=True)
+    return out + [Stm((param,), _transpose(row, row.name), prov) for param, row in views]
+
+
+def _transpose(like: Param, array: Name) -> Rearrange:
+    """The view with the first two dimensions swapped; `like` has as many."""
+    return Rearrange((1, 0, *range(2, len(shape_of(like.type)))), array)

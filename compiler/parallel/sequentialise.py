@@ -1,4 +1,4 @@
-"""Parallel operators become loops: what a thread does with the parallelism that is left over.
+"""Parallel operators become loops: what a thread does with parallelism that no kernel uses.
 
     map f xs          loop over a fresh array, one update per element
     reduce op ne f xs loop with the accumulators as parameters
@@ -103,8 +103,8 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
             loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for dest, result in zip(dests, stm.pat, strict=False):
-                place = fn.body.results[at : at + dest.rank]
-                loop.write(dest.array, result, place, fn.body.results[at + dest.rank])
+                index = fn.body.results[at : at + dest.rank]
+                loop.write(dest.array, result, index, fn.body.results[at + dest.rank])
                 at += dest.rank + 1
             loop.keep(stm.pat[len(dests) :], fn.body.results[at:])
         case Hist(width, hists, fn, arrays):
@@ -217,15 +217,15 @@ class _LoopBuilder:
             self.carry(total, own.name, end.name, bind)
         return True
 
-    def place(self, indices: tuple[Operand, ...]) -> tuple[SE, ...]:
+    def indices(self, values: tuple[Operand, ...]) -> tuple[SE, ...]:
         """Indices that may be mentioned several times."""
-        named = (self.named(i, "at") for i in indices)
+        named = (self.named(i, "at") for i in values)
         return tuple(i for i in named if not isinstance(i, str))
 
-    def write(self, dest: Name, bind: Param, place: tuple[Operand, ...], value: Operand) -> None:
-        """Write a value at a place of the destination, if it is inside."""
+    def write(self, dest: Name, bind: Param, index: tuple[Operand, ...], value: Operand) -> None:
+        """Write a value at an index of the destination, if it is inside."""
         here = self.fresh(bind, unique=True)
-        at = self.place(place)
+        at = self.indices(index)
         then = self.body.nested()
         written = then.update(here, at, value)
         (after,) = self.body.update_inside([here], at, then, [written])
@@ -234,9 +234,9 @@ class _LoopBuilder:
     def combine(
         self, hist: HistOp, pattern: tuple[Param, ...], values: tuple[Operand, ...]
     ) -> None:
-        """Combine values with what is at their place of the destinations, if it is inside."""
+        """Combine values with what is at their index of the destinations, if it is inside."""
         count = len(hist.dests)
-        at = self.place(values[: hist.rank])
+        at = self.indices(values[: hist.rank])
         holds = [self.fresh(p, unique=True) for p in pattern]
         branch = _LoopBuilder(self.index, self.body.nested(), self.within)
         for old, hold in zip(hist.op.fn.params[:count], holds, strict=True):
@@ -266,10 +266,10 @@ def _start(
     A row that the lambda consumes is copied: the array itself stays as it is.
     """
     loop = _LoopBuilder(fresh("i"), Builder(fresh, prov), within)
-    taken = consumed_params(fn)
+    consumed = consumed_params(fn)
     for param, array in zip(fn.params, arrays, strict=True):
         read = row_at(array, (var(loop.index),), param.type)
-        if param.name in taken:
+        if param.name in consumed:
             read = Copy(loop.body.bind(param.name, param.type, read).name)
         loop.let(param, read)
     loop.body.stms.extend(within(fn.body.stms, fresh))

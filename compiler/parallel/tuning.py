@@ -1,21 +1,14 @@
-"""The tuning forest of a flattened program, as plain data for the page (thesis, figure 7.1).
+"""The tuning forest of a flattened program (thesis, figure 7.1), in the protocol's shape.
 
-A node is one of
-
-    branch  threshold, amount (text), default, also (text of further conditions), then, orelse
-    kernel  number (V1, V2, .. in order of text), operator, level, space, points, results
-    loop    times (text), body: the kernels in it may run with other sizes each time
-    choice  condition (text), then, orelse: an `if` of the program itself
-
-each with `kind` and the source `spans` as `[line, col, end_line, end_col]`; `then`, `orelse` and
-`body` are lists of nodes. Only trees with a threshold are part of the forest.
+A node (`protocol/storage.py`) is a threshold with its two sides, a kernel (numbered V1, V2, .. in
+order of text), a loop, whose kernels may run with other sizes each time, or an `if` of the program
+itself. Only trees with a threshold are part of the forest.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
@@ -35,47 +28,32 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.show_scalar import show_se
-from compiler.ir.walk import map_se, map_stms
-
-Node = dict[str, Any]
+from compiler.ir.walk import all_stms, map_se
+from compiler.protocol.storage import Forest, TreeNode
 
 _I64 = re.compile(r"(?<=\d)i64\b")
 """The type after a literal, which goes without saying in sizes."""
 
 
-def tree(prog: Prog) -> list[Node]:
+def forest(prog: Prog) -> list[Forest]:
     """For each function with thresholds: its name, and its tuning trees in order of text."""
-    forest: list[Node] = []
+    found: list[Forest] = []
     for fun in prog.funs:
-        nodes = _Reader().nodes(fun.body.stms)
-        trees = [node for node in nodes if _has_threshold(node)]
+        trees = [node for node in _Reader().nodes(fun.body.stms) if _has_threshold(node)]
         if trees:
-            forest.append({"function": fun.name, "trees": trees})
-    return forest
+            found.append({"function": fun.name, "trees": trees})
+    return found
 
 
 def names(prog: Prog) -> list[str]:
     """The names of all thresholds of a flattened program, in order of text."""
-    found: list[str] = []
-
-    def visit(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-        for stm in stms:
-            if isinstance(stm.exp, Threshold):
-                found.append(stm.exp.name)
-            else:
-                map_stms(stm.exp, visit)
-        return stms
-
-    for fun in prog.funs:
-        visit(fun.body.stms)
-    return list(dict.fromkeys(found))
+    stms = (stm for fun in prog.funs for stm in all_stms(fun.body.stms))
+    return list(dict.fromkeys(s.exp.name for s in stms if isinstance(s.exp, Threshold)))
 
 
-def _has_threshold(node: Node) -> bool:
-    if node["kind"] == "branch":
-        return True
+def _has_threshold(node: TreeNode) -> bool:
     inside = (*node.get("then", ()), *node.get("orelse", ()), *node.get("body", ()))
-    return any(_has_threshold(child) for child in inside)
+    return node["kind"] == "branch" or any(map(_has_threshold, inside))
 
 
 class _Reader:
@@ -85,56 +63,55 @@ class _Reader:
         self.thresholds: dict[Name, Threshold] = {}
         self.kernels = 0
 
-    def nodes(self, stms: Iterable[Stm]) -> list[Node]:
+    def nodes(self, stms: Iterable[Stm]) -> list[TreeNode]:
         """The nodes of statements in order."""
-        found: list[Node] = []
-        for stm in stms:
-            node = self.node(stm)
-            if node is not None:
-                node["spans"] = user_spans(stm.prov)
-                found.append(node)
-        return found
+        return [node for stm in stms if (node := self.node(stm)) is not None]
 
-    def node(self, stm: Stm) -> Node | None:
+    def node(self, stm: Stm) -> TreeNode | None:
         """The node of a statement; None if it launches no kernel."""
         match stm.exp:
             case Threshold():
                 self.thresholds[stm.pat[0].name] = stm.exp
-                return None
-            case If(cond, then, orelse):
-                head = self.condition(cond)
-                sides = {"then": self.nodes(then.stms), "orelse": self.nodes(orelse.stms)}
-                wanted = head["kind"] == "branch" or sides["then"] or sides["orelse"]
-                return {**head, **sides} if wanted else None
+            case If():
+                return self.branch(stm, stm.exp)
             case Loop(_, _, form, body):
                 inside = self.nodes(body.stms)
+                if not inside:
+                    return None
                 times = _text(form.bound) if isinstance(form, ForLoop) else "while"
-                return {"kind": "loop", "times": times, "body": inside} if inside else None
+                spans = user_spans(stm.prov)
+                return {"kind": "loop", "spans": spans, "times": times, "body": inside}
             case exp if isinstance(exp, SegOp):
                 return self.kernel(stm, exp)
         return None
 
-    def condition(self, cond: SE) -> Node:
-        """What an `if` asks: a threshold (with what must hold besides), or something else."""
-        parts = _conjuncts(cond)
+    def branch(self, stm: Stm, exp: If) -> TreeNode | None:
+        """An `if`: by a threshold (with what must hold besides), or by something else."""
+        parts, spans = _conjuncts(exp.cond), user_spans(stm.prov)
+        node: TreeNode = {"kind": "choice", "spans": spans, "condition": _text(exp.cond)}
         for part in parts:
-            made = self.thresholds.get(part.name) if isinstance(part, Var) else None
-            if made is not None:
+            by = self.thresholds.get(part.name) if isinstance(part, Var) else None
+            if by is not None:
                 rest = [other for other in parts if other is not part]
-                return {
+                node = {
                     "kind": "branch",
-                    "threshold": made.name,
-                    "amount": _text(made.amount),
-                    "default": made.default,
+                    "spans": spans,
+                    "threshold": by.name,
+                    "amount": _text(by.amount),
+                    "default": by.default,
                     "also": _text(conjunction(rest)) if rest else "",
                 }
-        return {"kind": "choice", "condition": _text(cond)}
+                break
+        node["then"] = self.nodes(exp.then.stms)
+        node["orelse"] = self.nodes(exp.orelse.stms)
+        return node if node["kind"] == "branch" or node["then"] or node["orelse"] else None
 
-    def kernel(self, stm: Stm, exp: SegOp) -> Node:
-        """A leaf: what kernel, over which points."""
+    def kernel(self, stm: Stm, exp: SegOp) -> TreeNode:
+        """A leaf: which kernel, over which space."""
         self.kernels += 1
         return {
             "kind": "kernel",
+            "spans": user_spans(stm.prov),
             "number": self.kernels,
             "operator": type(exp).__name__.lower(),
             "level": exp.level,

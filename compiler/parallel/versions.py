@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
@@ -27,9 +28,9 @@ from compiler.ir.nodes import (
     Copy,
     If,
     Index,
+    KernelBody,
     Lit,
     Loop,
-    Operand,
     Param,
     Rearrange,
     SegHist,
@@ -39,23 +40,23 @@ from compiler.ir.nodes import (
     Slice,
     Stm,
     Threshold,
-    Type,
     Update,
     Var,
 )
 from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand
-from compiler.parallel.attributes import wanted
+from compiler.parallel.attributes import version_directives
 from compiler.parallel.nest import (
-    Nest,
+    HostCode,
+    ResultNames,
     Scope,
+    Task,
+    closed,
     emit,
-    kernel_body,
     out_params,
-    points,
-    settle_names,
     space,
     widths,
+    with_own_names,
 )
 
 VERSIONS = Rule(
@@ -74,89 +75,76 @@ INTRA_GPU = 32
 BLOCK_MOST = 1024
 """The largest block that CUDA can launch."""
 
-Wish = Sequence[Name | None]
-Made = tuple[list[Stm], list[Name]]
-Version = Callable[[Scope, Wish], Made]
-Versions = tuple[Version, Callable[[Scope], list[Stm]] | None, Version]
+Version = Callable[[ResultNames], HostCode]
+BlockCode = Callable[[Scope], list[Stm]]
 
 
-def choose(
-    sc: Scope,
-    nest: Nest,
-    body: Body,
-    returns: tuple[Type, ...],
-    wish: Wish,
-    prov: Prov,
-    versions: Versions,
-    dims: tuple[Poly, ...] | None = None,
-) -> Made:
-    """The versions of one nest, each under its threshold.
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The ways to run a task, each as a function that makes its code.
 
-    `dims` are the outer dimensions of the results, if not those of the nest.
+    `outer` has a thread for each of `threads` elements, and loops inside; `full` uses all
+    parallelism; `block`, if there can be one, is what a block of threads runs for one element.
     """
-    outer, block, full = versions
-    asked = wanted(sc.ctx, prov)
+
+    threads: Poly
+    outer: Version
+    full: Version
+    block: BlockCode | None = None
+
+
+def choose(sc: Scope, task: Task, versions: Versions) -> HostCode:
+    """The versions of a task, each under its threshold. The outer one, if any, runs its body."""
+    asked = version_directives(sc.ctx, task.prov)
     if asked & {"no_intra", "only_inner"}:
-        block = None
+        versions = replace(versions, block=None)
     if asked & {"no_outer", "only_inner", "only_intra"}:
-        kernels = nest, body, returns, widths(nest) if dims is None else dims
-        return _without_outer(sc, *kernels, wish, prov, block, full, "only_intra" in asked)
-    amount = points(nest)
+        return _without_outer(sc, task, versions, alone="only_intra" in asked)
+    amount = versions.threads
     default = OUTER_GPU if sc.ctx.options.target == "cuda" else OUTER_CPU
     if amount in sc.refused:
         # Another operator over the same elements has asked already.
-        return full(sc, wish)
+        return versions.full(task.names)
     if amount.constant is not None and amount.constant < default:
         because = (
             f"There are only {amount.constant} outer elements, so there is no version that leaves "
             "the inner parallelism unused."
         )
-        sc.ctx.tell("missed", VERSIONS, prov, because)
-        return full(sc, wish)
+        sc.ctx.tell("missed", VERSIONS, task.prov, because)
+        return versions.full(task.names)
     number = sc.numbers[0]
-    if sc.ctx.commit(VERSIONS, prov, _because(amount, default, number)) is None:
-        return outer(sc, wish)
+    if sc.ctx.commit(VERSIONS, task.prov, _because(amount, default, number)) is None:
+        return versions.outer(task.names)
     sc.numbers[0] += 1
-    pat = out_params(sc, widths(nest) if dims is None else dims, returns, wish)
-    name, threshold = _threshold(sc, "outer", number, se_of(amount), default, prov)
-    first = outer(sc, _names(sc, pat))
-    inner = _intra(sc, nest, body, pat, returns, prov, block) if block is not None else None
+    pat = out_params(sc, widths(task.nest), task.returns, task.names)
+    cond, threshold = _threshold(sc, f"outer_{number}", se_of(amount), default, task.prov)
+    first = versions.outer(_fresh_names(sc, pat))
+    inner = _per_block(sc, task, pat, versions.block)
     sc.refused.append(amount)
-    second = full(sc, _names(sc, pat))
+    second = versions.full(_fresh_names(sc, pat))
     sc.refused.pop()
     if inner is not None:
-        second = _under_intra(sc, number, inner, second, pat, prov)
-    exp = If(Var(name, "bool"), _body(first, pat), _body(second, pat))
-    return [threshold, emit(sc, pat, exp, prov)], [p.name for p in pat]
+        second = _under_intra(sc, inner, second, pat, number)
+    exp = If(cond, _branch(first, pat), _branch(second, pat))
+    return HostCode([threshold, emit(sc, pat, exp, task.prov)], [p.name for p in pat])
 
 
-def _without_outer(
-    sc: Scope,
-    nest: Nest,
-    body: Body,
-    returns: tuple[Type, ...],
-    dims: tuple[Poly, ...],
-    wish: Wish,
-    prov: Prov,
-    block: Callable[[Scope], list[Stm]] | None,
-    full: Version,
-    alone: bool,
-) -> Made:
+def _without_outer(sc: Scope, task: Task, versions: Versions, *, alone: bool) -> HostCode:
     """No version with a thread per element; with `alone` also none that uses all parallelism."""
-    if block is None:
-        return full(sc, wish)
-    pat = out_params(sc, dims, returns, wish)
-    inner = _intra(sc, nest, body, pat, returns, prov, block)
+    if versions.block is None:
+        return versions.full(task.names)
+    pat = out_params(sc, widths(task.nest), task.returns, task.names)
+    inner = _per_block(sc, task, pat, versions.block)
     if inner is None:
-        return full(sc, wish)
+        return versions.full(task.names)
     if alone and not _fits(inner):
-        return [inner.stm], [p.name for p in inner.stm.pat]
+        return inner.code
     number = None if alone else sc.numbers[0]
     sc.numbers[0] += not alone
-    return _under_intra(sc, number, inner, full(sc, _names(sc, pat)), pat, prov)
+    return _under_intra(sc, inner, versions.full(_fresh_names(sc, pat)), pat, number)
 
 
-def _names(sc: Scope, pat: tuple[Param, ...]) -> list[Name]:
+def _fresh_names(sc: Scope, pat: tuple[Param, ...]) -> list[Name]:
     """New names for one version's results."""
     return [sc.ctx.fresh(param.name) for param in pat]
 
@@ -165,7 +153,7 @@ def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
     shown = str(amount.subst({n: Poly.var(base_of(n)) for n in amount.names()}))
     because = (
         "There is parallelism inside of the map. If the map alone has enough elements, each gets "
-        "a thread that runs what is inside as loops; else the inner parallelism is used too."
+        "a thread that runs what is inside as loops; else kernels use the inner parallelism too."
     )
     numbers = (
         ("threshold", f"suff_outer_{number}"),
@@ -175,54 +163,52 @@ def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
     return Applied(True, because, numbers)
 
 
-def _threshold(
-    sc: Scope, kind: str, number: int, amount: SE, default: int, prov: Prov
-) -> tuple[Name, Stm]:
-    param = Param(sc.ctx.fresh(f"suff_{kind}"), BOOL)
-    exp = Threshold(f"suff_{kind}_{number}", amount, default)
-    return param.name, emit(sc, (param,), exp, prov)
+def _threshold(sc: Scope, kind: str, amount: SE, default: int, prov: Prov) -> tuple[Var, Stm]:
+    param = Param(sc.ctx.fresh(f"suff_{kind.partition('_')[0]}"), BOOL)
+    exp = Threshold(f"suff_{kind}", amount, default)
+    return Var(param.name, "bool"), emit(sc, (param,), exp, prov)
 
 
-def _body(made: Made, pat: tuple[Param, ...]) -> Body:
-    stms, names = made
-    results: list[Operand] = []
-    for param, name in zip(pat, names, strict=True):
-        results.append(as_operand(Param(name, param.type)))
-    return Body(tuple(stms), tuple(results))
+def _branch(code: HostCode, pat: tuple[Param, ...]) -> Body:
+    pairs = zip(pat, code.names, strict=True)
+    return Body(tuple(code.stms), tuple(as_operand(Param(name, p.type)) for p, name in pairs))
 
 
 # --- one block of threads per element ----------------------------------------------------------
 
 
-class _Block:
-    """A kernel that gives every element of the nest a block, and how much it finds to do."""
+@dataclass(frozen=True, slots=True)
+class _PerBlock:
+    """A kernel with a block of threads for each element, and how much each finds to do."""
 
-    __slots__ = ("sizes", "stm")
+    stm: Stm
+    sizes: list[Poly]
 
-    def __init__(self, stm: Stm, sizes: list[Poly]) -> None:
-        self.stm = stm
-        self.sizes = sizes
+    @property
+    def code(self) -> HostCode:
+        """The kernel alone."""
+        return HostCode([self.stm], [p.name for p in self.stm.pat])
 
 
 def _under_intra(
-    sc: Scope, number: int | None, inner: _Block, full: Made, pat: tuple[Param, ...], prov: Prov
-) -> Made:
+    sc: Scope, inner: _PerBlock, full: HostCode, pat: tuple[Param, ...], number: int | None
+) -> HostCode:
     """The version with blocks, where it can be launched; with a `number` under its threshold."""
     stms: list[Stm] = []
     conds = _fits(inner)
+    prov = inner.stm.prov
     if number is not None:
         amount = _least(inner.sizes)
-        name, threshold = _threshold(sc, "intra", number, amount, INTRA_GPU, prov)
+        cond, threshold = _threshold(sc, f"intra_{number}", amount, INTRA_GPU, prov)
         stms.append(threshold)
-        conds.insert(0, Var(name, "bool"))
-    names = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
-    block = [inner.stm], [p.name for p in inner.stm.pat]
-    choice = emit(sc, names, If(conjunction(conds), _body(block, names), _body(full, names)), prov)
-    return [*stms, choice], [p.name for p in names]
+        conds.insert(0, cond)
+    out = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
+    exp = If(conjunction(conds), _branch(inner.code, out), _branch(full, out))
+    return HostCode([*stms, emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(inner: _Block) -> list[SE]:
-    """That a block has not more threads than CUDA can launch, where that is not known."""
+def _fits(inner: _PerBlock) -> list[SE]:
+    """That CUDA can launch blocks of so many threads, where that is not known."""
     return [
         Bin("<=", "i64", se_of(size), Lit(BLOCK_MOST, "i64"))
         for size in inner.sizes
@@ -237,45 +223,39 @@ def _least(sizes: list[Poly]) -> SE:
     return result
 
 
-def _intra(
-    sc: Scope,
-    nest: Nest,
-    body: Body,
-    like: tuple[Param, ...],
-    returns: tuple[Type, ...],
-    prov: Prov,
-    block: Callable[[Scope], list[Stm]],
-) -> _Block | None:
+def _per_block(
+    sc: Scope, task: Task, like: tuple[Param, ...], block: BlockCode | None
+) -> _PerBlock | None:
     """The version with a block per element, if the body is made for it."""
-    if sc.ctx.options.target != "cuda" or sc.level != "grid":
+    if block is None or sc.ctx.options.target != "cuda" or sc.level != "grid":
         return None
     inner = sc.inner("block")
-    inner.host.update(level.index for level in nest)
-    renamed = block(inner)
-    problem, sizes = _examine(sc, renamed)
+    inner.host.update(level.index for level in task.nest)
+    stms = tuple(block(inner))
+    problem, sizes = _examine(sc, stms)
     if problem:
-        sc.ctx.commit(INTRA_BLOCK, prov, Missed(problem))
+        sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(problem))
         return None
-    kernel = kernel_body(sc, tuple(renamed), body.results, returns, prov)
+    kernel = closed(sc, KernelBody(stms, task.body.results, task.returns), task.prov)
     if any(isinstance(stm.exp, Copy) for stm in kernel.stms):
         because = "A block of threads cannot update a row of its input in place."
-        sc.ctx.commit(INTRA_BLOCK, prov, Missed(because))
+        sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(because))
         return None
     because = "The inner parallelism fits into a block of threads, so there is a version for that."
-    if sc.ctx.commit(INTRA_BLOCK, prov, Applied(True, because)) is None:
+    if sc.ctx.commit(INTRA_BLOCK, task.prov, Applied(True, because)) is None:
         return None
-    pat = out_params(sc, widths(nest), returns, _names(sc, like))
-    exp = settle_names(sc, SegMap("grid", space(nest), kernel, per_block=True))
-    return _Block(emit(sc, pat, exp, prov), sizes)
+    pat = out_params(sc, widths(task.nest), task.returns, _fresh_names(sc, like))
+    exp = with_own_names(sc, SegMap("grid", space(task.nest), kernel, per_block=True))
+    return _PerBlock(emit(sc, pat, exp, task.prov), sizes)
 
 
-def _examine(sc: Scope, stms: list[Stm]) -> tuple[str, list[Poly]]:
+def _examine(sc: Scope, stms: Sequence[Stm]) -> tuple[str, list[Poly]]:
     """Why a block cannot run the statements (empty: it can), and the sizes of its operators."""
     sizes: dict[Poly, None] = {}
     for stm in _block_stms(stms):
         match stm.exp:
-            case SegMap(_, points_, _) | SegRed(_, points_, _, _) | SegScan(_, points_, _, _):
-                sizes[Poly.product([width for _, width in points_.dims])] = None
+            case SegMap(_, space_, _) | SegRed(_, space_, _, _) | SegScan(_, space_, _, _):
+                sizes[Poly.product([width for _, width in space_.dims])] = None
             case SegHist() | Update():
                 return "A block of threads cannot update an array in place here.", []
             case Loop() | If() | Assert() | Index() | Slice() | Rearrange():

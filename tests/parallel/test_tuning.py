@@ -8,7 +8,7 @@ from typing import Any
 
 from compiler.ir.parser import parse
 from compiler.optimise.simplify import simplify
-from compiler.parallel.tuning import tree
+from compiler.parallel.tuning import forest
 from tests.cases import load
 from tests.parallel.versions import flat
 
@@ -23,7 +23,7 @@ def only(nodes: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_mapscan_has_the_tree_of_figure_7_1() -> None:
     after, _ = flat(parse(MAPSCAN), "cuda")
-    (function,) = tree(after)
+    (function,) = forest(after)
     assert function["function"] == "main"
     outer = only(function["trees"])
     assert (outer["threshold"], outer["amount"], outer["default"]) == ("suff_outer_0", "m", 32768)
@@ -45,7 +45,7 @@ def test_mapscan_has_the_tree_of_figure_7_1() -> None:
 
 def test_the_tree_survives_simplification() -> None:
     after, ctx = flat(parse(MAPSCAN), "cuda")
-    assert shape(tree(simplify(after, ctx))) == shape(tree(after))
+    assert shape(forest(simplify(after, ctx))) == shape(forest(after))
 
 
 def shape(node: Any) -> Any:
@@ -58,10 +58,10 @@ def shape(node: Any) -> Any:
 
 
 def test_a_program_without_versions_has_no_tree() -> None:
-    assert tree(flat(parse(CASES["a nest of maps is one kernel"]))[0]) == []
+    assert forest(flat(parse(CASES["a nest of maps is one kernel"]))[0]) == []
 
 
 def test_the_forest_is_plain_data() -> None:
     for text in CASES.values():
-        forest = tree(flat(parse(text), "cuda")[0])
-        assert json.loads(json.dumps(forest)) == forest
+        found = forest(flat(parse(text), "cuda")[0])
+        assert json.loads(json.dumps(found)) == found

@@ -1,13 +1,11 @@
-"""Array operations of a nest's body, over the whole nest at once.
+"""Values of a nest's body, lifted over the whole nest at once.
 
-A value of the body becomes one array with the nest's dimensions outside its own: as a view where
-there is one already, by a replicate where it is the same at every point, else by a kernel that
-spreads over the value's own elements too.
+A lifted value is one array with the nest's dimensions outside its own: a view where there is one
+already, a replicate where the value is the same in every thread, else a kernel with a thread for
+each of the value's own elements too.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -22,6 +20,8 @@ from compiler.ir.nodes import (
     Bin,
     Concat,
     Copy,
+    KernelBody,
+    KernelResult,
     Operand,
     Param,
     Replicate,
@@ -37,10 +37,12 @@ from compiler.ir.sizes import se_of
 from compiler.ir.slices import selected, source_indices
 from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
-from compiler.parallel.analyse import is_known
+from compiler.parallel.analyse import is_invariant
 from compiler.parallel.nest import (
     At,
+    HostCode,
     Nest,
+    ResultNames,
     Scope,
     emit,
     indices,
@@ -49,48 +51,58 @@ from compiler.parallel.nest import (
     widths,
 )
 
-Wish = Sequence[Name | None]
 
+def lifted(
+    sc: Scope, nest: Nest, value: Operand, type_: Type, name: Name | None, prov: Prov
+) -> HostCode:
+    """An array with `value` at every index of the nest; `type_` is that of one value.
 
-def whole(
-    sc: Scope,
-    nest: Nest,
-    value: Operand,
-    type_: Type,
-    take: bool,
-    wish: Name | None,
-    prov: Prov,
-) -> tuple[list[Stm], Name]:
-    """An array with `value` at every point of the nest; `take`: the program consumes the value."""
+    A new array is called `name`.
+    """
     if isinstance(value, Var) and value.name in sc.sources:
         value = value.name
-    (pat,) = out_params(sc, widths(nest), (type_,), (wish,))
+    (pat,) = out_params(sc, widths(nest), (type_,), (name,))
     if not isinstance(value, str):
-        if is_known(sc, free((value,))) and cannot_fail(value):
-            return [emit(sc, (pat,), Replicate(widths(nest), value), prov)], pat.name
-        return seg_map(sc, nest, (), (value,), (pat,), (type_,), prov), pat.name
+        if is_invariant(sc, free((value,))) and cannot_fail(value):
+            return HostCode([emit(sc, (pat,), Replicate(widths(nest), value), prov)], [pat.name])
+        return _filled(sc, nest, value, type_, pat, prov)
     root = sc.resolve(value)
     if root.index == indices(nest) and root.array in sc.host:
-        if not take or (root.array in sc.owned and not _is_copy(sc, value)):
-            return [], root.array
-        return [emit(sc, (pat,), Copy(root.array), prov)], pat.name
+        return HostCode([], [root.array])
     if not root.index and root.array in sc.host:
-        if isinstance(type_, Array):
-            return [emit(sc, (pat,), Replicate(widths(nest), root.array), prov)], pat.name
-        scalar = Var(root.array, prim_type(type_))
-        return [emit(sc, (pat,), Replicate(widths(nest), scalar), prov)], pat.name
+        row = root.array if isinstance(type_, Array) else Var(root.array, prim_type(type_))
+        return HostCode([emit(sc, (pat,), Replicate(widths(nest), row), prov)], [pat.name])
     source = sc.sources.get(root.array)
     if isinstance(source, Stm) and isinstance(source.exp, Scratch) and not root.index:
         assert isinstance(pat.type, Array)
-        return [emit(sc, (pat,), Scratch(pat.type.prim, pat.type.shape), prov)], pat.name
+        return HostCode(
+            [emit(sc, (pat,), Scratch(pat.type.prim, pat.type.shape), prov)], [pat.name]
+        )
     inner, element = elements(sc, nest, value, type_)
-    scalar_type = Scalar(prim_type(type_))
-    return seg_map(sc, inner, (), (element,), (pat,), (scalar_type,), prov), pat.name
+    return _filled(sc, inner, element, Scalar(prim_type(type_)), pat, prov)
 
 
-def _is_copy(sc: Scope, name: Name) -> bool:
-    """Whether the name stands for a copy of what it is resolved to."""
-    source = sc.sources.get(name)
+def lifted_own(sc: Scope, nest: Nest, value: Operand, type_: Type, prov: Prov) -> HostCode:
+    """The same, as an array that may be consumed."""
+    code = lifted(sc, nest, value, type_, None, prov)
+    (name,) = code.names
+    if code.stms or (name in sc.owned and not _is_copy(sc, value)):
+        return code
+    (pat,) = out_params(sc, widths(nest), (type_,), (None,))
+    return HostCode([emit(sc, (pat,), Copy(name), prov)], [pat.name])
+
+
+def _filled(
+    sc: Scope, nest: Nest, value: KernelResult, type_: Type, pat: Param, prov: Prov
+) -> HostCode:
+    """A kernel that does nothing but write one value in each thread."""
+    body = KernelBody((), (value,), (type_,))
+    return HostCode(seg_map(sc, nest, body, (pat,), prov), [pat.name])
+
+
+def _is_copy(sc: Scope, value: Operand) -> bool:
+    """Whether the value's name stands for a copy of what it is resolved to."""
+    source = sc.sources.get(value.name if isinstance(value, Var) else str(value))
     while isinstance(source, At):
         if not source.index:
             return True
@@ -99,7 +111,7 @@ def _is_copy(sc: Scope, name: Name) -> bool:
 
 
 def elements(sc: Scope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]:
-    """The nest over a value's own elements as well, and the element at a point of it."""
+    """The nest over a value's own elements as well, and the element at an index of it."""
     inner = nest
     own: tuple[Name, ...] = ()
     for size in shape_of(type_):
@@ -115,7 +127,7 @@ def elements(sc: Scope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]
     return inner, Var(name, prim)
 
 
-def spread(sc: Scope, stm: Stm) -> list[Stm]:
+def filled_by_threads(sc: Scope, stm: Stm) -> list[Stm]:
     """A copy, iota or replicate at the level of a block: its threads share the elements."""
     (pat,) = stm.pat
     stand_in = sc.ctx.fresh(pat.name)
@@ -125,16 +137,13 @@ def spread(sc: Scope, stm: Stm) -> list[Stm]:
         sc.sources[stand_in] = Stm((Param(stand_in, pat.type),), stm.exp, stm.prov)
         sc.defs[stand_in] = stm.exp
     inner, element = elements(sc, (), stand_in, pat.type)
-    scalar = Scalar(prim_type(pat.type))
-    return seg_map(sc, inner, (), (element,), (pat,), (scalar,), stm.prov)
+    return _filled(sc, inner, element, Scalar(prim_type(pat.type)), pat, stm.prov).stms
 
 
-def update(
-    sc: Scope, nest: Nest, stm: Stm, exp: Update, wish: Wish
-) -> tuple[list[Stm], list[Name]]:
+def update(sc: Scope, nest: Nest, stm: Stm, exp: Update, names: ResultNames) -> HostCode:
     """`map (fn x => a with [..] = v)` becomes a kernel that writes into the array of all `a`."""
     result = stm.pat[0]
-    out, dest = whole(sc, nest, exp.array, result.type, True, None, stm.prov)
+    out, (dest,) = lifted_own(sc, nest, exp.array, result.type, stm.prov)
     at: list[SE] = [var(i) for i in indices(nest)]
     inner: Nest = nest
     value: Operand = exp.value
@@ -143,10 +152,10 @@ def update(
         inner, value = elements(sc, nest, value, row)
     own = [var(level.index) for level in inner[len(nest) :]]
     at.extend(source_indices(exp.dims, own, _times, _plus))
-    (pat,) = out_params(sc, widths(nest), (result.type,), wish)
-    writes = Write(dest, ((tuple(at), value),))
-    out.extend(seg_map(sc, inner, (), (writes,), (pat,), (pat.type,), stm.prov))
-    return out, [pat.name]
+    (pat,) = out_params(sc, widths(nest), (result.type,), names)
+    write = Write(dest, ((tuple(at), value),))
+    code = _filled(sc, inner, write, pat.type, pat, stm.prov)
+    return HostCode([*out, *code.stms], code.names)
 
 
 def _times(index: SE, stride: SE) -> SE:
@@ -157,9 +166,7 @@ def _plus(index: SE, start: SE) -> SE:
     return index if start == ZERO else Bin("+", "i64", start, index)
 
 
-def concat(
-    sc: Scope, nest: Nest, stm: Stm, exp: Concat, wish: Wish
-) -> tuple[list[Stm], list[Name]]:
+def concat(sc: Scope, nest: Nest, stm: Stm, exp: Concat, names: ResultNames) -> HostCode:
     """`map (fn x => a ++ b)` becomes kernels that write all `a`, and all `b`, into one array."""
     result = stm.pat[0].type
     assert isinstance(result, Array)
@@ -176,9 +183,9 @@ def concat(
         if offset != 0:
             at[len(nest)] = Bin("+", "i64", se_of(offset), at[len(nest)])
         last = position == len(exp.arrays) - 1
-        (pat,) = out_params(sc, (), (full,), (wish[0] if last else None,))
+        (pat,) = out_params(sc, (), (full,), names if last else (None,))
         write = Write(current.name, ((tuple(at), value),))
-        out.extend(seg_map(sc, inner, (), (write,), (pat,), (full,), stm.prov))
+        out.extend(_filled(sc, inner, write, full, pat, stm.prov).stms)
         current = pat
         offset = offset + size
-    return out, [current.name]
+    return HostCode(out, [current.name])

@@ -1,0 +1,334 @@
+"""How a nest's body is cut into kernels: what runs together, and what is stored between.
+
+Every statement gets a stage: the parallel ones of stage `s` come after the sequential segment of
+stage `s` and before that of `s + 1`. A segment becomes one kernel over the nest.
+
+    hoisted     scalar code that is the same in every thread: computed once, outside
+    recomputed  cheap code and views: every kernel that needs them runs them
+    sequential  the rest of the segments; values used outside of their segment are stored
+    parallel    an operator (or a loop around one) that becomes kernels of its own
+
+Conditions. (1) A statement comes after what it uses. (2) Nothing moves before an assertion that
+stood before it. (3) What consumes an array comes after all that stood before it. (4) What is stored
+has the same shape in every thread. (5) No kernel recomputes what reads an array that the body
+updates in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compiler.analysis.cost import CHEAP, cost
+from compiler.base.errors import Limitation
+from compiler.base.names import Name
+from compiler.base.spans import NOWHERE
+from compiler.ir.aliases import consumed, roots_of
+from compiler.ir.build import either
+from compiler.ir.may_fail import cannot_fail
+from compiler.ir.nodes import (
+    SE_NODES,
+    Assert,
+    Body,
+    Call,
+    Concat,
+    Copy,
+    Index,
+    Iota,
+    Operand,
+    Param,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Scalar,
+    Scratch,
+    Slice,
+    Stm,
+    Type,
+    Update,
+    Var,
+)
+from compiler.ir.slices import selected
+from compiler.ir.types import prim_type, shape_of, with_dims
+from compiler.ir.walk import free
+from compiler.parallel.analyse import (
+    SMALL,
+    has_parallelism,
+    invariant_names,
+    is_invariant,
+    is_parallel,
+    is_regular,
+)
+from compiler.parallel.nest import At, Nest, Scope, Task, is_empty
+
+Kind = Literal["hoisted", "recomputed", "sequential", "parallel"]
+_LARGE = 64
+"""An array of more elements is updated by a kernel."""
+_UNKNOWN = 1 << 20
+"""How many elements a dimension of unknown size counts for."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A statement with its kind, stage and what it uses."""
+
+    stm: Stm
+    kind: Kind
+    stage: int
+    uses: set[Name]
+
+
+@dataclass(slots=True)
+class Segment:
+    """The sequential statements of one stage, and what the kernel for them returns."""
+
+    steps: list[Step] = field(default_factory=list)
+    stored: list[Param] = field(default_factory=list)
+    results: list[tuple[int, Operand, Type]] = field(default_factory=list)
+    """Results of the body that are computed here: position, value, type."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to make a kernel for."""
+        return not self.results and all(step.kind != "sequential" for step in self.steps)
+
+
+@dataclass(slots=True)
+class Schedule:
+    """A body cut into pieces, in the order in which they are to run."""
+
+    hoisted: list[Stm]
+    segments: list[Segment]
+    parallel: list[list[Step]]
+    recomputed: dict[Name, Step]
+    late: set[Name] = field(default_factory=set)
+    """What results of the body use that no segment computes."""
+    stored: int = 0
+    """How many values of one statement are stored for another."""
+
+    @property
+    def pieces(self) -> int:
+        """How many statements and segments run over the whole nest."""
+        kernels = sum(not segment.is_empty for segment in self.segments)
+        return kernels + sum(map(len, self.parallel))
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether one parallel statement is all there is, but for checks: the nest just goes on."""
+        steps = (step for segment in self.segments for step in segment.steps)
+        if any(s.kind == "sequential" and not isinstance(s.stm.exp, Assert) for s in steps):
+            return False
+        return sum(map(len, self.parallel)) <= 1 and not any(s.results for s in self.segments)
+
+
+def schedule(sc: Scope, task: Task) -> Schedule | None:
+    """Cut a body into kernels; None if something that would have to be stored is not regular."""
+    scheduler = _Scheduler(sc, task.nest, task.body)
+    steps = scheduler.steps()
+    stages = 1 + max((s.stage + (s.kind == "parallel") for s in steps), default=0)
+    result = Schedule([], [Segment() for _ in range(stages)], [[] for _ in range(stages)], {})
+    for step in steps:
+        match step.kind:
+            case "hoisted":
+                result.hoisted.append(step.stm)
+            case "parallel":
+                result.parallel[step.stage].append(step)
+            case "sequential" | "recomputed":
+                result.segments[step.stage].steps.append(step)
+        if step.kind == "recomputed":
+            result.recomputed.update((param.name, step) for param in step.stm.pat)
+    _assign_results(result, task, {p.name: step for step in steps for p in step.stm.pat})
+    return result if _store(sc, result, scheduler.invariant) else None
+
+
+def _assign_results(result: Schedule, task: Task, binders: dict[Name, Step]) -> None:
+    """Segments compute the results that no parallel statement makes, as early as they can."""
+    for position, (value, type_) in enumerate(zip(task.body.results, task.returns, strict=True)):
+        names = free((value,))
+        steps = [binders[name] for name in names if name in binders]
+        if isinstance(value, str) and not any(step.kind == "sequential" for step in steps):
+            result.late |= names
+            continue
+        if isinstance(value, Var) and any(step.kind == "parallel" for step in steps):
+            continue
+        at = max((step.stage + (step.kind == "parallel") for step in steps), default=0)
+        result.segments[at].results.append((position, value, type_))
+
+
+def _store(sc: Scope, result: Schedule, invariant: frozenset[Name]) -> bool:
+    """Decide what each segment stores; drop what it would recompute and does not need."""
+    segment_of: dict[Name, tuple[Segment, Param]] = {}
+    for segment in result.segments:
+        for step in segment.steps:
+            if step.kind == "sequential":
+                segment_of.update((param.name, (segment, param)) for param in step.stm.pat)
+    stored: dict[Name, None] = {}
+    for segment, parallel in zip(result.segments, result.parallel, strict=True):
+        _drop_unused(segment)
+        inside = {p.name for step in segment.steps for p in step.stm.pat}
+        used = {name for step in segment.steps for name in step.uses}
+        used |= free(tuple(value for _, value, _ in segment.results))
+        _needed(result, used - inside, stored)
+        for step in parallel:
+            _needed(result, step.uses, stored)
+    _needed(result, result.late, stored)
+    for name in stored:
+        if name in segment_of:
+            segment, param = segment_of[name]
+            if not is_regular(sc, param.type, invariant):
+                return False
+            segment.stored.append(param)
+    by_parallel = {p.name for steps in result.parallel for step in steps for p in step.stm.pat}
+    result.stored = sum(name in segment_of or name in by_parallel for name in stored)
+    return True
+
+
+def _drop_unused(segment: Segment) -> None:
+    live = free(tuple(value for _, value, _ in segment.results))
+    kept: list[Step] = []
+    for step in reversed(segment.steps):
+        if step.kind == "sequential" or any(p.name in live for p in step.stm.pat):
+            kept.append(step)
+            live |= step.uses
+    segment.steps = kept[::-1]
+
+
+def _needed(result: Schedule, names: Iterable[Name], into: dict[Name, None]) -> None:
+    """Add the names to `into`, and what the statements need that kernels recompute for them."""
+    pending = sorted(names, reverse=True)
+    while pending:
+        name = pending.pop()
+        if name not in into:
+            into[name] = None
+            step = result.recomputed.get(name)
+            if step is not None:
+                pending.extend(sorted(step.uses))
+
+
+class _Scheduler:
+    """Gives every statement of a body its kind and stage."""
+
+    def __init__(self, sc: Scope, nest: Nest, body: Body) -> None:
+        self.sc = sc
+        self.nest = nest
+        self.body = body
+        self.invariant = invariant_names(sc, body.stms)
+        self.roots, self.gone = roots_of(body.stms)
+        self.ready: dict[Name, int] = {}
+        self.kinds: dict[Name, Kind] = {}
+        self.floor = 0
+        self.latest = 0
+
+    def steps(self) -> list[Step]:
+        """All statements, in order."""
+        found = []
+        for stm in self.body.stms:
+            self.sc.note(stm)
+            if isinstance(stm.exp, Call):
+                raise Limitation(
+                    f"A call of `{stm.exp.fun}` inside a parallel operator cannot be compiled.",
+                    stm.prov[0] if stm.prov else NOWHERE,
+                    "Recursive functions are not part of the language; otherwise this is a gap.",
+                )
+            found.append(self.step(stm))
+        return found
+
+    def step(self, stm: Stm) -> Step:
+        """Kind and stage of the next statement."""
+        uses = free(stm)
+        kind = self.kind(stm, uses)
+        stage = max((self.ready.get(name, 0) for name in uses), default=0)
+        if kind != "hoisted":
+            stage = max(stage, self.floor)
+            if not isinstance(stm.exp, SE_NODES) and consumed(stm.exp):
+                stage = max(stage, self.latest)
+            if isinstance(stm.exp, Assert):
+                self.floor = stage
+            after = stage + (kind == "parallel")
+            self.latest = max(self.latest, after)
+            for param in stm.pat:
+                self.ready[param.name] = after
+        elif isinstance(stm.exp, Assert):
+            stm = Stm(stm.pat, self.guarded(stm.exp), stm.prov)
+        for param in stm.pat:
+            self.kinds[param.name] = kind
+        return Step(stm, kind, stage, uses)
+
+    def kind(self, stm: Stm, uses: set[Name]) -> Kind:
+        """What becomes of a statement."""
+        exp = stm.exp
+        if isinstance(exp, SE_NODES):
+            if stm.pat[0].name in self.invariant:
+                return "hoisted"
+            return "recomputed" if cost(exp) <= CHEAP else "sequential"
+        match exp:
+            case Assert():
+                invariant = is_invariant(self.sc, uses, self.invariant)
+                return "hoisted" if invariant and cannot_fail(exp.cond) else "sequential"
+            case Index(array, _):
+                return "sequential" if self.changes(array) else "recomputed"
+            case Slice() | Rearrange() | Reshape() | Iota() | Replicate() | Scratch():
+                return "recomputed"
+            case Copy(array) if not self.changes(array):
+                self.sc.sources[stm.pat[0].name] = At(array, ())
+                return "recomputed"
+            case Copy():
+                return "parallel" if self.is_regular(stm.pat[0].type) else "sequential"
+            case Update():
+                return self.kind_of_update(stm.pat[0], exp)
+            case Concat(arrays):
+                types = [stm.pat[0].type, *(self.sc.types[array] for array in arrays)]
+                return "parallel" if all(map(self.is_regular, types)) else "sequential"
+        parallel = is_parallel(self.sc, stm, self.invariant, decide=True)
+        return "parallel" if parallel else "sequential"
+
+    def changes(self, array: Name) -> bool:
+        """Whether the body updates in place what an array lies in."""
+        return bool(self.roots.get(array, frozenset((array,))) & self.gone)
+
+    def is_regular(self, type_: Type) -> bool:
+        """Whether a value has the same shape in every thread of the nest."""
+        return is_regular(self.sc, type_, self.invariant)
+
+    def kind_of_update(self, result: Param, exp: Update) -> Kind:
+        """A kernel of its own updates a large array that lies in memory."""
+        size = 1
+        for dim in shape_of(result.type):
+            size *= dim.constant or _UNKNOWN
+        if size <= _LARGE or self.kinds.get(exp.array) == "sequential":
+            return "sequential"
+        value = with_dims(selected(exp.dims), Scalar(prim_type(result.type)))
+        regular = self.is_regular(result.type) and self.is_regular(value)
+        return "parallel" if regular else "sequential"
+
+    def guarded(self, check: Assert) -> Assert:
+        """An assertion for the whole nest: it must not fail where the nest has no threads."""
+        empty = is_empty(self.nest)
+        cond = check.cond if empty is None else either(empty, check.cond)
+        return Assert(cond, check.message)
+
+
+def returns_views(sc: Scope, body: Body) -> bool:
+    """Whether a body picks rows: on a GPU all threads copy them, element by element."""
+    if sc.ctx.options.target != "cuda" or sc.level != "grid":
+        return False
+    results = {r for r in body.results if isinstance(r, str)}
+    return any(
+        isinstance(stm.exp, Slice | Rearrange | Copy) and stm.pat[0].name in results
+        for stm in body.stms
+    )
+
+
+def offers_parallelism(sc: Scope, body: Body) -> bool:
+    """Whether cutting a body into kernels gains parallelism."""
+    if has_parallelism(sc, body.stms):
+        return True
+    results = {r for r in body.results if isinstance(r, str)}
+    invariant = invariant_names(sc, body.stms)
+    for stm in body.stms:
+        if isinstance(stm.exp, Iota | Replicate | Concat) and stm.pat[0].name in results:
+            size = shape_of(stm.pat[0].type)[0].constant
+            if (size is None or size > SMALL) and is_regular(sc, stm.pat[0].type, invariant):
+                return True
+    return False
