@@ -18,9 +18,10 @@
 
 The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
 imports only itself and those before it.
-`pipeline.py` is the order of stages and passes, and the only place that knows it. A pass and its
-rules are values beside their code; what can be switched off is read off them. `api.py` is what the
-rest of the world imports; `worker.py` speaks JSON over it, `__main__.py` is the command line.
+`targets.py` lists the back ends, one line each. `pipeline.py` is the order of stages and passes,
+and the only place that knows it. A pass and its rules are values beside their code; what can be
+switched off is read off them. `api.py` is what the rest of the world imports; `worker.py` speaks
+JSON over it, `__main__.py` is the command line.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and

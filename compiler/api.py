@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast, get_args
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from compiler import switches
 from compiler.advice import advise
@@ -38,18 +38,19 @@ from compiler.ir.entry import bind, prims
 from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
-from compiler.protocol import kinds, programs, proofs, runs, storage
+from compiler.protocol import programs, proofs, runs, storage
 from compiler.protocol.kinds import Operation, R
 from compiler.protocol.reading import check_options
-from compiler.runtime import device_process, imp_interp, runner
+from compiler.runtime import imp_interp
 from compiler.semantics import interp
+from compiler.targets import BY_ID as BACK_ENDS
 
 Json = dict[str, Any]
 P = ParamSpec("P")
 A = TypeVar("A")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
-RUNNERS = get_args(programs.Runner)
-TARGETS = get_args(kinds.Target)
+TARGETS = tuple(BACK_ENDS)
+RUNNERS = (*TARGETS, "ref")
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
 LONGEST_PROOF = 20
@@ -89,27 +90,36 @@ def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
     stages: list[programs.StageInfo] = [
         {"id": s.id, "title": s.title, "explain": s.explain, "kind": s.kind} for s in STAGES
     ]
+    for info, stage in zip(stages, STAGES, strict=True):
+        if stage.machine:
+            info["machine"] = stage.machine
     return {"ok": True, "stages": stages, "switches": switches.listing()}
 
 
 @answers(programs.BACKENDS)
 def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
     """What runs programs on this machine, and what is missing."""
-    missing = {"cuda": device_process.why_not()}
-    return {
-        "ok": True,
-        "backends": [{"id": name, "missing": missing.get(name, "")} for name in RUNNERS],
-    }
+    found: list[programs.Backend] = [
+        {"id": name, "title": one.title, "missing": "" if one.stand_in else one.missing()}
+        for name, one in BACK_ENDS.items()
+    ]
+    reference: programs.Backend = {"id": "ref", "title": "Reference interpreter", "missing": ""}
+    return {"ok": True, "backends": [*found, reference]}
 
 
 def options_from(given: Mapping[str, Any]) -> Options:
     """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
     known = check_options(given)
+    if known.get("target", TARGETS[0]) not in TARGETS:
+        listed = ", ".join(TARGETS)
+        raise UsageError(
+            f"There is no target `{known['target']}`.", hint=f"The targets are {listed}."
+        )
     disabled = known.get("disable", ())
     switches.check(disabled)
     return Options(
         entry=known.get("entry", ""),
-        target=known.get("target", "c"),
+        target=known.get("target", TARGETS[0]),
         disabled=frozenset(disabled),
         fuel=known.get("fuel"),
         unsafe=known.get("unsafe", False),
@@ -266,20 +276,17 @@ def run_values(
     work = compilation(source, options)
     entry = entry_named(work, entry)
     bind(entry_function(work, entry), args)
+    chosen = BACK_ENDS.get(backend)
     sanitized = work.options.sanitize
-    if sanitized and backend != "c":
-        raise UsageError("Only the back end `c` runs under sanitisers.")
-    if backend == "ref":
+    run = None if chosen is None else chosen.sanitized if sanitized else chosen.run
+    if sanitized and run is None:
+        able = " and ".join(f"`{name}`" for name, one in BACK_ENDS.items() if one.sanitized)
+        raise UsageError(f"Only the back end {able} runs under sanitisers.")
+    if chosen is None or run is None:
         return _run_reference(work, entry, args, stage or "soa", seconds)
-    if backend == "c" and not sanitized and not runner.compiler_available():
-        note = "No C compiler was found: the reference interpreter ran the program."
-        return {**_run_reference(work, entry, args, "soa", seconds), "note": note}
-    work.result("merged", backend)
-    code = work.result(backend).text
-    if backend == "c":
-        done = runner.run_c(code, entry, args, seconds, sanitized=sanitized)
-    else:
-        done = device_process.run_cuda(plain(code), entry, args, seconds)
+    if chosen.stand_in and not sanitized and chosen.missing():
+        return {**_run_reference(work, entry, args, "soa", seconds), "note": chosen.stand_in}
+    done = run(work.result(backend).text, entry, args, seconds)
     return {
         "values": done.values,
         "ms": round(done.ms, 3),

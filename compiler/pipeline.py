@@ -5,8 +5,8 @@ off it. A pass and its rules are values that stand beside their code.
 
 `Compilation` runs the stages for one program, each when it is first asked for. Stages up to `fused`
 are the same for every target. Behind them the layout of memory and the thresholds differ, so that
-the `c` text always comes from a chain for C and the `cuda` text from one for CUDA, whichever
-target the panes between them show.
+the text of each target (`targets.py`) always comes from a chain made for it, whichever target the
+panes between them show.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from compiler.base.names import NameSource
 from compiler.base.remarks import Fate, Remark
 from compiler.base.rules import Pass
 from compiler.base.text import Text
-from compiler.codegen.c import program as c
-from compiler.codegen.cuda import program as cuda
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify as verify_imp
 from compiler.codegen.to_imp import to_imp
@@ -45,11 +43,10 @@ from compiler.storage.allocate import ALLOCATE
 from compiler.storage.expand import EXPAND
 from compiler.storage.merge import MERGE
 from compiler.storage.short_circuit import SHORT_CIRCUIT
+from compiler.targets import BACK_ENDS, target_named
 
 Kind = Literal["syntax", "typed", "ir", "imp", "text"]
-
-
-Target = Literal["", "chosen", "c", "cuda"]
+CHOSEN = "chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +54,8 @@ class Stage:
     """One stage: the passes that make its program of the one before it, and how it is shown.
 
     The back ends, whose programs are texts, go on from the last stage that is none. `form` is
-    what `verify` checks. `target`: whether the program depends on the target: on the one that is
-    chosen, or it is always made for one.
+    what `verify` checks. `target`: the id of the target that the program is made for; CHOSEN if
+    that is up to the options, "" if it is the same for all. `machine`: what runs a text.
     """
 
     id: str
@@ -68,7 +65,8 @@ class Stage:
     show: Callable[[Any], Text]
     passes: tuple[Pass, ...]
     form: Form | None = None
-    target: Target = ""
+    target: str = ""
+    machine: str = ""
 
 
 def _parse(source: str, ctx: Ctx) -> Any:
@@ -144,7 +142,7 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
         (FLATTEN, _TIDY),
         forms.FLAT,
-        "chosen",
+        CHOSEN,
     ),
     Stage(
         "funmem",
@@ -154,7 +152,7 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
         (ALLOCATE,),
         forms.MEMORY,
-        "chosen",
+        CHOSEN,
     ),
     Stage(
         "shortcircuit",
@@ -164,7 +162,7 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
         (SHORT_CIRCUIT,),
         forms.MEMORY,
-        "chosen",
+        CHOSEN,
     ),
     Stage(
         "expanded",
@@ -175,7 +173,7 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
         (EXPAND,),
         forms.EXPANDED,
-        "chosen",
+        CHOSEN,
     ),
     Stage(
         "merged",
@@ -185,7 +183,7 @@ STAGES: tuple[Stage, ...] = (
         printer.show,
         (MERGE,),
         forms.EXPANDED,
-        "chosen",
+        CHOSEN,
     ),
     Stage(
         "imp",
@@ -194,25 +192,20 @@ STAGES: tuple[Stage, ...] = (
         "imp",
         show_imp,
         (Pass("imp", "Makes statements over flat blocks.", to_imp),),
-        target="chosen",
+        target=CHOSEN,
     ),
-    Stage(
-        "c",
-        "C",
-        "C with OpenMP, as it is compiled for this machine.",
-        "text",
-        _itself,
-        (Pass("c", "Writes C.", c.emit),),
-        target="c",
-    ),
-    Stage(
-        "cuda",
-        "CUDA",
-        "CUDA kernels, and the host program that launches them.",
-        "text",
-        _itself,
-        (Pass("cuda", "Writes CUDA.", cuda.emit),),
-        target="cuda",
+    *(
+        Stage(
+            to.id,
+            to.title,
+            to.explain,
+            "text",
+            _itself,
+            passes,
+            target=to.id,
+            machine=to.machine,
+        )
+        for to, passes in ((one.target, one.passes) for one in BACK_ENDS)
     ),
 )
 
@@ -252,7 +245,7 @@ def stage_named(name: str) -> Stage:
 
 def _target(stage: Stage, chosen: str) -> str:
     """The target that a stage is made for; "" for all."""
-    return chosen if stage.target == "chosen" else stage.target
+    return chosen if stage.target == CHOSEN else stage.target
 
 
 def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
@@ -357,10 +350,10 @@ class Compilation:
 
     def _context(self, stage: Stage, target: str) -> Ctx:
         if target not in self._ctx:
-            options = replace(self.options, target=target)
             shared = self._ctx.get("")
             names = shared.names.fork() if shared else NameSource(authors={})
-            ctx = Ctx(options, names, shared.fuel.fork() if shared else Fuel(options.fuel))
+            fuel = shared.fuel.fork() if shared else Fuel(self.options.fuel)
+            ctx = Ctx(self.options, names, fuel, target_named(target))
             if shared:
                 ctx.attributes = shared.attributes
             self._ctx[target] = ctx

@@ -52,6 +52,7 @@ from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge
 from compiler.storage.short_circuit import assumptions, short_circuit
+from compiler.targets import target_named
 from compiler.worker import with_deep_stack
 from tests import blocks
 from tests.futhark_suite import same
@@ -163,7 +164,7 @@ def storage_program(name: str, target: str = "c") -> Subject:
     prog = parse(text)
 
     def funmem(off: Off) -> Prog:
-        ctx = Ctx(Options(disabled=off, target=target), NameSource(FRESH >> 1))
+        ctx = Ctx(Options(disabled=off), NameSource(FRESH >> 1), target=target_named(target))
         return allocate(prog, ctx)
 
     # By value, but in the order of additions that memory makes necessary.

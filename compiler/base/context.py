@@ -10,6 +10,7 @@ from compiler.base.names import NameSource
 from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov, Span
+from compiler.base.target import Target
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ class Options:
     entry: str = ""
     """Compile only this entry point; empty: all of them."""
     target: str = "c"
-    """`c` or `cuda`: decides the layout of expanded memory and the default thresholds."""
+    """The id of the target that panes between `flat` and `imp` show."""
     disabled: frozenset[str] = frozenset()
     """Ids of passes and rules that are switched off, such as `fuse` or `fuse/map-map`.
 
@@ -51,6 +52,8 @@ class Ctx:
     options: Options = field(default_factory=Options)
     names: NameSource = field(default_factory=NameSource)
     fuel: Fuel = field(default_factory=Fuel)
+    target: Target = field(default_factory=Target)
+    """What this chain of passes compiles for."""
     remarks: list[Remark] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
     """What became of the checks of accesses, in order of the stages."""

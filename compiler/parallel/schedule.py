@@ -310,8 +310,8 @@ class _Scheduler:
 
 
 def returns_views(sc: Scope, body: Body) -> bool:
-    """Whether a body picks rows: on a GPU all threads copy them, element by element."""
-    if sc.ctx.options.target != "cuda" or sc.level != "grid":
+    """Whether a body picks rows: threads in step copy them together, element by element."""
+    if not sc.ctx.target.in_step or sc.level != "grid":
         return False
     results = {r for r in body.results if isinstance(r, str)}
     return any(

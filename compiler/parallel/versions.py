@@ -66,15 +66,6 @@ INTRA_BLOCK = Rule(
     "flatten/intra-block", "Makes a version in which a block of GPU threads shares the inside."
 )
 
-OUTER_CPU = 32
-"""Enough for every core of a usual machine to have a few elements, so that none waits long."""
-OUTER_GPU = 1 << 15
-"""About the number of threads that a GPU keeps in flight; with fewer, some of it is idle."""
-INTRA_GPU = 32
-"""A warp: a block with fewer threads wastes most of what it occupies."""
-BLOCK_MOST = 1024
-"""The largest block that CUDA can launch."""
-
 Version = Callable[[ResultNames], HostCode]
 BlockCode = Callable[[Scope], list[Stm]]
 
@@ -101,7 +92,7 @@ def choose(sc: Scope, task: Task, versions: Versions) -> HostCode:
     if asked & {"no_outer", "only_inner", "only_intra"}:
         return _without_outer(sc, task, versions, alone="only_intra" in asked)
     amount = versions.threads
-    default = OUTER_GPU if sc.ctx.options.target == "cuda" else OUTER_CPU
+    default = sc.ctx.target.saturation
     if amount in sc.refused:
         # Another operator over the same elements has asked already.
         return versions.full(task.names)
@@ -137,7 +128,7 @@ def _without_outer(sc: Scope, task: Task, versions: Versions, *, alone: bool) ->
     inner = _per_block(sc, task, pat, versions.block)
     if inner is None:
         return versions.full(task.names)
-    if alone and not _fits(inner):
+    if alone and not _fits(sc, inner):
         return inner.code
     number = None if alone else sc.numbers[0]
     sc.numbers[0] += not alone
@@ -195,11 +186,11 @@ def _under_intra(
 ) -> HostCode:
     """The version with blocks, where it can be launched; with a `number` under its threshold."""
     stms: list[Stm] = []
-    conds = _fits(inner)
+    conds = _fits(sc, inner)
     prov = inner.stm.prov
     if number is not None:
         amount = _least(inner.sizes)
-        cond, threshold = _threshold(sc, f"intra_{number}", amount, INTRA_GPU, prov)
+        cond, threshold = _threshold(sc, f"intra_{number}", amount, sc.ctx.target.warp, prov)
         stms.append(threshold)
         conds.insert(0, cond)
     out = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
@@ -207,10 +198,10 @@ def _under_intra(
     return HostCode([*stms, emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(inner: _PerBlock) -> list[SE]:
-    """That CUDA can launch blocks of so many threads, where that is not known."""
+def _fits(sc: Scope, inner: _PerBlock) -> list[SE]:
+    """That blocks of so many threads can be launched, where that is not known."""
     return [
-        Bin("<=", "i64", se_of(size), Lit(BLOCK_MOST, "i64"))
+        Bin("<=", "i64", se_of(size), Lit(sc.ctx.target.most_threads, "i64"))
         for size in inner.sizes
         if size.constant is None
     ]
@@ -227,7 +218,7 @@ def _per_block(
     sc: Scope, task: Task, like: tuple[Param, ...], block: BlockCode | None
 ) -> _PerBlock | None:
     """The version with a block per element, if the body is made for it."""
-    if block is None or sc.ctx.options.target != "cuda" or sc.level != "grid":
+    if block is None or not sc.ctx.target.has_blocks or sc.level != "grid":
         return None
     inner = sc.inner("block")
     inner.host.update(level.index for level in task.nest)
@@ -267,7 +258,7 @@ def _examine(sc: Scope, stms: Sequence[Stm]) -> tuple[str, list[Poly]]:
     for size in sizes:
         if not all(name in sc.host for name in size.names()):
             return "The size of the inner parallelism is known only inside of the map.", []
-        if size.constant is not None and size.constant > BLOCK_MOST:
+        if size.constant is not None and size.constant > sc.ctx.target.most_threads:
             return f"{size.constant} inner elements are too many for a block of threads.", []
     if not sizes:
         return "Nothing inside is parallel for a block of threads.", []

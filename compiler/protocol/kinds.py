@@ -47,7 +47,7 @@ Span = Annotated[list[int], Length(4, "Span")]
 Numbers = Annotated[dict[str, int], Says("maps names to whole numbers of at most 64 bits")]
 
 
-Target = Literal["c", "cuda"]
+Target = Annotated[str, Says("is the id of a target")]
 
 
 class Options(TypedDict, total=False):
@@ -56,7 +56,7 @@ class Options(TypedDict, total=False):
     entry: Annotated[str, Says("is the name of an entry point")]
     """compile only this entry point"""
     target: Target
-    """which of the two the stages from `flat` to `imp` are made for"""
+    """what the stages from `flat` to `imp` are made for: the id of a stage of kind `text`"""
     disable: Annotated[list[str], Says("is a list of ids of passes and rules")]
     """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \
 them"""

@@ -16,7 +16,7 @@ from compiler.protocol.kinds import (
     Span,
 )
 
-Runner = Literal["ref", "c", "cuda"]
+Runner = Annotated[str, Says("is `ref` or the id of a target")]
 
 
 class Problem(TypedDict):
@@ -53,6 +53,8 @@ class StageInfo(TypedDict):
     explain: str
     kind: str
     """`ast`, `typed`, `ir`, `imp` or `text`"""
+    machine: NotRequired[str]
+    """what runs a text"""
 
 
 class Rule(TypedDict):
@@ -91,6 +93,7 @@ class Backend(TypedDict):
     """What runs programs."""
 
     id: Runner
+    title: str
     missing: str
     """why it cannot run on this machine, or nothing"""
 

@@ -27,6 +27,7 @@ import numpy as np
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.spans import Span
+from compiler.base.text import Text, plain
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.runtime import cuda_device
 from compiler.runtime import runner_child as child
@@ -48,7 +49,11 @@ _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": Usa
 
 
 def run_cuda(
-    code: str, entry: str, values: Sequence[Value], deadline_s: float = 60.0, runs: int = 1
+    code: str | Text,
+    entry: str,
+    values: Sequence[Value],
+    deadline_s: float = 60.0,
+    runs: int = 1,
 ) -> RunResult:
     """Run an entry point of `code`, a CUDA text of ours.
 
@@ -57,6 +62,7 @@ def run_cuda(
     """
     if importlib.util.find_spec("cupy") is None:
         cuda_device.cupy()
+    code = code if isinstance(code, str) else plain(code)
     about = cuda_device.about(code)
     chosen = choose_entry(about, entry)
     arrays, _ = prepare(chosen, values)

@@ -115,13 +115,18 @@ def about(code: str) -> Plain:
     return dict(json.loads(text))
 
 
-def compiler_available() -> bool:
-    """Whether there is a C compiler."""
+def why_not() -> str:
+    """Why no C program can run here; "" if one can."""
     try:
         find_compiler()
-    except UsageError:
-        return False
-    return True
+    except UsageError as error:
+        return error.message
+    return ""
+
+
+def compiler_available() -> bool:
+    """Whether there is a C compiler."""
+    return not why_not()
 
 
 def available_cores() -> int:

@@ -288,7 +288,7 @@ class Expansion:
             shape = self.shapes.get(param.name, (exp.count,))
             count = self.counts.outside(exp.count, shape)
             if count is None:
-                if self.ctx.options.target == "c" and param.name not in self.travelling:
+                if self.ctx.target.allocates_in_kernels and param.name not in self.travelling:
                     return [self._kept(param, exp, prov)]
                 count = self.counts.maximum(exp.count, prov, self.before)
             elif self.counts.inner(exp.count) and not self.counts.is_certain(exp.count):
@@ -326,7 +326,7 @@ class Expansion:
         self.before.append(Stm((new,), Alloc(total, exp.prim), prov))
         self.moved[param.name] = (new.name, self.owner, count)
         order = "one thread's after another's"
-        if self.ctx.options.target == "cuda":
+        if self.ctx.target.in_step:
             order = "those of all threads at one index next to each other"
         because = (
             f"Every thread needs {self.called(param.name, prov)} in memory of its own: all are in "
@@ -352,7 +352,7 @@ class Expansion:
         for index, bound in owner.dims:
             flat = flat * bound + Poly.var(index)
             threads = threads * bound
-        if self.ctx.options.target != "cuda":
+        if not self.ctx.target.in_step:
             return Lmad(flat * count + lmad.offset, lmad.dims)
         dims = tuple(Dim(dim.size, dim.stride * threads) for dim in lmad.dims)
         return Lmad(flat + lmad.offset * threads, dims)

@@ -19,8 +19,7 @@ const THEMES: [string, string][] = [
 export class Header {
   readonly element: HTMLElement;
   private readonly examples = h("select", { "aria-label": "Example", class: "examples" });
-  private readonly target = h("select", { "aria-label": "Target", title: "Which machine the panes between Flattened and IMP are for" },
-    h("option", { value: "c" }, "for the CPU"), h("option", { value: "cuda" }, "for the GPU"));
+  private readonly target = h("select", { "aria-label": "Target", title: "Which machine the panes between Flattened and IMP are for" });
   private readonly status = h("p", { class: "status" });
   private readonly run = h("button", { class: "primary", onclick: () => this.events.run(), title: "Ctrl+Enter" }, "Run");
   private readonly share = h("button", { onclick: () => this.events.share() }, "Share");
@@ -58,6 +57,9 @@ export class Header {
   }
 
   setTarget(target: string): void {
+    const texts = this.model.manifest.filter(({ kind }) => kind === "text");
+    replace(this.target, ...texts.map(({ id, title, machine }) =>
+      h("option", { value: id }, `for ${machine ? `the ${machine}` : title}`)));
     this.target.value = target;
   }
 

@@ -311,7 +311,7 @@ class Page {
 
   private setTarget(target: string): void {
     const { model } = this;
-    model.options = { ...model.options, target: target === "cuda" ? "cuda" : "c" };
+    model.options = { ...model.options, target };
     const thawed = model.frozen !== null;
     model.frozen = null;
     model.emit("frozen");

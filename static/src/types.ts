@@ -47,6 +47,8 @@ export interface StageInfo {
   explain: string;
   /** `ast`, `typed`, `ir`, `imp` or `text` */
   kind: string;
+  /** what runs a text */
+  machine?: string;
 }
 
 /** A pass that can be switched off. */
@@ -73,7 +75,8 @@ export interface BackendsAnswer {
 
 /** What runs programs. */
 export interface Backend {
-  id: "ref" | "c" | "cuda";
+  id: string;
+  title: string;
   /** why it cannot run on this machine, or nothing */
   missing: string;
 }
@@ -90,8 +93,8 @@ export interface CheckRequest {
 export interface Options {
   /** compile only this entry point */
   entry?: string;
-  /** which of the two the stages from `flat` to `imp` are made for */
-  target?: "c" | "cuda";
+  /** what the stages from `flat` to `imp` are made for: the id of a stage of kind `text` */
+  target?: string;
   /** passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them */
   disable?: string[];
   /** stop after that many rewrites */
@@ -250,7 +253,7 @@ export interface RunRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  backend?: "ref" | "c" | "cuda";
+  backend?: string;
   /** which one the reference interpreter `ref` runs; empty: `soa` */
   stage?: string;
 }
@@ -266,7 +269,7 @@ export interface RunAnswer {
   ms: number;
   total_ms: number;
   /** which ran it in the end */
-  backend: "ref" | "c" | "cuda";
+  backend: string;
   /** of a run by the reference interpreter */
   stage?: string;
   /** why it was another back end than the one asked for */

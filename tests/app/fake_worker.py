@@ -419,8 +419,12 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
         case "batch":
             return batch(request)
         case "backends":
-            ids = {"ref": "", "c": "", "cuda": "This machine has no GPU that CUDA can use."}
-            found = [{"id": name, "missing": missing} for name, missing in ids.items()]
+            ids = {"c": "", "cuda": "This machine has no GPU that CUDA can use.", "ref": ""}
+            titles = {"c": "C, all cores", "ref": "Reference interpreter"}
+            found = [
+                {"id": name, "title": titles.get(name, "CUDA"), "missing": missing}
+                for name, missing in ids.items()
+            ]
             return [{"ok": True, "backends": found}]
         case "show":
             return show(request)

@@ -21,13 +21,14 @@ from compiler.ir.sizes import prim_of
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import interp
+from compiler.targets import target_named
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
 needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")
 
 
 def context(target: str = "c") -> Ctx:
-    return Ctx(options=Options(target=target), names=NameSource(10000))
+    return Ctx(names=NameSource(10000), target=target_named(target))
 
 
 def c_text(prog: imp.ImpProg) -> str:

@@ -22,6 +22,7 @@ from compiler.ir.walk import all_stms, map_stms
 from compiler.parallel.flatten import flatten
 from compiler.pipeline import verify
 from compiler.semantics import interp
+from compiler.targets import target_named
 from tests.cases import Case, Pass, check, compare, load, run
 from tests.parallel.versions import compare_all, flat, kernels, thresholds, versions
 
@@ -34,7 +35,7 @@ def run_for(case: Case) -> Pass:
     target = (case.setting("target") or ["c"])[0]
 
     def run(prog: Prog, ctx: Ctx) -> Prog:
-        ctx.options = replace(ctx.options, target=target)
+        ctx.target = target_named(target)
         return flatten(prog, ctx)
 
     return run

@@ -18,6 +18,7 @@ from compiler.runtime import imp_interp
 from compiler.semantics import heap, interp
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
+from compiler.targets import target_named
 from tests.cases import Case, compare, load
 from tests.parallel.versions import flat, versions
 
@@ -31,7 +32,8 @@ def test_every_version_runs_as_imperative_code(case: Case, target: str) -> None:
     args = inputs(before.funs[0], {"n": 5, "m": 4, "k": 3}, 1).values
     wanted = interp.run(before, "main", args)
     for setting in versions(flat(before, target)[0]):
-        ctx = Ctx(Options(target=target, thresholds=tuple(setting.items())), NameSource(10_000))
+        options = Options(thresholds=tuple(setting.items()))
+        ctx = Ctx(options, NameSource(10_000), target=target_named(target))
         prog = allocate(simplify(flatten(before, ctx), ctx), ctx)
         verify(prog, "funmem")
         prog = expand(prog, ctx)

@@ -13,6 +13,7 @@ from compiler.ir.walk import all_stms
 from compiler.parallel.flatten import flatten
 from compiler.pipeline import verify
 from compiler.semantics import interp
+from compiler.targets import target_named
 from tests.cases import compare, run
 
 NEVER, ALWAYS = 10**12, 0
@@ -21,7 +22,7 @@ NEVER, ALWAYS = 10**12, 0
 def flat(prog: Prog, target: str = "c", **options: frozenset[str]) -> tuple[Prog, Ctx]:
     """A program after flattening, checked before and after."""
     verify(prog, "fused")
-    ctx = Ctx(Options(target=target, **options), NameSource(10_000))  # type: ignore[arg-type]
+    ctx = Ctx(Options(**options), NameSource(10_000), target=target_named(target))  # type: ignore[arg-type]
     after = flatten(prog, ctx)
     verify(after, "flat")
     return after, ctx

@@ -17,6 +17,7 @@ from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.short_circuit import ID, short_circuit
 from compiler.storage.short_circuit.trial import FREE
+from compiler.targets import target_named
 from tests.storage import programs
 
 ALL = {name: text for name, text in vars(programs).items() if name.isupper()}
@@ -36,7 +37,7 @@ THRESHOLDS: tuple[dict[str, int], ...] = ({}, Always())
 
 
 def context(target: str = "c") -> Ctx:
-    return Ctx(options=Options(target=target), names=NameSource(1000), stage="funmem")
+    return Ctx(names=NameSource(1000), target=target_named(target), stage="funmem")
 
 
 def with_memory(text: str, ctx: Ctx | None = None) -> Prog:
@@ -60,7 +61,9 @@ def attempts(
     prog: Prog, options: Options | None = None, names: NameSource | None = None
 ) -> list[dict[str, Any]]:
     """The attempts of short-circuiting on a program of stage `funmem`, as plain data."""
-    ctx = Ctx(options or Options(), (names or NameSource()).fork(FREE), stage="shortcircuit")
+    options = options or Options()
+    tags, target = (names or NameSource()).fork(FREE), target_named(options.target)
+    ctx = Ctx(options, tags, target=target, stage="shortcircuit")
     short_circuit(prog, ctx)
     found: list[dict[str, Any]] = ctx.records[ID].told()
     return found

@@ -12,7 +12,9 @@ import json
 from itertools import count
 
 from compiler.base.context import Ctx
+from compiler.base.rules import Pass
 from compiler.base.spans import Prov
+from compiler.base.target import Target
 from compiler.base.text import Line, Text
 from compiler.codegen.c import runtime as c_runtime
 from compiler.codegen.c.hists import Kernels
@@ -147,3 +149,7 @@ def _about(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> lis
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?") + '"'
+
+
+TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
+PASSES = (Pass("c", "Writes C.", emit),)

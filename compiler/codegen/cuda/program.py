@@ -6,7 +6,9 @@ import json
 from itertools import count
 
 from compiler.base.context import Ctx
+from compiler.base.rules import Pass
 from compiler.base.spans import Prov
+from compiler.base.target import Target
 from compiler.base.text import Line, Text
 from compiler.codegen.c.program import description
 from compiler.codegen.cuda import runtime as cuda_runtime
@@ -54,3 +56,18 @@ def split(code: str) -> tuple[str, str]:
     """Kernels and host program of a text that `emit` made."""
     kernels, _, host = code.partition(HOST_MARK)
     return kernels, host
+
+
+TARGET = Target(
+    "cuda",
+    "CUDA",
+    "CUDA kernels, and the host program that launches them.",
+    "GPU",
+    saturation=1 << 15,
+    warp=32,
+    most_threads=1024,
+    threads=cuda_runtime.THREADS,
+    shared_bytes=48 << 10,
+    allocates_in_kernels=False,
+)
+PASSES = (Pass("cuda", "Writes CUDA.", emit),)

@@ -403,7 +403,7 @@ class Shortcut:
         safety: Safety | None = None
         try:
             self._afford(attempt)
-            if point.rule is KERNEL_RESULT and self.ctx.options.target == "c":
+            if point.rule is KERNEL_RESULT and not self.ctx.target.in_step:
                 costs.pays(self.tree, point.source, point.scope)
             creation = plan.build(point.scope, point.end, point.source, target, point.given)
             plan.make_room(point.scope, creation, point.destination, point.end)

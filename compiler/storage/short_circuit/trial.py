@@ -223,7 +223,9 @@ class Trials:
 
     def rerun(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
         """Another run of all attempts: with more facts, or one of them made in any case."""
-        ctx = Ctx(self.options, self.shortcut.ctx.names.fork(FREE), stage="shortcircuit")
+        mine = self.shortcut.ctx
+        names = mine.names.fork(FREE)
+        ctx = Ctx(self.options, names, target=mine.target, stage=mine.stage)
         return Shortcut(self.fun, ctx, given, forced)
 
     @property

@@ -17,9 +17,8 @@ export interface RunSettings extends InputSettings {
   backend: string;
 }
 
-const BACKENDS: [string, string][] = [
-  ["c", "C, all cores"], ["cuda", "CUDA, this machine's GPU"], ["ref", "Reference interpreter"],
-];
+/** Names for results of links, which are shown before the server has said what it offers. */
+const TITLES: Record<string, string> = { c: "C, all cores", cuda: "CUDA, this machine's GPU", ref: "Reference interpreter" };
 const ENOUGH = 120; // pixels of a result that are to be seen
 const FRESH: Omit<RunSettings, "inputs" | "sizes"> = { entry: "", typed: true, seed: 1, backend: "c" };
 
@@ -56,7 +55,7 @@ export class RunPane {
   constructor(private readonly model: Model, private readonly events: RunEvents) {
     this.fresh = new Fresh(model, this.result);
     this.inputs = new RunInputs(model, () => events.changed());
-    this.offer([{ id: "c", missing: "" }, { id: "ref", missing: "" }]);
+    this.offer([{ id: "c", title: TITLES.c!, missing: "" }, { id: "ref", title: TITLES.ref!, missing: "" }]);
     this.element = h("section", { class: "run", "aria-label": "Run" },
       h("div", { class: "run-form" },
         h("div", { class: "run-top" },
@@ -77,12 +76,15 @@ export class RunPane {
   /** Offer those that can run, and say why others cannot. */
   offer(backends: readonly Backend[]): void {
     this.offered = backends.filter(({ missing }) => !missing);
-    const known = BACKENDS.filter(([id]) => this.offered.some((one) => one.id === id));
-    replace(this.backend, ...known.map(([id, name]) => h("option", { value: id }, name)));
+    replace(this.backend, ...this.offered.map(({ id, title }) => h("option", { value: id }, title)));
     this.backend.value = this.runsOn();
     const without = backends.filter(({ missing }) => missing);
-    replace(this.lacking, ...without.map(({ id, missing }) =>
-      `${id === "cuda" ? "CUDA" : id} is not offered: ${missing.replace(/\.?$/, ".")}`));
+    replace(this.lacking, ...without.map(({ title, missing }) =>
+      `${title.split(",")[0]} is not offered: ${missing.replace(/\.?$/, ".")}`));
+  }
+
+  private titleOf(backend: string): string {
+    return this.offered.find(({ id }) => id === backend)?.title ?? TITLES[backend] ?? backend;
   }
 
   /** The back end that was chosen, if it is there. */
@@ -219,7 +221,7 @@ export class RunPane {
     const facts: [string, string][] = [["Time", milliseconds(answer.ms)]];
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
     if (answer.cores) facts.push(["Cores", String(answer.cores)]);
-    if (answer.backend) facts.push(["Ran on", BACKENDS.find(([id]) => id === answer.backend)?.[1] ?? answer.backend]);
+    if (answer.backend) facts.push(["Ran on", this.titleOf(answer.backend)]);
     replace(this.result,
       h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       answer.note ? h("p", { class: "quiet" }, answer.note) : null,

@@ -1,0 +1,42 @@
+"""What a program is compiled for, as a value: passes ask what it can do, and never which it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine that runs kernels. The defaults are those of a processor with a few cores.
+
+    `title` names its text, `explain` says what that is, `machine` what runs it.
+    `saturation`: points of a kernel that keep all of it busy. Below, inner parallelism is needed.
+    `warp`: threads that run in step, as lanes of one vector, so that neighbours should touch
+    neighbouring cells; 1 where each thread has vector registers and a cache of its own.
+    `most_threads`: threads of the largest block, which share memory and wait for each other; 0
+    where there are no blocks.
+    `threads`: threads of the blocks that are launched.
+    `shared_bytes`: memory that the threads of a block share.
+    `allocates_in_kernels`: whether a thread can make a block whose size only it knows.
+    """
+
+    id: str = ""
+    title: str = ""
+    explain: str = ""
+    machine: str = ""
+    saturation: int = 32
+    warp: int = 1
+    most_threads: int = 0
+    threads: int = 1
+    shared_bytes: int = 0
+    allocates_in_kernels: bool = True
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether threads work in blocks."""
+        return self.most_threads > 0
+
+    @property
+    def in_step(self) -> bool:
+        """Whether neighbouring threads run in step."""
+        return self.warp > 1

@@ -1,0 +1,71 @@
+"""The targets, one line each: a machine, the passes from IMP to its text, and what runs that.
+
+A back end is a folder of `codegen/` and a line here. Stages, the command line, the worker and the
+page read the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+
+from compiler.base.rules import Pass
+from compiler.base.target import Target
+from compiler.codegen.c import program as c
+from compiler.codegen.cuda import program as cuda
+from compiler.runtime import device_process, runner
+from compiler.runtime.runs import RunResult
+
+Run = Callable[..., RunResult]
+"""`run(text, entry, values, seconds)`: the results of an entry point of a text of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackEnd:
+    """What makes text for a target and runs it; `title` says what and where.
+
+    `missing()` says what this machine lacks for that, "" for nothing. If there is a `stand_in`, the
+    reference interpreter runs the programs then, and the answer has that note. `sanitized`: as
+    `run`, under sanitisers.
+    """
+
+    target: Target
+    passes: tuple[Pass, ...]
+    title: str
+    run: Run
+    missing: Callable[[], str]
+    _: KW_ONLY
+    stand_in: str = ""
+    sanitized: Run | None = None
+
+
+_NO_COMPILER = "No C compiler was found: the reference interpreter ran the program."
+_SANITIZED = partial(runner.run_c, sanitized=True)
+
+BACK_ENDS: tuple[BackEnd, ...] = (
+    BackEnd(
+        c.TARGET,
+        c.PASSES,
+        "C, all cores",
+        runner.run_c,
+        runner.why_not,
+        stand_in=_NO_COMPILER,
+        sanitized=_SANITIZED,
+    ),
+    BackEnd(
+        cuda.TARGET,
+        cuda.PASSES,
+        "CUDA, this machine's GPU",
+        device_process.run_cuda,
+        device_process.why_not,
+    ),
+)
+"""In the order in which they are offered. Without a choice it is the first."""
+
+BY_ID = {one.target.id: one for one in BACK_ENDS}
+
+
+def target_named(name: str) -> Target:
+    """The target with that id; of "" the machine that stages before all choices assume."""
+    return BY_ID[name].target if name else Target()

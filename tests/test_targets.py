@@ -1,0 +1,69 @@
+"""Targets are values: passes ask what they can do, and one list says which there are."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from compiler import api, targets
+from compiler.base.errors import UsageError
+from compiler.base.target import Target
+from compiler.pipeline import STAGES, Compilation
+
+COMPILER = Path(__file__).parent.parent / "compiler"
+IDS = [one.target.id for one in targets.BACK_ENDS]
+
+
+def test_every_target_is_a_stage_a_choice_and_a_back_end() -> None:
+    texts = [stage for stage in STAGES if stage.kind == "text"]
+    assert [stage.id for stage in texts] == IDS == list(api.TARGETS)
+    assert [stage.machine for stage in texts] == [one.target.machine for one in targets.BACK_ENDS]
+    assert all(stage.machine for stage in texts)
+    assert [*IDS, "ref"] == list(api.RUNNERS)
+
+
+def asks(node: ast.AST) -> bool:
+    """Whether something is compared with a target's id."""
+    sides: list[ast.AST] = []
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+    elif isinstance(node, ast.MatchValue):
+        sides = [node.value]
+    return any(isinstance(side, ast.Constant) and side.value in IDS for side in sides)
+
+
+def test_no_target_is_asked_for_by_its_name() -> None:
+    assert asks(ast.parse('target == "cuda"', mode="eval").body)
+    found = [
+        f"{path.relative_to(COMPILER)}:{node.lineno}"
+        for path in COMPILER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if asks(node) and isinstance(node, ast.expr | ast.pattern)
+    ]
+    assert found == []
+
+
+def test_the_machine_before_all_choices_is_that_of_the_first_target() -> None:
+    """Passes that a test calls with a plain context do what they do for the default."""
+    first, plain = targets.target_named(IDS[0]), Target()
+    for trait in set(Target.__slots__) - {"id", "title", "explain", "machine"}:
+        assert getattr(first, trait) == getattr(plain, trait), trait
+
+
+def test_an_unknown_target_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        api.options_from({"target": "abacus"})
+    assert "abacus" in caught.value.message
+    assert ", ".join(IDS) in caught.value.hint
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_the_text_of_a_target_is_made_for_it(name: str) -> None:
+    """Rows of a matrix have a version for blocks of threads where there are such."""
+    source = "entry f (xss: [][]f32) = map (\\xs -> scan (+) 0 xs |> reduce f32.max 0) xss"
+    other = IDS[1 - IDS.index(name)]
+    shown_for_other = Compilation(source, api.options_from({"target": other}))
+    shown_for_it = Compilation(source, api.options_from({"target": name}))
+    assert shown_for_other.result(name).text == shown_for_it.result(name).text
+    blocks = "intra" in "\n".join(line.text for line in shown_for_it.result("flat").text)
+    assert blocks == targets.target_named(name).has_blocks
