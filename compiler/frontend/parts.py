@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import fields, replace
+from typing import Any, TypeVar, cast
+
 from compiler.base.names import Name
 from compiler.frontend import typed as t
+
+_Node = TypeVar("_Node")
 
 
 def free_variables(e: t.Exp) -> set[Name]:
@@ -87,3 +93,18 @@ def pattern_variables(pat: t.Pat) -> list[t.PVar]:
         case t.PConstr(args=args):
             return [v for p in args for v in pattern_variables(p)]
     return []
+
+
+def without_stars(node: _Node, names: Container[Name]) -> _Node:
+    """A typed definition, or a part of one, in which these variables have no `*`."""
+    found: Any = node
+    if type(found) is tuple:
+        found = tuple([without_stars(part, names) for part in found])
+    elif isinstance(node, t.PVar):
+        found = replace(node, consumes=False) if node.name in names else node
+    elif type(node).__module__ == t.__name__:
+        changes = {
+            f.name: without_stars(getattr(node, f.name), names) for f in fields(cast(Any, node))
+        }
+        found = replace(cast(Any, node), **changes)
+    return cast(_Node, found)

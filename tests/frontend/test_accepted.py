@@ -63,6 +63,36 @@ RUN = {
         "entry main (x: i32) = x + s.q",
         "1", "2i32",
     ),
+    "two results that may be one array, beside another one that the loop consumes": (
+        "entry main (n: i64) =\n let (r, a, b) = loop (r, a, b) = (iota n, iota n, iota n)"
+        " for i < 3 do\n  let (a, b) = unzip (map2 (\\x y -> (x + y, y)) a b)\n"
+        "  let r = scatter r b a in (r, a, b)\n in (r, a, b)",
+        "3i64", "[0i64, 4i64, 8i64]\n[0i64, 4i64, 8i64]\n[0i64, 1i64, 2i64]",
+    ),
+    "a loop's `*` that its body does not need": (
+        "entry main [n] (xs: [n]i32) (ys: *[n]i32) =\n"
+        " let (a, i) = loop (e: *[]i32, i) = (xs, 0) while length e != 1 do\n"
+        "  let f = map (+ 1) e in (f[1:], i + 1)\n"
+        " let b = loop (e: *[n]i32) = xs for _i < 3i32 do let f = map (+ 1) e\n"
+        "  in if f[0] > 3 then f else map (+ 2) f\n"
+        " let c = loop (e: *[n]i32) = ys for _i < 2i32 do let f = map (+ 1) e in f\n"
+        " in (a, i, b, c with [0] = xs[0])",
+        "[1, 2, 3] [5, 6, 7]",
+        "[5i32]\n2i32\n[6i32, 7i32, 8i32]\n[1i32, 8i32, 9i32]",
+    ),
+    "branches of different size, one computed inside the function": (
+        "def ilog2 (n: i64) : i64 = i64.i32 (63 - i64.clz n)\n"
+        "def pad_to k x xs = sized k (xs ++ replicate (k - length xs) x)\n"
+        "def padpow2 (x: i32) xs =\n let d = ilog2 (length xs) in\n"
+        " if d < 0 || length xs == 2**d then (xs, d) else (pad_to (2**(d+1)) x xs, d+1)\n"
+        "entry main (x: i32) (xs: []i32) = (padpow2 x xs).0",
+        "7 [1, 2, 3]", "[1i32, 2i32, 3i32, 7i32]",
+    ),
+    "a branch may decide the size of a parameter that comes before": (
+        "def f [n] (ys: [n]i64) xs = if length xs > 3 then map (+ 1) xs else ys\n"
+        "entry main [n] (xs: [n]i64) (ys: [n]i64) = map2 (+) xs (sized n (f ys xs))",
+        "[1i64, 2i64] [3i64, 4i64]", "[4i64, 6i64]",
+    ),
 }  # fmt: skip
 """By what it is about: a program, the input of `main`, its output."""
 
@@ -80,6 +110,19 @@ REFUSED = {
     "module s = {def q = 1i32} def f (s: {r: i32}) = s.q": "There is no field `q`",
     "def f (i32: i32) = i32.i64 3": "Only records have fields",
     "module reduce = {def q = 1i32} def f (x: []i32) = reduce (+) 0 x": "Unknown name `reduce`",
+    "def f xs = let e = xs[0] in map2 (+) xs (iota e)": "The size of this parameter",
+    "def f (n: i64) = loop (a, b) = (iota n, iota n) for i < n do\n"
+    " let (c, d) = unzip (zip a b) in (c with [0] = 1, d)": "`d` is used here",
+    "def f (n: i64) = loop (a, b) = (iota n, iota n) for i < 3i32 do\n"
+    " let (c, d) = unzip (zip (iota n) b) let a = a with [0] = 1 in (c, d)": "Two parameters",
+    "def f [n] (xs: [n]i32) = loop (e: *[n]i32) = xs for _i < 3i32 do map (+ 1) e": "no `*`",
+    "def f [n] (xs: [n]i32) = loop (e: *[n]i32) = xs for _i < 3i32 do e": "no `*`",
+    "def f [n] (xs: [n]i32) =\n"
+    " let y = loop (e: *[n]i32) = xs for _i < 3i32 do let f = map (+ 1) e in f\n"
+    " in y with [0] = 1": "This consumes `xs`",
+    "def f [n] (xs: [n]i32) (ys: *[n]i32) = loop (e: *[n]i32) = ys for _i < 3i32 do xs": "outside",
+    "def f [n] (xs: [n]i32) = loop (e: *[n]i32, f: *[n]i32) = (xs, xs) for _i < 3i32 do\n"
+    " let g = map (+ 1) e in (g, g)": "Two parameters",
 }
 """Programs, and what the error says."""
 

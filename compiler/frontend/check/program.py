@@ -210,7 +210,8 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used)
-    unique = check_definition(definition, dec.ret is not None, st.given, st.kept)
+    declared_unique = definition.unique
+    definition = check_definition(definition, dec.ret is not None, st.given, st.kept)
     if not definition.params and definition.size_params and definition.ext:
         raise TypeError_(
             f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",
@@ -221,8 +222,7 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
         st.constants.update(definition.ext)
     scheme = made.scheme
     type_ = zonk.type(scheme.type)
-    if unique != definition.unique:
-        definition = replace(definition, unique=unique)
+    if definition.unique != declared_unique:
         type_ = with_unique_result(type_)
     made.scheme = replace(
         scheme,

@@ -14,6 +14,7 @@ aliases; consuming a value consumes all names that it aliases. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name
@@ -40,7 +41,7 @@ from compiler.frontend.check.consumption.freshness import (
     no_constants,
 )
 from compiler.frontend.check.consumption.ownership import COPY, Variable, Walk
-from compiler.frontend.parts import free_variables, pattern_variables
+from compiler.frontend.parts import free_variables, pattern_variables, without_stars
 from compiler.frontend.types import Arrow, PrimT, Type
 
 # --- definitions -------------------------------------------------------------------------------
@@ -51,14 +52,21 @@ def check_definition(
     annotated: bool,
     given: frozenset[Name] | set[Name] = NONE,
     kept: frozenset[Name] | set[Name] = NONE,
-) -> bool:
-    """Check one definition; whether its result is fresh.
+) -> t.Def:
+    """Check one definition; it comes back with what is known of its result and its loops.
+
+    Its `unique` says whether its result is fresh, and a loop's variable has a `*` only if the loop
+    consumes its initial value.
 
     `given` are names from modules that are arguments, which count as no constants in rule 6; `kept`
     parameters of loops whose types are written without `*`, which count as parameters in rule 2.
     Errors: `TypeError_` where one of the rules is broken.
     """
-    return _function(Walk(_EXPS, given=given, kept=kept), d, annotated)
+    walk = Walk(_EXPS, given=given, kept=kept)
+    unique = _function(walk, d, annotated)
+    if walk.needless_stars:
+        d = without_stars(d, walk.needless_stars)
+    return d if unique == d.unique else replace(d, unique=unique)
 
 
 def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:

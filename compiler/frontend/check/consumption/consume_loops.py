@@ -25,7 +25,6 @@ from compiler.frontend.check.consumption.aliases import (
 from compiler.frontend.check.consumption.aliases import field as field_aliases
 from compiler.frontend.check.consumption.freshness import result_span
 from compiler.frontend.check.consumption.ownership import COPY, Walk
-from compiler.frontend.parts import pattern_variables
 
 
 def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
@@ -48,14 +47,15 @@ def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
     result = walk.exp(e.body)
     taken = {n for n in walk.consumed if n not in outer}
     taken_roots = {root(n) for n in taken}
-    eaten = {v.name for v in pattern_variables(e.pat) if v.consumes or v.name in taken_roots}
-    parts = _loop_parts(e.pat, init, result, eaten)
+    parts = _loop_parts(e.pat, init, result, taken_roots)
     _check_iterations(walk, e, parts)
     walk.leave(before)
     read, walk.observed = walk.observed, read_before
     walk.observed.update(read)
     final: Names = walk.nameless() if _some_share(parts) else NONE
     for part in parts:
+        if part.starred and not part.eaten:
+            walk.needless_stars.add(part.name)
         if part.eaten:
             _not_read_inside(part, read)
             walk.consume(part.init, e.init.span)
@@ -90,17 +90,31 @@ class _Part:
     init: Aliases
     result: Aliases
     eaten: bool
+    """Whether the loop consumes the initial value."""
+    starred: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its next value must be its own."""
+        return self.eaten or self.starred
 
 
-def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, eaten: set[Name]) -> list[_Part]:
+def _loop_parts(pat: t.Pat, init: Aliases, result: Aliases, taken: set[Name]) -> list[_Part]:
+    """The variables of a loop's pattern; `taken` are those that its body consumes.
+
+    With a written `*`, the initial value is consumed also where the next one is the variable itself
+    or has no name.
+    """
     match pat:
-        case t.PVar(name=name):
-            return [_Part(name, init, result, name in eaten)]
+        case t.PVar(name=name, consumes=starred):
+            becomes = flat(result)
+            keeps_star = starred and (not becomes or any(root(n) == name for n in becomes))
+            return [_Part(name, init, result, keeps_star or name in taken, starred)]
         case t.PRecord(fields=fields):
             return [
                 part
                 for f, p in fields
-                for part in _loop_parts(p, field_aliases(init, f), field_aliases(result, f), eaten)
+                for part in _loop_parts(p, field_aliases(init, f), field_aliases(result, f), taken)
             ]
     return [_Part("", init, result, eaten=False)]
 
@@ -109,9 +123,10 @@ def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
     """What a consumed parameter becomes is its own, and no other parameter's."""
     names = {p.name for p in parts}
     seen: set[Name] = set()
+    seen_own: set[Name] = set()
     for part in parts:
         found = flat(part.result)
-        if part.eaten:
+        if part.is_own:
             for name in sorted(found):
                 if root(name) not in names and _outside_loop(walk, name):
                     raise TypeError_(
@@ -120,8 +135,9 @@ def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
                         result_span(e.body),
                         COPY,
                     )
-        if found & seen and (part.eaten or any(p.eaten for p in parts)):
-            shared = shown(min(found & seen))
+        common = found & (seen if part.is_own else seen_own)
+        if common:
+            shared = shown(min(common))
             raise TypeError_(
                 f"Two parameters of the loop would both be `{shared}` in the next iteration, and"
                 " one is consumed.",
@@ -129,6 +145,8 @@ def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
                 COPY,
             )
         seen |= found
+        if part.is_own:
+            seen_own |= found
 
 
 def _outside_loop(walk: Walk, name: Name) -> bool:

@@ -52,6 +52,8 @@ class Walk:
     """Constants that a function's result may be all the same."""
     kept: frozenset[Name] | set[Name] = NONE
     """Parameters of loops that are not consumed."""
+    needless_stars: set[Name] = field(default_factory=set)
+    """Parameters of loops with a `*` whose initial values the loops do not consume."""
     depth: int = 0
     barrier: str = ""
     """What one may not consume out of: "lambda", "loop", .."""

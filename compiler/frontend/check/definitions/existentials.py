@@ -175,7 +175,8 @@ def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
     def open_size(s: Size) -> Size:
         mentioned: set[Name] = set()
         names_in_size(s, mentioned)
-        return s if all(j.visible(n) for n in mentioned) else j.st.size_meta()
+        seen = all(j.visible(n) and j.st.serials.get(n, -1) < meta.until for n in mentioned)
+        return s if seen else j.st.size_meta()
 
     unify(j.st, meta, map_sizes(known, open_size))
     return _join(j, meta, known)
@@ -213,5 +214,13 @@ def _settled(st: Checker, s: Size) -> Size:
 
 
 def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
-    """A size of a loop's parameter is only taken to be what it was before the loop."""
-    return meta.start is None or same_size(meta.start, other, j.st.alias)
+    """Whether branches may take `meta` to be `other`.
+
+    They take a size of a loop's parameter only to be what it was before the loop, and one of a
+    function's parameter only to be what is known where that is bound.
+    """
+    if meta.start is not None:
+        return same_size(meta.start, other, j.st.alias)
+    mentioned: set[Name] = set()
+    names_in_size(other, mentioned)
+    return all(j.st.serials.get(name, -1) < meta.until for name in mentioned)

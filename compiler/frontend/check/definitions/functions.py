@@ -87,6 +87,7 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
             if want.name and isinstance(bound.pat, t.PVar):
                 renamed[want.name] = SizeVar(bound.pat.name)
             want = resolve(want.result)
+    _known_until_here(st, bounds)
     pats = [b.pat for b in bounds]
     ret = None if exp.ret is None else _written_result(st, exp.ret, simple_names(pats), since)
     hint = ret.type if ret is not None else want
@@ -96,6 +97,19 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
     result = finish_result(st, ret, body, since, simple_names(pats), "The lambda's body")
     type_ = function_type(bounds, result)
     return t.Lambda(type_, exp.span, tuple(pats), body)
+
+
+def _known_until_here(st: Checker, bounds: list[Bound]) -> None:
+    """Let branches not take the sizes of parameters to be what the body binds from now on."""
+    types: list[MetaT] = []
+    sizes: list[MetaS] = []
+    for bound in bounds:
+        metas_in(bound.pat.type, types, sizes)
+    now = len(st.serials)
+    for unknown in types:
+        unknown.until = min(unknown.until, now)
+    for size in sizes:
+        size.until = min(size.until, now)
 
 
 def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: int) -> Resolved:
@@ -250,6 +264,7 @@ def _inside(
     )
     _distinct(source)
     params.bounds = [bind_pattern(st, p, None, st.param_size) for p in source.params]
+    _known_until_here(st, params.bounds)
     params.visible = simple_names([b.pat for b in params.bounds]) | set(params.sizes)
     ret = None if source.ret is None else _written_result(st, source.ret, params.visible, since)
     body = st.infer(source.body, None if ret is None else ret.type)

@@ -7,6 +7,7 @@ parameter of that function. Only this folder ever sees metavariables; `finish/zo
 
 from __future__ import annotations
 
+import sys
 from itertools import count
 
 from compiler.base.spans import NOWHERE, Span
@@ -45,12 +46,14 @@ class MetaT(Type):
         "prims",
         "ref",
         "span",
+        "until",
         "variants",
     )
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Type | None = None
         self.level = level
+        self.until = sys.maxsize
         self.span = span
         self.prims: frozenset[str] | None = None
         self.fields: dict[str, Type] | None = None
@@ -64,7 +67,7 @@ class MetaT(Type):
 class MetaS(Size):
     """A size not known yet."""
 
-    __slots__ = ("key", "level", "ref", "span", "start")
+    __slots__ = ("key", "level", "ref", "span", "start", "until")
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Size | None = None
@@ -72,6 +75,10 @@ class MetaS(Size):
         """For a parameter's size, which branches must not settle: the only size that a branch may
         take it to be. For a loop's parameter, what it is before the loop; otherwise itself."""
         self.level = level
+        self.until = sys.maxsize
+        """For a size of a parameter without a written type: the serial number of the first name
+        that its function binds after it; branches take it to be no size that mentions a later one.
+        """
         self.span = span
         self.key = f"?{next(_SERIAL)}"
 

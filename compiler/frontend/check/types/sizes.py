@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.names import Name
 from compiler.frontend.check.types.metas import MetaS, resolve_size
-from compiler.frontend.check.types.size_exps import metas_in_size, refresh, same_shape
+from compiler.frontend.check.types.size_exps import (
+    metas_in_size,
+    names_in_size,
+    refresh,
+    same_shape,
+)
 from compiler.frontend.typed import Exp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar
 
@@ -148,16 +153,25 @@ def unify_size(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
             return False
     elif type(a) is SizeConst and type(b) is SizeConst:
         return a.value == b.value
-    if type(a) is MetaS and _bind(a, b):
+    if type(a) is MetaS and not _depends(b, a, alias) and _bind(a, b):
         return True
-    if type(b) is MetaS and _bind(b, a):
+    if type(b) is MetaS and not _depends(a, b, alias) and _bind(b, a):
         return True
     return _solve(a, b, alias)
+
+
+def _depends(s: Size, meta: MetaS, alias: Mapping[Name, Size]) -> bool:
+    """Whether a name in `s` is known to equal a size over `meta`."""
+    mentioned: set[Name] = set()
+    if alias:
+        names_in_size(s, mentioned)
+    return not mentioned.isdisjoint(alias) and meta.key in poly(s, {}, alias).names()
 
 
 def _bind(meta: MetaS, s: Size) -> bool:
     if type(s) is MetaS:
         s.level = min(s.level, meta.level)
+        s.until = min(s.until, meta.until)
         if s.start is None and meta.start is not None:
             s.start = s if meta.start is meta else meta.start
         meta.ref = s
@@ -169,6 +183,7 @@ def _bind(meta: MetaS, s: Size) -> bool:
             return False
         for other in inside:
             other.level = min(other.level, meta.level)
+            other.until = min(other.until, meta.until)
     meta.ref = s
     return True
 

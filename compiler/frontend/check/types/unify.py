@@ -227,8 +227,10 @@ def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
         if other is meta:
             raise Mismatch("The type would contain itself.")
         other.level = min(other.level, meta.level)
+        other.until = min(other.until, meta.until)
     for size in sizes:
         size.level = min(size.level, meta.level)
+        size.until = min(size.until, meta.until)
 
 
 def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
@@ -245,6 +247,7 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
         _not_inside_itself(meta, other)
     meta.ref = other
     other.level = min(other.level, meta.level)
+    other.until = min(other.until, meta.until)
     other.equality = other.equality or meta.equality
     other.data = other.data or meta.data
     if meta.fields:
