@@ -147,7 +147,7 @@ def _branch_body(s: Lowering, joined: Joined, which: int, shapes: list[Shape]) -
     outer = s.open()
     s.stms = branch.stms
     wanted = [tuple(p.subst(own) for p in shape) for shape in shapes]
-    result = tuple(s.own(x) for x in s.expect_all(branch.value, wanted))
+    result = s.expect_all(branch.value, wanted)
     heads: list[Operand] = [se_of(poly) for poly in own.values()]
     return ir.Body(tuple(s.close(outer)), (*heads, *(operand(x) for x in result)))
 

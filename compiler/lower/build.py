@@ -39,6 +39,7 @@ from compiler.lower.values import (
 )
 
 COPY = Rule("soa/copy", "Tells of copies that keep values as they are.", optional=False)
+SHARED = "Another name for this array is in use while one of the two is overwritten."
 
 LARGEST = Lit(LARGEST_SIZE, "i64")
 
@@ -75,14 +76,8 @@ class Lowering:
         """The array that a view looks at."""
         self.parts: dict[Name, tuple[Name, tuple[ir.DimIndex, ...]]] = {}
         """What was read from an array: which, and where."""
-        self.careful = False
-        """Copy borrowed arrays when they get a name."""
-        self.lent: set[Name] = set()
-        """Arrays that have got a second name by borrowing."""
-        self.twice: list[Name] = []
-        """Views that may have a cell twice; "" for those that were copied."""
-        self.separate: set[int] = set()
-        """Which of them to copy, by their number."""
+        self.shares = False
+        """Two arrays that are apart in the source may share memory."""
         self.extra: list[tuple[int, int]] = []
         """Sizes that arguments bring: of which component, along which dimension."""
         self.unique_params: frozenset[Name] = frozenset()
@@ -145,32 +140,14 @@ class Lowering:
         self.base[new.name] = self.base.get(of.name, of.name)
         return replace(new, borrowed=True) if of.borrowed else new
 
-    def own(self, component: Component, hint: str = "") -> Component:
-        """A component that gets a name of its own: copied if borrowed and that could be noticed."""
-        if not isinstance(component, Arr) or not component.borrowed:
-            return component
-        if not self.careful:
-            self.lent.add(self.base.get(component.name, component.name))
-            return component
-        return self.copied(component, hint)
+    def borrowed(self, array: Arr) -> Arr:
+        """An array that is a new one in the source, and in memory one that exists."""
+        self.shares = True
+        return replace(array, borrowed=True)
 
-    def once(self, array: Arr, hint: Name = "") -> Arr:
-        """A view that may have a cell twice: a copy of it if it is overwritten."""
-        if len(self.twice) not in self.separate:
-            self.twice.append(array.name)
-            return array
-        self.twice.append("")
-        because = "Two of its elements may be one in memory, and it is overwritten."
-        return self.copied(array, hint, because)
-
-    def copied(
-        self,
-        array: Arr,
-        hint: Name = "",
-        because: str = "Another name for this array is in use while one of the two is overwritten.",
-    ) -> Arr:
+    def copied(self, array: Arr, hint: Name = "") -> Arr:
         """A copy of an array that is overwritten while another name for it is alive."""
-        self.ctx.tell("note", COPY, self.prov, because)
+        self.ctx.tell("note", COPY, self.prov, SHARED)
         hint = hint or base_of(array.name)
         return self.array(ir.Copy(array.name), array.prim, array.shape, hint)
 

@@ -29,7 +29,7 @@ class Lowered:
     fun: Function
     needs: tuple[Name, ...]
     extra: tuple[tuple[int, int], ...]
-    twice: tuple[bool, ...] = ()
+    doubled: tuple[bool, ...] = ()
     """Which results may have a cell twice, if any."""
 
 

@@ -202,7 +202,7 @@ def bind_pat(s: Lowering, pat: ty.Pat, value: Value) -> None:
         names = [pat.name] if len(value) == 1 else [base_of(pat.name)] * len(value)
         ends = components(pat.type)
         s.env[pat.name] = tuple(
-            s.own(component)
+            component
             if isinstance(component, Arr)
             else s.let(component, name if len(value) == 1 else f"{name}{end}")
             for component, name, (_, _, end) in zip(value, names, ends, strict=True)

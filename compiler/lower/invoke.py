@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
@@ -89,7 +87,8 @@ def _results(
     hint: Name,
 ) -> Value:
     """The statement of a call, with the results' shapes in the caller's names."""
-    fun, twice = target.fun, target.twice
+    fun = target.fun
+    s.shares = s.shares or any(target.doubled)
     ends = [end for _, _, end in components(e.type)]
     extra = len(fun.results) - len(ends)
     names = [s.name(base_of(p.name)) for p in fun.results[:extra]]
@@ -99,14 +98,11 @@ def _results(
     for component in value:
         if isinstance(component, Arr):
             s.facts.array(component.shape)
-    if twice:
-        marked = zip(value, twice, strict=True)
-        value = tuple(s.once(x) if yes and isinstance(x, Arr) else x for x, yes in marked)
     shared = [p.name for p in fun.results if isinstance(p.type, ir.Array) and not p.unique]
     if len(shared) < 2:
         return value[extra:]
     return tuple(
-        replace(x, borrowed=True) if isinstance(x, Arr) and p.name in shared else x
+        s.borrowed(x) if isinstance(x, Arr) and p.name in shared else x
         for x, p in zip(value[extra:], fun.results[extra:], strict=True)
     )
 

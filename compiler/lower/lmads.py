@@ -32,6 +32,7 @@ def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     strides = [_number(s, x, "stride") for x in e.args[3::2]]
     s.prov = (e.span,)
     dim = DimLmad(start, tuple(counts), tuple(strides))
+    s.shares = s.shares or not is_injective(dim)
     words = show_lmad(dim)
     for count in counts:
         _check_count(s, count, words)
@@ -42,8 +43,7 @@ def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     for array, name in zip(value, names, strict=True):
         assert isinstance(array, Arr)
         full, shape = full_slice(s, array, (dim,))
-        part = s.view(ir.Slice(array.name, full), array, shape, name)
-        result.append(part if is_injective(dim) else s.once(part, name))
+        result.append(s.view(ir.Slice(array.name, full), array, shape, name))
     return tuple(result)
 
 

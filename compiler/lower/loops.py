@@ -97,7 +97,7 @@ def _fit(s: Lowering, value: Value, carried: Carried, sizes: list[Poly]) -> Valu
     """`value` with the shapes that the loop carries when its sizes are `sizes`."""
     now = dict(zip(carried.heads.values(), sizes, strict=True))
     shapes = [tuple(p.subst(now) for p in shape) for shape in carried.shapes]
-    return tuple(s.own(x) for x in s.expect_all(value, shapes))
+    return s.expect_all(value, shapes)
 
 
 def _bind_heads(s: Lowering, carried: Carried, values: Iterable[Name | Poly]) -> None:

@@ -10,10 +10,9 @@ keep their file, and whoever inlines the call replaces them by the call's.
 
 Note [Borrowed arrays]. A zip gives no new array in this representation, although the source takes
 its result for fresh: both may be consumed. So its components are marked as borrowed, and are copied
-before they are consumed. What remains is a borrowed array that has a name while its
-lender is consumed: when a function has lent an array, consumes it somewhere, and the other is used
-after that, the function is lowered once more, with a copy of every borrowed array that gets a name.
-So is one that overwrites a slice by an LMAD that may have a cell twice (`twice.py`): it is copied.
+before they are consumed. What remains is a borrowed array that is used while its lender is
+consumed, and a slice by an LMAD that has a cell twice: `copies.py` finds out where functions that
+have such arrays overwrite them.
 
 Constants of the program are functions without parameters. An entry point evaluates those that it
 needs once, at its start; other functions take what they need of them as leading parameters.
@@ -31,16 +30,14 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
-from compiler.ir.forms import CALLS
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog
 from compiler.ir.sizes import se_of
-from compiler.ir.verify import is_valid
 from compiler.lower import arrays, branches, exps, invoke, loops
 from compiler.lower.build import COPY, Lowering
 from compiler.lower.components import components
 from compiler.lower.constants import Definitions, Lowered
+from compiler.lower.copies import copy_before_writes
 from compiler.lower.exps import bind_pat, component_names
-from compiler.lower.twice import may_be, overwritten
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 _RULES = {**exps.RULES, **branches.RULES, **loops.RULES, **arrays.RULES, **invoke.RULES}
@@ -196,30 +193,14 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
     """Stage `soa` of a monomorphic program."""
     definitions = Definitions()
     for code in prog.defs:
-        found = _settled(code, ctx, definitions)
+        s = Lowering(ctx, definitions, _RULES, code.is_entry)
+        found = _definition(s, code)
+        if s.shares:
+            fun, doubled = copy_before_writes(found.fun, definitions, ctx)
+            found = replace(found, fun=fun, doubled=doubled)
         definitions.lowered[code.name] = found
         definitions.funs[found.fun.name] = found.fun
     return Prog(tuple(found.fun for found in definitions.lowered.values()))
-
-
-def _settled(code: ty.Def, ctx: Ctx, definitions: Definitions) -> Lowered:
-    """One definition, lowered again until everything is copied that must be."""
-    careful, separate = False, set[int]()
-    while True:
-        s = Lowering(ctx, definitions, _RULES, code.is_entry)
-        s.careful, s.separate = careful, separate
-        found = _definition(s, code)
-        again = False
-        if s.twice:
-            written = overwritten(found.fun, s.funs)
-            more = {k for k, name in enumerate(s.twice) if name in written}
-            again, separate = bool(more), separate | more
-            found = replace(found, twice=may_be(found.fun, s.funs, s.twice))
-        if s.lent and not careful:
-            careful = not is_valid(found.fun, s.funs, CALLS)
-            again = again or careful
-        if not again:
-            return found
 
 
 SOA = Pass(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, Limitation
@@ -97,7 +96,7 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     if declared and not s.stms and all(x in params for x in body):
         s.close(outer)
         rows = dict(zip(params, arrays_of(xs), strict=True))
-        return tuple(replace(rows[x], borrowed=True) for x in body)
+        return tuple(s.borrowed(rows[x]) for x in body)
     if not declared:
         body, stated, declared = (FALSE,), [()], (("bool", (), ""),)
     shapes = [
@@ -288,7 +287,7 @@ def _zip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     ys = _same_width(s, xs, ys)
     left, right = (bool(components(t)) for t in fn.type_args[:2])
     value = xs + ys if left and right else xs if left else ys
-    return tuple(replace(a, borrowed=True) for a in arrays_of(value))
+    return tuple(map(s.borrowed, arrays_of(value)))
 
 
 def _unzip(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:

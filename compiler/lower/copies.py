@@ -1,0 +1,327 @@
+"""Copies before writes: an array is overwritten only where nobody sees the difference.
+
+As values, the rows of `windows 2 xs` are all apart, and a map that only moves fields about makes
+new arrays; in memory, rows share cells, and the new arrays are the old ones. So an array is copied
+before it is overwritten if
+
+1. its memory is read later, or by the same statement, under its own or another name;
+2. it is one for all iterations of a loop or rows of an operator, or it is the caller's;
+3. it may be a view that has a cell twice.
+
+What an iteration hands on to a parameter that the next one may overwrite counts as overwritten.
+Nothing is copied for programs that use each array under one name: the type checker sees to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.ir import walk
+from compiler.ir.aliases import NOTHING, Sources, aliases, consumed, of_body
+from compiler.ir.nodes import (
+    SE_NODES,
+    Array,
+    Body,
+    Call,
+    Copy,
+    DimLmad,
+    Exp,
+    Function,
+    Hist,
+    If,
+    Lambda,
+    Loop,
+    Map,
+    Operand,
+    Param,
+    Rearrange,
+    Reshape,
+    Scatter,
+    Slice,
+    Stm,
+    Update,
+)
+from compiler.lower.build import COPY, SHARED
+from compiler.lower.constants import Definitions
+from compiler.lower.lmads import is_injective
+
+T = TypeVar("T")
+DOUBLED = "Two of its elements may be one in memory, and it is overwritten."
+_OUTSIDE = -1
+"""The level of what no statement of the function may overwrite."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What the arrays of a function are in memory, in all of its bodies.
+
+    `roots`: for each array those that it may be a view of, in the end; `level`: for each of these
+    how many loops and operators it is inside of; `doubled`: what may have a cell twice.
+    """
+
+    funs: Mapping[str, Function]
+    results: Mapping[str, tuple[bool, ...]]
+    """Which results of functions may have a cell twice; empty if none."""
+    types: dict[Name, Array] = field(default_factory=dict)
+    roots: dict[Name, Sources] = field(default_factory=dict)
+    level: dict[Name, int] = field(default_factory=dict)
+    doubled: set[Name] = field(default_factory=set)
+
+    def of(self, names: Iterable[Operand]) -> set[Name]:
+        """The roots of all arrays among some names."""
+        return {root for name in names if isinstance(name, str) for root in self._of(name)}
+
+    def _of(self, name: Name) -> Sources:
+        return self.roots.get(name, NOTHING)
+
+    def bind(self, params: Iterable[Param], level: int) -> None:
+        """Bring arrays into scope that are views of nothing."""
+        for param in params:
+            if isinstance(param.type, Array):
+                self.types[param.name] = param.type
+                self.roots[param.name] = frozenset((param.name,))
+                self.level[param.name] = level
+
+    def learn(self, stms: Iterable[Stm], level: int) -> None:
+        """What statements bind, in bodies as well."""
+        for stm in stms:
+            self._inside(stm.exp, level)
+            self.bind(stm.pat, level)
+            gone = self.of(consumed(stm.exp, self.funs))
+            for param, sources in zip(stm.pat, aliases(stm, self.funs), strict=True):
+                found = self.of(sources) - gone
+                if found:
+                    self.roots[param.name] = frozenset(found)
+            twice = self._twice(stm.exp, len(stm.pat))
+            self.doubled.update(p.name for p, yes in zip(stm.pat, twice, strict=True) if yes)
+
+    def _inside(self, exp: Exp, level: int) -> None:
+        match exp:
+            case If(_, then, orelse):
+                self.learn(then.stms, level)
+                self.learn(orelse.stms, level)
+            case Loop(params, init, _, body):
+                self.bind(params, level + 1)
+                for param, value in zip(params, init, strict=True):
+                    if not param.unique and isinstance(value, str):
+                        self.level[param.name] = _OUTSIDE
+                        self.roots[param.name] |= self._of(value)
+                self._carried(params, init)
+                self.learn(body.stms, level + 1)
+                if self._carried(params, body.results):
+                    self.learn(body.stms, level + 1)
+            case _:
+                for part in walk.children(exp):
+                    if isinstance(part, Lambda):
+                        self.bind(part.params, level + 1)
+                        self.learn(part.body.stms, level + 1)
+
+    def _carried(self, params: Sequence[Param], values: Sequence[Operand]) -> bool:
+        """Whether parameters that nobody overwrites now may have a cell twice, too."""
+        pairs = zip(params, values, strict=True)
+        new = {p.name for p, value in pairs if not p.unique and value in self.doubled}
+        more = not new <= self.doubled
+        self.doubled |= new
+        return more
+
+    def _twice(self, exp: Exp, count: int) -> Sequence[bool]:
+        """Which results of an expression may have a cell twice."""
+        none = (False,) * count
+        match exp:
+            case Slice(array, dims):
+                overlaps = any(isinstance(d, DimLmad) and not is_injective(d) for d in dims)
+                return (overlaps or array in self.doubled,)
+            case Rearrange(_, array) | Reshape(_, array):
+                return (array in self.doubled,)
+            case If(_, then, orelse):
+                pairs = zip(then.results, orelse.results, strict=True)
+                return [not self.doubled.isdisjoint(pair) for pair in pairs]
+            case Loop(params, _, _, _):
+                return [p.name in self.doubled for p in params]
+            case Call(fun, args):
+                given = not self.doubled.isdisjoint(args)
+                flags = self.results[fun] or none
+                may = zip(self.funs[fun].results, flags, strict=True)
+                return [yes or (given and not p.unique) for p, yes in may]
+        return none
+
+
+def copy_before_writes(
+    fun: Function,
+    definitions: Definitions,
+    ctx: Ctx,
+) -> tuple[Function, tuple[bool, ...]]:
+    """The function with the copies that it needs, and which results may have a cell twice.
+
+    `definitions` has the functions that it calls.
+    """
+    doubled = {known.fun.name: known.doubled for known in definitions.lowered.values()}
+    memory = Memory(definitions.funs, doubled)
+    for param in fun.params:
+        memory.bind((param,), 0 if param.unique else _OUTSIDE)
+    memory.learn(fun.body.stms, 0)
+    copier = _Copier(memory, ctx)
+    stms = copier.stms(fun.body.stms, memory.of(fun.body.results), 0)
+    twice = tuple(r in memory.doubled for r in fun.body.results)
+    return replace(fun, body=Body(stms, fun.body.results)), twice
+
+
+class _Copier:
+    """Goes through bodies from their ends; `live` are roots of what is read later."""
+
+    def __init__(self, memory: Memory, ctx: Ctx) -> None:
+        self.memory = memory
+        self.ctx = ctx
+
+    def stms(self, stms: tuple[Stm, ...], live: set[Name], level: int) -> tuple[Stm, ...]:
+        """Statements of a body, at whose end `live` is still needed; adds what these need."""
+        new: list[Stm] = []
+        for stm in reversed(stms):
+            if isinstance(stm.exp, SE_NODES):
+                new.append(stm)
+                continue
+            copies: list[Stm] = []
+            exp = self._inside(stm.exp, live, level)
+            taken = overwritten(exp, self.memory.funs)
+            if any(taken):
+                exp = self._with_copies(exp, taken, live, level, stm.prov, copies)
+            live |= self.memory.of(walk.free(stm.exp))
+            new += [stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov), *copies]
+        new.reverse()
+        return tuple(new)
+
+    def _with_copies(
+        self,
+        exp: Exp,
+        taken: Sequence[Name],
+        live: set[Name],
+        level: int,
+        prov: Prov,
+        copies: list[Stm],
+    ) -> Exp:
+        """An expression that overwrites copies where it cannot overwrite the arrays `taken`."""
+        uses = walk.count_uses(exp)
+        given: list[Name] = []
+        for name in taken:
+            if name:
+                uses[name] -= 1
+                others = self.memory.of(n for n, count in uses.items() if count)
+                because = self._obstacle(name, level, live, others)
+                uses[name] += not because
+                name = self._copy(name, because, prov, copies) if because else name
+            given.append(name)
+        return exp if given == taken else _overwriting(exp, given)
+
+    def _obstacle(self, name: Name, level: int, *read: set[Name]) -> str:
+        """Why an array cannot be overwritten while `read` is needed; empty if it can."""
+        roots = self.memory.of((name,))
+        if name in self.memory.doubled:
+            return DOUBLED
+        far = any(self.memory.level[root] != level for root in roots)
+        return SHARED if far or not all(map(roots.isdisjoint, read)) else ""
+
+    def _copy(self, array: Name, because: str, prov: Prov, into: list[Stm]) -> Name:
+        kind = self.memory.types[array]
+        name = self.ctx.fresh(array)
+        self.ctx.tell("note", COPY, prov, because)
+        into.append(Stm((Param(name, kind),), Copy(array), prov))
+        return name
+
+    def _inside(self, exp: Exp, live: set[Name], level: int) -> Exp:
+        """An expression with the copies that its bodies need."""
+        match exp:
+            case If(cond, then, orelse):
+                sides = [self._branch(side, live, level) for side in (then, orelse)]
+                same = sides[0] is then and sides[1] is orelse
+                return exp if same else If(cond, *sides)
+            case Loop(params, init, form, body):
+                new = self._iteration(params, body, level + 1)
+                return exp if new is body else Loop(params, init, form, new)
+        return walk.rewrite(exp, walk.Rewrite(fn=partial(self._lambda, level=level + 1)))
+
+    def _branch(self, body: Body, live: set[Name], level: int) -> Body:
+        return self._body(body, body.results, live | self.memory.of(body.results), level, [])
+
+    def _iteration(self, params: Sequence[Param], body: Body, level: int) -> Body:
+        """The body of a loop: what it hands on to unique parameters is theirs alone."""
+        results, copies = list(body.results), list[Stm]()
+        for at, (param, value) in enumerate(zip(params, body.results, strict=True)):
+            if param.unique and isinstance(value, str):
+                others = self.memory.of((*results[:at], *results[at + 1 :]))
+                because = self._obstacle(value, level, others)
+                if because:
+                    prov = body.stms[-1].prov if body.stms else ()
+                    results[at] = self._copy(value, because, prov, copies)
+        return self._body(body, tuple(results), self.memory.of(body.results), level, copies)
+
+    def _lambda(self, fn: Lambda, level: int) -> Lambda:
+        body = self._body(fn.body, fn.body.results, self.memory.of(fn.body.results), level, [])
+        return fn if body is fn.body else Lambda(fn.params, body, fn.returns)
+
+    def _body(
+        self,
+        body: Body,
+        results: tuple[Operand, ...],
+        live: set[Name],
+        level: int,
+        last: list[Stm],
+    ) -> Body:
+        stms = self.stms(body.stms, live, level)
+        same = not last and all(a is b for a, b in zip(stms, body.stms, strict=False))
+        same = same and len(stms) == len(body.stms)
+        return body if same else Body((*stms, *last), results)
+
+
+def overwritten(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:
+    """The arrays that an expression overwrites, by operand: "" for those that it only reads."""
+    match exp:
+        case Update(array, _, _):
+            return [array]
+        case Scatter(_, dests, _, _):
+            return [d.array for d in dests]
+        case Hist(_, ops, _, _):
+            return [d for op in ops for d in op.dests]
+        case Map(_, fn, arrays):
+            taken = of_body(fn.body.stms, (), funs)[0] if fn.body.stms else ()
+            return [a if p.name in taken else "" for p, a in zip(fn.params, arrays, strict=True)]
+        case Loop(params, values, _, _):
+            pass
+        case Call(fun, values):
+            params = funs[fun].params
+        case _:
+            return []
+    pairs = zip(params, values, strict=True)
+    return [v if p.unique and isinstance(v, str) else "" for p, v in pairs]
+
+
+def _overwriting(exp: Exp, arrays: list[Name]) -> Exp:
+    """The same expression overwriting these instead."""
+    match exp:
+        case Update():
+            return replace(exp, array=arrays[0])
+        case Scatter(_, dests, _, _):
+            pairs = zip(dests, arrays, strict=True)
+            return replace(exp, dests=tuple(replace(d, array=a) for d, a in pairs))
+        case Hist(_, ops, _, _):
+            rest = iter(arrays)
+            return replace(
+                exp, ops=tuple(replace(o, dests=tuple(next(rest) for _ in o.dests)) for o in ops)
+            )
+        case Map(_, _, given):
+            return replace(exp, arrays=_put(given, arrays))
+        case Loop(_, given, _, _):
+            return replace(exp, init=_put(given, arrays))
+        case Call(_, given):
+            return replace(exp, args=_put(given, arrays))
+    raise CompilerBug("an expression that overwrites nothing")
+
+
+def _put(given: Sequence[T], arrays: Sequence[Name]) -> tuple[T | Name, ...]:
+    return tuple(a or value for value, a in zip(given, arrays, strict=True))
