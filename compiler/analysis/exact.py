@@ -9,7 +9,6 @@ several times is exact if it is at each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any, Literal
 
 from compiler.algebra.argument import Argument
@@ -61,10 +60,19 @@ stands, or not at all."""
 _ORDER: tuple[Reading, ...] = ("unfolded", "named", "opaque")
 
 
-@lru_cache(maxsize=2)
+_RECENT = 2
+_recent: list[tuple[Function, Exact]] = []
+"""The last functions that were looked at, and what was found."""
+
+
 def exactness(fun: Function) -> Exact:
-    """`Exact` of a function; code for the GPU asks it of the same one again."""
-    return Exact(fun)
+    """`Exact` of a function; code for the GPU asks it of one that is often the same."""
+    for one, found in _recent:
+        if one is fun or one == fun:
+            return found
+    found = Exact(fun)
+    _recent[:] = [(fun, found), *_recent[: _RECENT - 1]]
+    return found
 
 
 class Exact:
@@ -281,7 +289,14 @@ class _Sizes(Exact):
         return se
 
 
-_sizes = lru_cache(maxsize=1)(_Sizes)
+_last: list[tuple[Function, _Sizes]] = []
+"""The function that was last asked about, and what was found."""
+
+
+def _sizes(fun: Function) -> Exact:
+    if not _last or _last[0][0] is not fun:
+        _last[:] = [(fun, _Sizes(fun))]
+    return _last[0][1]
 
 
 def is_exact(size: Poly, fun: Function, shown: list[Argument]) -> bool:

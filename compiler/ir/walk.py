@@ -1,8 +1,8 @@
 """Going over programs: parts, free names, uses, bindings, substitution, renaming.
 
-Everything follows from one table, made from the nodes' field annotations: what a field of type
-`SE`, `Name`, `Poly`, `Body`, .. is. A new node in `nodes.py` needs nothing here. `aliases.py` says
-what an expression consumes and what its results alias.
+What the parts of a node are says `parts.py`, by the annotations of its fields: a new node in
+`nodes.py` needs nothing here. `aliases.py` says what an expression consumes and what its results
+alias.
 
 All bindings of a program are unique, so a name is free in a node if it is used and not bound
 anywhere inside it, and substitution never captures.
@@ -11,10 +11,9 @@ anywhere inside it, and substitution never captures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
-from compiler.algebra import lmad
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -35,10 +34,10 @@ from compiler.ir.nodes import (
     Un,
     Var,
 )
+from compiler.ir.parts import CHILDREN, INSIDE, OWN, VISIT, Use, map_tuple
 from compiler.ir.sizes import poly_of, se_of
 
 Node = TypeVar("Node")
-Use = Callable[[Name], object]
 
 
 class Rewrite:
@@ -74,6 +73,10 @@ class Rewrite:
         self.body = body
         self.fn = fn
         self.kernel = kernel
+
+
+def _ignore(name: Name) -> None:
+    """Do nothing."""
 
 
 # --- scalar expressions ----------------------------------------------------------------------
@@ -127,225 +130,8 @@ def se_parts(se: SE) -> tuple[SE, ...]:
 
 def se_uses(se: SE, use: Use) -> None:
     """Call `use` on the name of every variable, as often as it occurs."""
-    kind = type(se)
-    if kind is Var:
-        use(se.name)  # type: ignore[union-attr]
-    elif kind is not Lit:
-        for part in se_parts(se):
-            se_uses(part, use)
+    VISIT[type(se)](se, use, _ignore)
 
-
-def map_tuple(items: tuple[Node, ...], f: Callable[[Node], Node]) -> tuple[Node, ...]:
-    """`f` on each; the same tuple if nothing changes."""
-    for at, item in enumerate(items):
-        new = f(item)
-        if new is not item:
-            return (*items[:at], new, *(f(rest) for rest in items[at + 1 :]))
-    return items
-
-
-# --- the table of parts ----------------------------------------------------------------------
-
-_Rewriter = Callable[[Any, Rewrite], Any]
-_Visitor = Callable[[Any, Use, Use], object]
-
-_REWRITE: dict[type, _Rewriter] = {}
-_VISIT: dict[type, _Visitor] = {}
-
-_NODES: dict[str, type] = {
-    name: cls
-    for module in (nodes, lmad)
-    for name, cls in vars(module).items()
-    if isinstance(cls, type) and is_dataclass(cls)
-}
-_SE_NAMES = frozenset(cls.__name__ for cls in nodes.SE_NODES)
-_PLAIN = frozenset(("Prim", "Space", "Level", "Prov", "str", "int", "bool"))
-_BINDERS = frozenset((("Param", "name"), ("ForLoop", "index")))
-
-
-def _rewrite_se(x: SE, r: Rewrite) -> SE:
-    return x if r.se is None else r.se(x)
-
-
-def _visit_se(x: SE, use: Use, bind: Use) -> None:
-    se_uses(x, use)
-
-
-def _rewrite_name(x: Name, r: Rewrite) -> Name:
-    return x if r.name is None else r.name(x)
-
-
-def _rewrite_bind(x: Name, r: Rewrite) -> Name:
-    return x if r.bind is None else r.bind(x)
-
-
-def _rewrite_poly(x: Poly, r: Rewrite) -> Poly:
-    return x if r.poly is None else r.poly(x)
-
-
-def _visit_poly(x: Poly, use: Use, bind: Use) -> None:
-    for mono in x.terms:
-        for name, _ in mono:
-            use(name)
-
-
-_LEAVES: dict[str, tuple[_Rewriter, _Visitor]] = {
-    "SE": (_rewrite_se, _visit_se),
-    "Name": (_rewrite_name, lambda x, use, bind: use(x)),
-    "binder": (_rewrite_bind, lambda x, use, bind: bind(x)),
-    "Poly": (_rewrite_poly, _visit_poly),
-    "Num": (_rewrite_poly, _visit_poly),
-}
-
-
-def _by_type(x: Any, r: Rewrite) -> Any:
-    return _REWRITE[type(x)](x, r)
-
-
-def _visit_by_type(x: Any, use: Use, bind: Use) -> None:
-    _VISIT[type(x)](x, use, bind)
-
-
-def _part(annotation: str) -> tuple[_Rewriter, _Visitor] | None:
-    """How to treat a field of that annotation; None for plain data."""
-    text = annotation.replace(" ", "")
-    if text in _LEAVES:
-        return _LEAVES[text]
-    if text in _PLAIN:
-        return None
-    if text.startswith("tuple[") and text.endswith(",...]"):
-        return _each(_part(text[len("tuple[") : -len(",...]")]))
-    if text == "tuple[Name,Poly]":
-        return _pair(_LEAVES["binder"], _LEAVES["Poly"])
-    if text == "tuple[tuple[SE,...],Operand]":
-        return _pair(_part("tuple[SE,...]"), _part("Operand"))
-    if text.split("[")[0] in _NODES and "|" not in text:
-        return _by_type, _visit_by_type
-    if text in ("Exp", "Type", "Operand", "DimIndex", "KernelResult") or "|" in text:
-        return _by_type, _visit_by_type
-    raise CompilerBug(f"walk.py does not know parts of type {annotation}")
-
-
-def _each(part: tuple[_Rewriter, _Visitor] | None) -> tuple[_Rewriter, _Visitor] | None:
-    if part is None:
-        return None
-    rewrite_one, visit_one = part
-
-    def rewrite_all(items: tuple[Any, ...], r: Rewrite) -> tuple[Any, ...]:
-        for at, item in enumerate(items):
-            new = rewrite_one(item, r)
-            if new is not item:
-                return (*items[:at], new, *(rewrite_one(rest, r) for rest in items[at + 1 :]))
-        return items
-
-    def visit_all(items: tuple[Any, ...], use: Use, bind: Use) -> None:
-        for item in items:
-            visit_one(item, use, bind)
-
-    return rewrite_all, visit_all
-
-
-def _pair(
-    first: tuple[_Rewriter, _Visitor] | None, second: tuple[_Rewriter, _Visitor] | None
-) -> tuple[_Rewriter, _Visitor]:
-    assert first is not None
-    assert second is not None
-    (rewrite_first, visit_first), (rewrite_second, visit_second) = first, second
-
-    def rewrite_both(x: tuple[Any, Any], r: Rewrite) -> tuple[Any, Any]:
-        a, b = x
-        a2, b2 = rewrite_first(a, r), rewrite_second(b, r)
-        return x if a2 is a and b2 is b else (a2, b2)
-
-    def visit_both(x: tuple[Any, Any], use: Use, bind: Use) -> None:
-        visit_first(x[0], use, bind)
-        visit_second(x[1], use, bind)
-
-    return rewrite_both, visit_both
-
-
-def _node(cls: type) -> tuple[_Rewriter, _Visitor]:
-    """The functions for one class of node, from its fields."""
-    parts: list[tuple[str, _Rewriter, _Visitor]] = []
-    for field in fields(cls):
-        binder = (cls.__name__, field.name) in _BINDERS
-        part = _part("binder" if binder else str(field.type))
-        if part is not None:
-            parts.append((field.name, *part))
-
-    def rewrite_node(x: Any, r: Rewrite) -> Any:
-        changes: dict[str, Any] | None = None
-        for name, rewrite_part, _ in parts:
-            old = getattr(x, name)
-            new = rewrite_part(old, r)
-            if new is not old:
-                changes = changes or {}
-                changes[name] = new
-        return x if changes is None else replace(x, **changes)
-
-    def visit_node(x: Any, use: Use, bind: Use) -> None:
-        for name, _, visit_part in parts:
-            visit_part(getattr(x, name), use, bind)
-
-    return rewrite_node, visit_node
-
-
-def _nested(cls: type, hook: str) -> None:
-    """Let a function of `Rewrite`, where given, replace going into nodes of that class."""
-    inside = _REWRITE[cls]
-
-    def rewrite_nested(x: Any, r: Rewrite) -> Any:
-        f = getattr(r, hook)
-        return inside(x, r) if f is None else f(x)
-
-    _INSIDE[cls] = inside
-    _REWRITE[cls] = rewrite_nested
-
-
-_INSIDE: dict[type, _Rewriter] = {}
-
-
-def _fill() -> None:
-    for name, cls in _NODES.items():
-        if name in _SE_NAMES:
-            _REWRITE[cls], _VISIT[cls] = _LEAVES["SE"]
-        else:
-            _REWRITE[cls], _VISIT[cls] = _node(cls)
-    _REWRITE[str], _VISIT[str] = _LEAVES["Name"]
-    _REWRITE[Poly], _VISIT[Poly] = _LEAVES["Poly"]
-    _REWRITE[type(None)], _VISIT[type(None)] = (lambda x, r: x), (lambda x, use, bind: None)
-    _REWRITE[tuple], _VISIT[tuple] = _each((_by_type, _visit_by_type))  # type: ignore[misc]
-    for cls, hook in ((Body, "body"), (Lambda, "fn"), (KernelBody, "kernel")):
-        _nested(cls, hook)
-    _REWRITE[Stm] = _rewrite_stm
-    # A message's texts are no names.
-    _REWRITE[nodes.Assert], _VISIT[nodes.Assert] = _rewrite_assert, _visit_assert
-
-
-def _rewrite_assert(x: nodes.Assert, r: Rewrite) -> nodes.Assert:
-    cond = _rewrite_se(x.cond, r)
-    message = map_tuple(x.message, lambda m: m if isinstance(m, str) else _rewrite_se(m, r))
-    return x if cond is x.cond and message is x.message else nodes.Assert(cond, message)
-
-
-def _visit_assert(x: nodes.Assert, use: Use, bind: Use) -> None:
-    se_uses(x.cond, use)
-    for part in x.message:
-        if not isinstance(part, str):
-            se_uses(part, use)
-
-
-_rewrite_params = _each((_by_type, _visit_by_type))
-
-
-def _rewrite_stm(x: Stm, r: Rewrite) -> Stm:
-    assert _rewrite_params is not None
-    pat = _rewrite_params[0](x.pat, r)
-    exp = _REWRITE[type(x.exp)](x.exp, r) if r.exp is None else r.exp(x.exp)
-    return x if pat is x.pat and exp is x.exp else Stm(pat, exp, x.prov)
-
-
-_fill()
 
 # --- what passes call ------------------------------------------------------------------------
 
@@ -356,8 +142,7 @@ def rewrite(node: Node, r: Rewrite) -> Node:
     A function that `r` has for the node itself (`fn` for a `Lambda`, ..) is not applied to it, only
     to what is nested inside.
     """
-    kind = type(node)
-    result: Node = (_INSIDE.get(kind) or _REWRITE[kind])(node, r)
+    result: Node = INSIDE[type(node)](node, r)
     return result
 
 
@@ -390,21 +175,7 @@ def children(exp: Exp) -> tuple[Body | Lambda | KernelBody, ...]:
     if type(exp) not in NESTED:
         return ()
     found: list[Body | Lambda | KernelBody] = []
-    keep = found.append
-
-    def body(x: Body) -> Body:
-        keep(x)
-        return x
-
-    def fn(x: Lambda) -> Lambda:
-        keep(x)
-        return x
-
-    def kernel(x: KernelBody) -> KernelBody:
-        keep(x)
-        return x
-
-    rewrite(exp, Rewrite(body=body, fn=fn, kernel=kernel))
+    CHILDREN[type(exp)](exp, found.append)
     return tuple(found)
 
 
@@ -424,11 +195,12 @@ def all_stms(stms: Iterable[Stm]) -> Iterable[Stm]:
 
 def visit(node: object, use: Use, bind: Use) -> None:
     """Call `use` on every use of a name inside a node (or tuple of nodes), `bind` on bindings."""
-    _VISIT[type(node)](node, use, bind)
+    VISIT[type(node)](node, use, bind)
 
 
-def _ignore(name: Name) -> None:
-    """Do nothing."""
+def visit_own(node: object, use: Use, bind: Use) -> None:
+    """The same without what is in bodies inside it; parameters of lambdas are in their bodies."""
+    OWN[type(node)](node, use, bind)
 
 
 def free(node: object) -> set[Name]:
@@ -438,7 +210,7 @@ def free(node: object) -> set[Name]:
     """
     used: set[Name] = set()
     bound_names: set[Name] = set()
-    _VISIT[type(node)](node, used.add, bound_names.add)
+    VISIT[type(node)](node, used.add, bound_names.add)
     used -= bound_names
     return used
 
@@ -446,7 +218,7 @@ def free(node: object) -> set[Name]:
 def bound(node: object) -> list[Name]:
     """The names bound anywhere inside, in order of text."""
     found: list[Name] = []
-    _VISIT[type(node)](node, _ignore, found.append)
+    VISIT[type(node)](node, _ignore, found.append)
     return found
 
 
@@ -457,7 +229,7 @@ def count_uses(node: object, into: dict[Name, int] | None = None) -> dict[Name, 
     def use(name: Name) -> None:
         counts[name] = counts.get(name, 0) + 1
 
-    _VISIT[type(node)](node, use, _ignore)
+    VISIT[type(node)](node, use, _ignore)
     return counts
 
 

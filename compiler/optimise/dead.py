@@ -45,7 +45,7 @@ _SCALARS = frozenset(SE_NODES)
 class UseCounts:
     """Use counts so far, going backwards; `region` is the body that code runs in as often."""
 
-    __slots__ = ("counts", "last_region", "region", "regions", "removed", "single")
+    __slots__ = ("bodies", "counts", "last_region", "region", "regions", "removed", "single")
 
     def __init__(self) -> None:
         self.counts: dict[Name, int] = {}
@@ -54,6 +54,7 @@ class UseCounts:
         self.region = 0
         self.regions = 0
         self.removed = 0
+        self.bodies = _bodies(self)
 
     def use(self, name: Name) -> None:
         """One more use, in the current region."""
@@ -63,6 +64,10 @@ class UseCounts:
     def add(self, node: object) -> None:
         """All uses in a node (or tuple of nodes) without bodies."""
         walk.visit(node, self.use, _ignore)
+
+    def own(self, node: object) -> None:
+        """All uses in a node (or tuple of nodes) but those in its bodies."""
+        walk.visit_own(node, self.use, _ignore)
 
     def is_used(self, param: Param) -> bool:
         """Whether anything later needs it."""
@@ -142,8 +147,7 @@ def _inside(exp: Exp, uses: UseCounts) -> Exp:
 
 def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
     """A parallel operator loses inputs that its body does not need."""
-    outer = uses.region
-    _enter(uses)
+    outer = _enter(uses)
     body = _body(exp.fn.body, uses)
     uses.region = outer
     fn = exp.fn if body is exp.fn.body else Lambda(exp.fn.params, body, exp.fn.returns)
@@ -170,8 +174,8 @@ def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
 
 
 def _operators(ops: tuple[Operator, ...] | tuple[HistOp, ...], uses: UseCounts) -> object:
-    parts = _counting(uses)
-    new = tuple(walk.rewrite(op, parts) for op in ops)
+    uses.own(ops)
+    new = tuple(walk.rewrite(op, uses.bodies) for op in ops)
     return ops if all(a is b for a, b in zip(new, ops, strict=True)) else new
 
 
@@ -181,23 +185,21 @@ def _inside_other(exp: Exp, uses: UseCounts) -> Exp:
         then = _body(exp.then, uses)
         uses.add(exp.cond)
         return exp if then is exp.then and orelse is exp.orelse else If(exp.cond, then, orelse)
-    if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
-        uses.use(exp.form.cond)
-    return walk.rewrite(exp, _counting(uses))
+    uses.own(exp)
+    return walk.rewrite(exp, uses.bodies)
 
 
-def _counting(uses: UseCounts) -> walk.Rewrite:
-    """What counts all uses in a node and removes what is dead in its bodies."""
-    outer = uses.region
+def _bodies(uses: UseCounts) -> walk.Rewrite:
+    """What counts the uses in the bodies of a node and removes what is dead there."""
 
     def body(x: Body) -> Body:
-        _enter(uses)
+        outer = _enter(uses)
         new = _body(x, uses)
         uses.region = outer
         return new
 
     def fn(x: Lambda) -> Lambda:
-        _enter(uses)
+        outer = _enter(uses)
         new = _body(x.body, uses)
         uses.add(x.params)
         uses.add(x.returns)
@@ -205,27 +207,22 @@ def _counting(uses: UseCounts) -> walk.Rewrite:
         return x if new is x.body else Lambda(x.params, new, x.returns)
 
     def kernel(x: KernelBody) -> KernelBody:
-        _enter(uses)
+        outer = _enter(uses)
         uses.add(x.results)
         uses.add(x.returns)
         stms = _stms(x.stms, uses)
         uses.region = outer
         return x if stms is x.stms else KernelBody(stms, x.results, x.returns)
 
-    def se(x: object) -> object:
-        uses.add(x)
-        return x
-
-    def name(x: Name) -> Name:
-        uses.use(x)
-        return x
-
-    return walk.Rewrite(body=body, fn=fn, kernel=kernel, se=se, name=name, poly=se)  # type: ignore[arg-type]
+    return walk.Rewrite(body=body, fn=fn, kernel=kernel)
 
 
-def _enter(uses: UseCounts) -> None:
+def _enter(uses: UseCounts) -> int:
+    """Begin a region; the one around it."""
+    outer = uses.region
     uses.regions += 1
     uses.region = uses.regions
+    return outer
 
 
 # --- dropping results ------------------------------------------------------------------------

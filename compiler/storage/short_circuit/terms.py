@@ -7,9 +7,10 @@ conversion becomes a name of its own, the same for equal ones, and `facts` says 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
@@ -27,7 +28,7 @@ _LARGEST = 24
 """Terms up to which a definition is unfolded."""
 _NARROW = ("i8", "i16", "i32", "u8", "u16", "u32")
 """Integer types whose values all are an i64."""
-Readings = Mapping[SE, Reading]
+Where = Literal["places", "conditions"]
 _OPAQUE = "?"
 """The operation of an atom of which nothing is known."""
 
@@ -88,7 +89,7 @@ class Terms:
             found = Poly.var(name)
             self._values[name] = found
             if se is not None:
-                unfolded = self._ring(se, self.exact.places)
+                unfolded = self._ring(se, "places")
                 if len(unfolded.terms) <= _LARGEST:
                     found = self._values[name] = unfolded
         return found
@@ -96,7 +97,7 @@ class Terms:
     def normal(self, poly: Poly) -> Poly:
         """A size or a part of an index function with definitions unfolded, where that fits."""
         names = poly.names()
-        if not names:
+        if not names or (poly.as_name is not None and names.isdisjoint(self.defs)):
             return poly
         reading = self.exact.sizes.get(poly, "unfolded")
         if reading == "opaque":
@@ -118,25 +119,35 @@ class Terms:
 
     def poly(self, se: SE) -> Poly:
         """An i64 expression as a polynomial that is its value: of atoms where it may be none."""
-        return self._poly(se, self.exact.places)
+        return self._poly(se, "places")
 
     def compared(self, se: SE) -> Poly:
         """The same for a part of a condition, from there on."""
-        return self._poly(se, self.exact.conditions)
+        return self._poly(se, "conditions")
 
-    def _poly(self, se: SE, table: Readings) -> Poly:
+    def _poly(self, se: SE, where: Where) -> Poly:
         match se:
             case Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
-                reading = table.get(se, "opaque")
+                reading = self._reading(se, where) or "opaque"
             case Var(name, "i64"):
-                reading = table.get(se, "named") if name in self.exact.defined else "unfolded"
+                reading = "unfolded"
+                if self._is_sum(name):
+                    reading = self._reading(se, where) or "named"
             case _:
                 reading = "unfolded"
         if reading == "opaque":
             return self._opaque(se, se)
-        return self._ring(se, table, reading == "named")
+        return self._ring(se, where, reading == "named")
 
-    def _ring(self, se: SE, table: Readings, named: bool = False) -> Poly:
+    def _reading(self, se: SE, where: Where) -> Reading | None:
+        exact = self.exact
+        return (exact.places if where == "places" else exact.conditions).get(se)
+
+    def _is_sum(self, name: Name) -> bool:
+        """Whether a name is defined by a sum or product, which may wrap."""
+        return name in self.defs and name in self.exact.defined
+
+    def _ring(self, se: SE, where: Where, named: bool = False) -> Poly:
         """The polynomial of an expression, modulo 2**64; `named`: do not unfold its names."""
         match se:
             case Lit(value, _):
@@ -144,17 +155,17 @@ class Terms:
             case Var(name, _):
                 return self._kept(name) if named else self.value(name)
             case Bin("+", "i64", a, b):
-                return self._ring(a, table, named) + self._ring(b, table, named)
+                return self._ring(a, where, named) + self._ring(b, where, named)
             case Bin("-", "i64", a, b):
-                return self._ring(a, table, named) - self._ring(b, table, named)
+                return self._ring(a, where, named) - self._ring(b, where, named)
             case Bin("*", "i64", a, b):
-                return self._ring(a, table, named) * self._ring(b, table, named)
+                return self._ring(a, where, named) * self._ring(b, where, named)
             case Un("neg", "i64", a):
-                return -self._ring(a, table, named)
+                return -self._ring(a, where, named)
             case Bin("/" | "min" | "max" as op, "i64", a, b):
-                return self._atom(op, self._poly(a, table), self._poly(b, table))
+                return self._atom(op, self._poly(a, where), self._poly(b, where))
             case Bin("%", "i64", a, b):
-                left, right = self._poly(a, table), self._poly(b, table)
+                left, right = self._poly(a, where), self._poly(b, where)
                 return left - right * self._atom("/", left, right)
             case Conv(src, "i64", Lit(number, _)) if src in _NARROW:
                 return Poly.const(int(number))
@@ -164,7 +175,7 @@ class Terms:
 
     def _kept(self, name: Name) -> Poly:
         """A name whose definition may wrap, as one whose definition is not known."""
-        if name not in self.exact.defined:
+        if not self._is_sum(name):
             return self.value(name)
         return self._unknown(f"({name})", (name,), Poly.var(name))
 
