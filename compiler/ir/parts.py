@@ -37,66 +37,66 @@ _ANY = frozenset(("Exp", "Type", "Operand", "DimIndex", "KernelResult"))
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class _Leaf:
     """A name, polynomial or scalar expression; `hook` is what `Rewrite` calls it."""
 
     hook: str
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class _Node:
     """A node of the class of that name, or of any class if it is empty."""
 
     cls: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class _Each:
     """A tuple of parts of one kind."""
 
-    part: Part
+    part: _Part
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class _Pair:
     """A tuple of two parts."""
 
-    first: Part
-    second: Part
+    first: _Part
+    second: _Part
 
 
-Part = Leaf | Node | Each | Pair
+_Part = _Leaf | _Node | _Each | _Pair
 
 
-def _part(annotation: str) -> Part | None:
+def _part(annotation: str) -> _Part | None:
     """How to treat a field of that annotation; None for plain data."""
     text = annotation.replace(" ", "")
     if text in _PLAIN:
         return None
     if text in _LEAVES:
-        return Leaf(_LEAVES[text])
+        return _Leaf(_LEAVES[text])
     if text.startswith("tuple[") and text.endswith(",...]"):
         inner = _part(text[len("tuple[") : -len(",...]")])
-        return None if inner is None else Each(inner)
+        return None if inner is None else _Each(inner)
     if text == "tuple[Name,Poly]":
-        return Pair(Leaf("bind"), Leaf("poly"))
+        return _Pair(_Leaf("bind"), _Leaf("poly"))
     if text == "tuple[tuple[SE,...],Operand]":
-        return Pair(Each(Leaf("se")), Node())
+        return _Pair(_Each(_Leaf("se")), _Node())
     if text in _ANY or "|" in text:
-        return Node()
+        return _Node()
     if text.split("[")[0] in NODES:
-        return Node(text.split("[")[0])
+        return _Node(text.split("[")[0])
     raise CompilerBug(f"parts.py does not know parts of type {annotation}")
 
 
-def _fields(cls: type) -> Iterator[tuple[str, Part | None]]:
+def _fields(cls: type) -> Iterator[tuple[str, _Part | None]]:
     for field in fields(cls):
         yield field.name, _of(cls, field)
 
 
-def _of(cls: type, field: Field[Any]) -> Part | None:
+def _of(cls: type, field: Field[Any]) -> _Part | None:
     if (cls.__name__, field.name) in _BINDERS:
-        return Leaf("bind")
+        return _Leaf("bind")
     if (cls.__name__, field.name) == ("Assert", "message"):
         return None  # Texts are no names; see `visit_Assert`.
     return _part(str(field.type))
@@ -105,26 +105,26 @@ def _of(cls: type, field: Field[Any]) -> Part | None:
 # --- visiting --------------------------------------------------------------------------------
 
 
-def _visit(part: Part, x: str, depth: int, own: bool) -> list[str]:
+def _visit(part: _Part, x: str, depth: int, own: bool) -> list[str]:
     """Statements that visit a part `x`; `own`: without going into bodies."""
     table, name = ("OWN", "own") if own else ("VISIT", "visit")
     item = f"x{depth}"
     match part:
-        case Leaf("name"):
+        case _Leaf("name"):
             return [f"use({x})"]
-        case Leaf("bind"):
+        case _Leaf("bind"):
             return [f"bind({x})"]
-        case Leaf("poly"):
+        case _Leaf("poly"):
             return [f"for {item} in {x}.terms:", f"    for name, _ in {item}:", "        use(name)"]
-        case Each(inner):
+        case _Each(inner):
             inside = _visit(inner, item, depth + 1, own)
             return [f"for {item} in {x}:", *_indented(inside)] if inside else []
-        case Pair(first, second):
+        case _Pair(first, second):
             found = _visit(first, f"{x}[0]", depth + 1, own)
             return [*found, *_visit(second, f"{x}[1]", depth + 1, own)]
-        case Node(cls) if own and cls in BODIES:
+        case _Node(cls) if own and cls in BODIES:
             return []
-        case Node(cls) if cls:
+        case _Node(cls) if cls:
             return [f"{name}_{cls}({x}, use, bind)"]
     return [f"{item} = {x}", f"{table}[type({item})]({item}, use, bind)"]
 
@@ -148,11 +148,11 @@ def _bodies(cls: type) -> list[str]:
     lines: list[str] = []
     for name, part in _fields(cls):
         match part:
-            case Node(inner) if inner in BODIES:
+            case _Node(inner) if inner in BODIES:
                 lines.append(f"keep(x.{name})")
-            case Node(inner) if inner and _bodies(NODES[inner]) and inner not in BODIES:
+            case _Node(inner) if inner and _bodies(NODES[inner]) and inner not in BODIES:
                 lines.append(f"bodies_{inner}(x.{name}, keep)")
-            case Each(Node(inner)) if inner and inner != "Stm" and _bodies(NODES[inner]):
+            case _Each(_Node(inner)) if inner and inner != "Stm" and _bodies(NODES[inner]):
                 lines += [f"for item in x.{name}:", f"    bodies_{inner}(item, keep)"]
     return lines
 
@@ -165,25 +165,25 @@ class _Rewriters:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self._named: dict[Part, str] = {}
+        self._named: dict[_Part, str] = {}
 
-    def name(self, part: Part) -> str:
+    def name(self, part: _Part) -> str:
         """What the function for a part is called."""
         found = self._named.get(part)
         if found is None:
             found = self._named[part] = self._define(part)
         return found
 
-    def _define(self, part: Part) -> str:
-        if isinstance(part, Node):
+    def _define(self, part: _Part) -> str:
+        if isinstance(part, _Node):
             return f"rewrite_{part.cls}" if part.cls else "rewrite_any"
         name = f"rewrite_{len(self._named)}"
         self.lines += [f"def {name}(x, r):", *_indented(self._body(part))]
         return name
 
-    def _body(self, part: Part) -> list[str]:
+    def _body(self, part: _Part) -> list[str]:
         match part:
-            case Pair(first, second):
+            case _Pair(first, second):
                 a, b = self.value(first, "a"), self.value(second, "b")
                 return [
                     "a, b = x",
@@ -192,14 +192,14 @@ class _Rewriters:
                 ]
         return [f"return {self.value(part, 'x')}"]
 
-    def value(self, part: Part, x: str) -> str:
+    def value(self, part: _Part, x: str) -> str:
         """An expression for what becomes of a part `x`."""
         match part:
-            case Leaf(hook):
+            case _Leaf(hook):
                 return f"({x} if r.{hook} is None else r.{hook}({x}))"
-            case Each(Leaf(hook)):
+            case _Each(_Leaf(hook)):
                 return f"({x} if r.{hook} is None else map_tuple({x}, r.{hook}))"
-            case Each(inner):
+            case _Each(inner):
                 return f"each({x}, {self.name(inner)}, r)"
         return f"{self.name(part)}({x}, r)"
 
