@@ -34,15 +34,14 @@ import numpy as np
 
 from bench.machine import save
 from compiler.base.context import Options
-from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
+from compiler.base.deadline import within
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.base.text import plain
-from compiler.deadline import within
 from compiler.ir.values import Value, show
 from compiler.pipeline import STAGES, Compilation
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.cc import compile_c
 from compiler.semantics import heap, interp, value
-from compiler.semantics.limits import Limits
 from compiler.switches import PASSES
 from tests import generate_extremes, generate_storage
 from tests.generate_storage import Generated
@@ -204,7 +203,7 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
     How much memory there is, and how long a run may take, may differ.
     """
     soa, imp, code = work.result("soa").prog, work.result("imp").prog, work.result("c").text
-    limits = Limits(EXTREME_SECONDS, EXTREME_BYTES)
+    few = EXTREME_BYTES >> 8
 
     def in_c(args: list[Value]) -> list[Any]:
         return runner.run_c(
@@ -219,12 +218,13 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
         ).values
 
     for args in made.inputs:
-        expected = outcome(lambda a=args: interp.run(soa, made.name, a, limits))
-        few = Limits(EXTREME_SECONDS, EXTREME_BYTES >> 8)
+        expected = outcome(
+            lambda a=args: timed(lambda: interp.run(soa, made.name, a, EXTREME_BYTES))
+        )
         for where, run in (
-            ("by the letter", lambda a=args, few=few: value.run(soa, made.name, a, few)),
-            ("imp", lambda a=args: timed(lambda: imp_interp.run(imp, made.name, a))),
-            ("c", lambda a=args: in_c(a)),
+            ("by the letter", partial(timed, partial(value.run, soa, made.name, args, few))),
+            ("imp", partial(timed, partial(imp_interp.run, imp, made.name, args))),
+            ("c", partial(in_c, args)),
         ):
             found = outcome(run)
             if isinstance(expected, str) or isinstance(found, str):
@@ -241,7 +241,7 @@ def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
         return run()
     except runner.Crash as error:
         raise Difference("run", f"crash: {error.message}") from error
-    except (RuntimeError_, TimeoutError_) as error:
+    except RuntimeError_ as error:
         return error.message
     except Exception as error:
         text = getattr(error, "message", "") or str(error)
@@ -249,7 +249,7 @@ def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
 
 
 def timed(run: Callable[[], list[Any]]) -> list[Any]:
-    """A run of an interpreter that has no limit of its own."""
+    """A run of an interpreter."""
     return within(EXTREME_SECONDS, run)
 
 

@@ -21,10 +21,10 @@ from compiler.algebra.notation import Reader, facts_of
 from compiler.algebra.show import verdict_json
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
+from compiler.base.deadline import within
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
-from compiler.deadline import within
 from compiler.explain import layout, validity
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from compiler.algebra.poly import Poly
+from compiler.base.prim import DTYPE
 from tests.generate_places import Arr, Places, Scope, text
 
 Shape = tuple[Poly, ...]
@@ -18,9 +19,10 @@ class Arrays(Places):
         self.count = 0
 
     def fresh(self, base: str) -> str:
-        """A new name."""
+        """A new name that hides no module such as `i32`."""
         self.count += 1
-        return f"{base}{self.count}"
+        name = f"{base}{self.count}"
+        return self.fresh(base) if name in DTYPE else name
 
     def rows(self, scope: Scope, elem: str, shape: Shape) -> str:
         """A matrix whose rows are made by statements."""

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from compiler.base.prim import DTYPE
+
 ELEMENTS = ("i32", "i64", "f64", "bool", "i32", "i64", "f64", "bool", "u8", "i16", "u32", "f32")
 
 
@@ -43,9 +45,10 @@ class Expressions:
     helpers: dict[str, tuple[list[Kind], Kind]] = field(default_factory=dict)
 
     def fresh(self, base: str) -> str:
-        """A name that has not been used."""
+        """A new name that hides no module such as `i32`."""
         self.count += 1
-        return f"{base}{self.count}"
+        name = f"{base}{self.count}"
+        return self.fresh(base) if name in DTYPE else name
 
     def expression(self, scope: Scope, kind: Kind, depth: int) -> str:
         """An expression of that type, in parentheses wherever that could matter."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from compiler.base.prim import DTYPE
 from compiler.ir.values import Value
 from tests.generate_storage import Generated
 
@@ -104,8 +105,10 @@ class _Writer:
     # --- expressions -------------------------------------------------------------------------
 
     def fresh(self, base: str) -> str:
+        """A new name that hides no module such as `i32`."""
         self.count += 1
-        return f"{base}{self.count}"
+        name = f"{base}{self.count}"
+        return self.fresh(base) if name in DTYPE else name
 
     def write(self, line: str) -> None:
         self.lines.append(f"  {line}")

@@ -33,6 +33,7 @@ from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
+from compiler.base.deadline import within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.names import NameSource
 from compiler.base.text import plain
@@ -47,7 +48,6 @@ from compiler.ir.values import Value
 from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import interp
-from compiler.semantics.limits import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge
@@ -268,7 +268,7 @@ def meanings(prog: Prog, cases: Sequence[Case]) -> list[list[Value] | None]:
     found: list[list[Value] | None] = []
     for name, args in cases:
         try:
-            found.append(interp.run(prog, name, args, Limits(SECONDS)))
+            found.append(within(SECONDS, lambda a=args, f=name: interp.run(prog, f, a)))
         except RuntimeError_:
             found.append(None)
     return found
@@ -296,12 +296,12 @@ def _compare_on_heap(
     variant: Variant,
     tried: Tried,
 ) -> None:
-    limits = Limits(SECONDS)
-    outcome = (
-        validity.check(prog, name, args, limits, thresholds)
-        if want is None
-        else validity.against(prog, name, args, want, limits, thresholds)
-    )
+    def judged() -> validity.Validity:
+        if want is None:
+            return validity.check(prog, name, args, thresholds)
+        return validity.against(prog, name, args, want, thresholds)
+
+    outcome = within(SECONDS, judged)
     if outcome.verdict != "valid":
         tried.problems.append(f"{_off(variant.off)}: {outcome.verdict}: {outcome.because}")
 

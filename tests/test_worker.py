@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from compiler import api, worker
+from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, TimeoutError_
-from compiler.deadline import within
 
 PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
 

@@ -59,8 +59,8 @@ class RuntimeError_(UserError):
     kind: ErrorKind = "runtime"
 
 
-class TimeoutError_(UserError):
-    """A run took longer than its deadline."""
+class TimeoutError_(RuntimeError_):
+    """A run, or another piece of work, took longer than its deadline."""
 
     kind: ErrorKind = "timeout"
 

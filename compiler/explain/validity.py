@@ -12,15 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
+from compiler.base.deadline import within
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.protocol.runs import Outcome, Verdict
 from compiler.semantics import heap, interp
-from compiler.semantics.limits import Limits
 
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 """Difference that counts as equal, relative or (near zero) absolute, by type."""
+SECONDS = 10.0
+"""For a verdict: a run over the heap goes cell by cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,14 @@ def check(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits = Limits(),  # noqa: B008
     thresholds: Mapping[str, int] | None = None,
 ) -> Validity:
     """Run both semantics on `args`, the external values of the entry point, and compare."""
     try:
-        expected = interp.run(prog, entry, args, limits, thresholds)
+        expected = interp.run(prog, entry, args, thresholds=thresholds)
     except RuntimeError_ as error:
-        return _both_fail(prog, entry, args, limits, thresholds, error)
-    return against(prog, entry, args, expected, limits, thresholds)
+        return _both_fail(prog, entry, args, thresholds, error)
+    return against(prog, entry, args, expected, thresholds=thresholds)
 
 
 def against(
@@ -71,17 +72,16 @@ def against(
     entry: str,
     args: Sequence[Value],
     expected: Sequence[Value],
-    limits: Limits = Limits(),  # noqa: B008
     thresholds: Mapping[str, int] | None = None,
 ) -> Validity:
     """Run the heap semantics and compare with results that are known."""
     try:
-        found, trace = heap.run(prog, entry, args, limits, thresholds)
+        found, trace = heap.run(prog, entry, args, thresholds=thresholds)
     except CompilerBug as error:
         return Validity("invalid", error.message)
+    except TimeoutError_:
+        raise
     except RuntimeError_ as error:
-        if error.kind == "timeout":
-            raise
         return Validity("race" if error.code == "race" else "invalid", error.message)
     same = compare(found, expected)
     return Validity(
@@ -99,11 +99,10 @@ def verdict(
     entry: str,
     args: Sequence[Value],
     expected: Sequence[Value],
-    limits: Limits = Limits(10.0),  # noqa: B008
 ) -> Verdict:
     """What `against` finds, as plain data; `valid` is None if the run takes too long."""
     try:
-        return against(prog, entry, args, expected, limits).data()
+        return within(SECONDS, lambda: against(prog, entry, args, expected)).data()
     except RuntimeError_ as error:
         because = f"{error.message} The heap goes cell by cell: try a smaller input."
         return Validity("unknown", because).data()
@@ -125,13 +124,12 @@ def _both_fail(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits,
     thresholds: Mapping[str, int] | None,
     error: CompileError,
 ) -> Validity:
     """A run that fails by value must fail in the heap as well."""
     try:
-        heap.run(prog, entry, args, limits, thresholds)
+        heap.run(prog, entry, args, thresholds=thresholds)
     except CompileError:
         return Validity("valid", f"Both stop: {error.message}")
     return Validity(

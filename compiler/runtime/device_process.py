@@ -58,7 +58,7 @@ def run_cuda(
     """Run an entry point of `code`, a CUDA text of ours.
 
     Raises UsageError where there is no CuPy or no GPU, RuntimeError_ for what goes wrong in the
-    program, Timeout at the deadline.
+    program, TimeoutError_ at the deadline.
     """
     if importlib.util.find_spec("cupy") is None:
         cuda_device.cupy()

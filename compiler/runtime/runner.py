@@ -27,7 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import CompilerBug, RuntimeError_, UsageError, without_folders
+from compiler.base.errors import (
+    CompilerBug,
+    RuntimeError_,
+    TimeoutError_,
+    UsageError,
+    without_folders,
+)
 from compiler.base.prim import BYTES, DTYPE
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.signature import Plain, choose_entry, shape_of
@@ -36,7 +42,6 @@ from compiler.runtime import sanitize
 from compiler.runtime.cc import compile_c, find_compiler
 from compiler.runtime.runs import (
     RunResult,
-    Timeout,
     Value,
     exchange,
     failed_check,
@@ -277,7 +282,7 @@ class _Runner:
     def crash(self, status: int) -> RuntimeError_:
         """Why a run has ended without an answer."""
         if status == -signal.SIGXCPU:
-            return Timeout("The program used up its processor time.")
+            return TimeoutError_("The program used up its processor time.")
         if status == -signal.SIGKILL:
             return RuntimeError_("The program was killed, most likely for lack of memory.")
         name = signal.Signals(-status).name if status < 0 else f"exit status {status}"

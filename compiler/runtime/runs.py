@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.errors import RuntimeError_, TimeoutError_, UsageError
 from compiler.base.prim import DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.signature import Plain, check_shapes, solve_sizes
@@ -27,12 +27,6 @@ Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
 
 LONGEST_ANSWER = 1 << 20
 """Bytes of what a run says, beside its results."""
-
-
-class Timeout(RuntimeError_):
-    """The deadline passed."""
-
-    kind = "timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +49,9 @@ class RunResult:
     copied_bytes: int = 0
 
 
-def late(deadline_s: float) -> Timeout:
+def late(deadline_s: float) -> TimeoutError_:
     """The error of a run that was killed at its deadline."""
-    return Timeout(
+    return TimeoutError_(
         f"The program did not finish within {deadline_s:g} s.",
         hint="Try a smaller input, or look for a loop that does not end.",
     )

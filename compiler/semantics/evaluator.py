@@ -36,7 +36,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
 from compiler.ir.sizes import signed
-from compiler.semantics.limits import Limits, Watched
+from compiler.semantics.limits import Watched
 
 Data = Any
 """A NumPy scalar or array laid out as `interp.py` says, or BLOCK."""
@@ -69,10 +69,10 @@ class Evaluator(Watched):
         self,
         prog: Prog,
         rules: Mapping[type, Rule],
-        limits: Limits,
+        most_bytes: int,
         thresholds: Mapping[str, int],
     ) -> None:
-        super().__init__(limits)
+        super().__init__(most_bytes)
         self.rules = rules
         """The values of a statement, by the class of its expression."""
         self.env: dict[Name, Data] = {}
@@ -196,7 +196,6 @@ class Evaluator(Watched):
 
     def stm(self, stm: Stm) -> None:
         """Run one statement and bind its results."""
-        self.tick()
         before, self.prov = self.prov, stm.prov or self.prov
         values = self.rules[type(stm.exp)](self, stm.exp, stm.pat)
         for param, value in zip(stm.pat, values, strict=True):

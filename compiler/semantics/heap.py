@@ -42,7 +42,7 @@ from compiler.ir.nodes import (
 from compiler.ir.slices import sliced
 from compiler.ir.values import Value
 from compiler.semantics import heap_kernels
-from compiler.semantics.limits import USUAL, Limits
+from compiler.semantics.limits import USUAL_BYTES
 from compiler.semantics.machine import Location, Machine
 from compiler.semantics.trace import Trace
 
@@ -51,17 +51,17 @@ def run(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits = USUAL,
+    most_bytes: int = USUAL_BYTES,
     thresholds: Mapping[str, int] | None = None,
     tracing: bool = True,
 ) -> tuple[list[Value], Trace]:
     """The entry point's results and what was touched on the way.
 
-    `args` are the external values in order, `limits.bytes` bounds what is allocated in all. Raises
+    `args` are the external values in order, `most_bytes` bounds what is allocated in all. Raises
     RuntimeError_ for a failed assertion, an access outside of a block (code `heap`), a race (code
-    `race`) or too long a run (kind `timeout`). Without `tracing` there is no race check.
+    `race`). Without `tracing` there is no race check.
     """
-    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, STEPS, limits)
+    machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, STEPS, most_bytes)
     return execute(machine, entries.find(prog, entry), args, tracing), machine.trace
 
 

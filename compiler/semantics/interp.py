@@ -43,14 +43,14 @@ from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 from compiler.semantics import arrays, parallel
 from compiler.semantics.evaluator import BLOCK, Data, Evaluator, Irregular, Mask, Rule
-from compiler.semantics.limits import USUAL, Limits
+from compiler.semantics.limits import USUAL_BYTES
 
 
 def run(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits = USUAL,
+    most_bytes: int = USUAL_BYTES,
     thresholds: Mapping[str, int] | None = None,
 ) -> list[Value]:
     """Run an entry point on external values; the results in order, without existential sizes.
@@ -58,7 +58,7 @@ def run(
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
     fun = entry_points.find(prog, entry)
-    machine = Evaluator(prog, _EXP, limits, thresholds or {})
+    machine = Evaluator(prog, _EXP, most_bytes, thresholds or {})
     for param in fun.params:
         machine.bind(param, BLOCK)
     for name, value in entry_points.bind(fun, args).items():
@@ -198,7 +198,6 @@ def _while(m: Evaluator, exp: Loop, form: WhileLoop, values: list[Data]) -> list
     _start(m, exp, values)
     outer = m.mask
     while True:
-        m.tick()
         cond = m.env[form.cond]
         if cond.ndim == 0:
             if not cond:

@@ -43,7 +43,6 @@ def inside(m: Evaluator, width: int, thunk: Thunk) -> list[Data]:
     if outer is not None:
         m.mask = outer[..., None]
     try:
-        m.tick()
         return thunk()
     finally:
         m.widths.pop()

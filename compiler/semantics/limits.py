@@ -1,48 +1,30 @@
-"""What a run may use, and errors that know where the program was: for all interpreters."""
+"""The memory that a run may use, and errors that know where the program was: for all interpreters.
+
+Time is bounded from outside, by `base/deadline.py`.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from compiler.base.errors import RuntimeError_
 from compiler.base.spans import NOWHERE, Prov
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of a run: seconds (None: none) and bytes of a single array."""
-
-    seconds: float | None = None
-    bytes: int = 1 << 33
-
-
-USUAL = Limits()
+USUAL_BYTES = 1 << 33
 
 
 class Watched:
-    """A run that is stopped at its limits; `prov` is the current statement's."""
+    """A run within `most_bytes`, of an array or in all; `prov` is the current statement's."""
 
-    __slots__ = ("_steps", "_stop", "limits", "prov")
+    __slots__ = ("most_bytes", "prov")
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
         self.prov: Prov = ()
-        self._steps = 0
-        self._stop = None if limits.seconds is None else time.monotonic() + limits.seconds
 
     def error(self, message: str, code: str = "") -> RuntimeError_:
         """Make an error at the current statement."""
         return RuntimeError_(message, self.prov[0] if self.prov else NOWHERE, code=code)
-
-    def tick(self) -> None:
-        """Count a step, and stop if the time is over."""
-        self._steps += 1
-        if self._stop is not None and self._steps & 63 == 0 and time.monotonic() > self._stop:
-            error = self.error(f"The run was stopped after {self.limits.seconds} seconds.")
-            error.kind = "timeout"
-            raise error
 
     def room(self, shape: Sequence[int], itemsize: int) -> None:
         """Refuse an array of negative size, or of more bytes than allowed."""
@@ -55,6 +37,6 @@ class Watched:
         if rows >= 1 << 63:
             wanted = f"An array of shape {list(shape)} has rows of {rows} bytes"
             raise self.error(f"{wanted}, which is more than can be told in 64 bits.")
-        if total > self.limits.bytes:
+        if total > self.most_bytes:
             wanted = f"An array of shape {list(shape)} needs {total} bytes"
-            raise self.error(f"{wanted}, which is more than the {self.limits.bytes} allowed.")
+            raise self.error(f"{wanted}, which is more than the {self.most_bytes} allowed.")

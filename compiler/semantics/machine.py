@@ -35,7 +35,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.sizes import signed
-from compiler.semantics.limits import Limits, Watched
+from compiler.semantics.limits import Watched
 from compiler.semantics.trace import RunningKernel, Trace
 
 Cells = npt.NDArray[np.int64]
@@ -76,9 +76,9 @@ class Machine(Watched):
         funs: Mapping[str, Function],
         thresholds: Mapping[str, int],
         steps: Mapping[type, StepOf],
-        limits: Limits,
+        most_bytes: int,
     ) -> None:
-        super().__init__(limits)
+        super().__init__(most_bytes)
         self.funs = funs
         self.thresholds = thresholds
         self.steps = steps
@@ -96,7 +96,6 @@ class Machine(Watched):
     def stms(self, code: Sequence[Stm]) -> None:
         """Run statements in order."""
         steps = self.steps
-        self.tick()
         for stm in code:
             self.prov = stm.prov
             step = steps.get(type(stm.exp))
@@ -148,8 +147,8 @@ class Machine(Watched):
         """A fresh block, filled with a pattern."""
         size = max(count, 0) * DTYPE[prim].itemsize
         self.trace.allocated += size
-        if self.trace.allocated > self.limits.bytes:
-            raise self.error(f"The run allocates more than {self.limits.bytes} bytes.", "memory")
+        if self.trace.allocated > self.most_bytes:
+            raise self.error(f"The run allocates more than {self.most_bytes} bytes.", "memory")
         cells = np.full(size, 0x5A, dtype=np.uint8).view(DTYPE[prim])
         if prim == "bool":
             cells = np.ones(max(count, 0), dtype=np.bool_)

@@ -89,7 +89,7 @@ from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 from compiler.semantics.indices import all_indices
-from compiler.semantics.limits import USUAL, Limits, Watched
+from compiler.semantics.limits import USUAL_BYTES, Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def run(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    limits: Limits = USUAL,
+    most_bytes: int = USUAL_BYTES,
     thresholds: Mapping[str, int] | None = None,
 ) -> list[Value]:
     """Run an entry point on external values; the results in order, without existential sizes.
@@ -118,7 +118,7 @@ def run(
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
     fun = entry_points.find(prog, entry)
-    machine = Interpreter(prog, limits, thresholds or {})
+    machine = Interpreter(prog, most_bytes, thresholds or {})
     given = entry_points.bind(fun, args)
     with np.errstate(all="ignore"):
         machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
@@ -195,8 +195,8 @@ def _written(cell: Any) -> Any:
 class Interpreter(Watched):
     """The state of a run: values of names."""
 
-    def __init__(self, prog: Prog, limits: Limits, thresholds: Mapping[str, int]) -> None:
-        super().__init__(limits)
+    def __init__(self, prog: Prog, most_bytes: int, thresholds: Mapping[str, int]) -> None:
+        super().__init__(most_bytes)
         self.env: dict[Name, Data] = {}
         self.funs = {fun.name: fun for fun in prog.funs}
         self.thresholds = thresholds
@@ -236,7 +236,6 @@ class Interpreter(Watched):
     def stms(self, stms: Sequence[Stm]) -> None:
         """Run statements in order."""
         for stm in stms:
-            self.tick()
             before, self.prov = self.prov, stm.prov or self.prov
             if isinstance(stm.exp, SE_NODES):
                 values = [self.se(stm.exp)]
@@ -557,14 +556,12 @@ def _loop(m: Interpreter, exp: Loop, pat: Sequence[Param]) -> Row:
     form = exp.form
     if isinstance(form, ForLoop):
         for k in range(int(m.se(form.bound))):
-            m.tick()
             m.env[form.index] = DTYPE[form.prim].type(k)
             m.bind(exp.params, values)
             values = m.body(exp.body)
         return values
     condition = [param.name for param in exp.params].index(form.cond)
     while values[condition]:
-        m.tick()
         m.bind(exp.params, values)
         values = m.body(exp.body)
     return values

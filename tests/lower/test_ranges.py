@@ -12,7 +12,6 @@ from compiler.algebra.limits import LARGEST_SIZE
 from compiler.base.errors import RuntimeError_
 from compiler.pipeline import Compilation
 from compiler.semantics import interp
-from compiler.semantics.limits import Limits
 
 LARGEST = 2**63 - 1
 EXTREMES = (0, 1, -1, 2, 5, LARGEST, LARGEST - 1, -LARGEST, -LARGEST - 1, 2**62, -(2**62))
@@ -51,7 +50,7 @@ def test_ranges_have_as_many_elements_as_they_should(form: str, stage: str) -> N
         count, fits = expected(form, a=a, b=b, c=c)
         args = [np.int64(x) for x in (a, b, c)]
         try:
-            found = int(interp.run(prog, "main", args, Limits(bytes=1 << 80))[0])
+            found = int(interp.run(prog, "main", args, 1 << 80)[0])
         except RuntimeError_ as error:
             # What is right may still be more than an array can have, or than there is memory for.
             large = "memory" in error.message or "bytes" in error.message

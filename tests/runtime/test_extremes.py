@@ -18,7 +18,6 @@ from compiler.ir.entry import prims
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.semantics import heap, interp
-from compiler.semantics.limits import Limits
 
 pytestmark = pytest.mark.skipif(
     not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"
@@ -230,10 +229,9 @@ def test_it_is_refused_everywhere(case: Case, text: str) -> None:
     work = Compilation(case.source)
     soa = work.result("soa").prog
     args = values.parse(text, prims(next(fun for fun in soa.funs if fun.entry)))
-    limits = Limits(bytes=MEMORY)
     code = work.result("c").text
     said = [
-        outcome(lambda: interp.run(soa, "main", args, limits)),
+        outcome(lambda: interp.run(soa, "main", args, MEMORY)),
         outcome(lambda: imp_interp.run(work.result("imp").prog, "main", args)),
         outcome(
             lambda: runner.run_c(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Options
+from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.ir import values
 from compiler.ir.entry import prims
@@ -22,7 +23,6 @@ from compiler.ir.parser import parse
 from compiler.ir.values import Value
 from compiler.pipeline import STAGES, Compilation
 from compiler.semantics import interp, value
-from compiler.semantics.limits import Limits
 from tests import blocks, cases, generate, generate_extremes, generate_storage
 from tests.parallel import random_nests
 from tests.parallel.test_random_nests import arguments
@@ -37,7 +37,7 @@ SMALL = 400
 """Elements of input, up to which going point by point takes little time."""
 FEW = 30
 """The same for integers, which may be sizes."""
-LIMITS = Limits(20.0, 1 << 18)
+SECONDS, MOST_BYTES = 20.0, 1 << 18
 
 
 @cache
@@ -51,7 +51,7 @@ def outcome(run: Any, prog: Prog, entry: str, args: list[Value], **more: Any) ->
     An error that the limits make counts as any other, and a defect is none.
     """
     try:
-        found: list[Value] = run(prog, entry, args, LIMITS, **more)
+        found: list[Value] = within(SECONDS, lambda: run(prog, entry, args, MOST_BYTES, **more))
     except RuntimeError_ as error:
         return error.kind
     return found
@@ -156,7 +156,7 @@ entry main (a: i64) (n: i64) (is: []i64) =
         said = []
         for run in (value.run, interp.run):
             with pytest.raises(RuntimeError_) as caught:
-                run(soa, "main", args, LIMITS)
+                run(soa, "main", args, MOST_BYTES)
             said.append(caught.value.message)
         assert said[0] == said[1]
 

@@ -10,7 +10,6 @@ import pytest
 from compiler.base.context import Options
 from compiler.explain import validity
 from compiler.pipeline import Compilation
-from compiler.semantics.limits import Limits
 from tests import blocks
 from tests.storage.helpers import THRESHOLDS
 
@@ -28,7 +27,5 @@ def test_examples_are_valid(path: Path, target: str) -> None:
         for case in cases:
             fun = next(f for f in prog.funs if f.name == case.entry)
             for thresholds in THRESHOLDS:
-                outcome = validity.check(
-                    prog, case.entry, case.arguments(fun), Limits(60), thresholds
-                )
+                outcome = validity.check(prog, case.entry, case.arguments(fun), thresholds)
                 assert outcome.verdict == "valid", outcome.because

@@ -25,7 +25,6 @@ from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
-from compiler.semantics.limits import Limits
 from compiler.storage.interference import Aliases
 from compiler.storage.merge import merge
 from tests import blocks
@@ -116,7 +115,7 @@ def merged(prog: Prog, ctx: Ctx | None = None) -> Prog:
 def outcome(prog: Prog, entry: str, args: list[Value]) -> list[str]:
     """Results in the heap semantics with the race check; or that the program stops."""
     try:
-        return [show(np.asarray(v)) for v in heap.run(prog, entry, args, Limits(60))[0]]
+        return [show(np.asarray(v)) for v in heap.run(prog, entry, args)[0]]
     except RuntimeError_:
         return ["fails"]
 

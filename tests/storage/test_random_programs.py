@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from compiler.base.errors import Limitation
 from compiler.explain import validity
 from compiler.pipeline import verify
-from compiler.semantics.limits import Limits
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.short_circuit import short_circuit
@@ -39,5 +38,5 @@ def test_memory_keeps_the_values(seed: int, sizes: tuple[int, int], target: str)
     for thresholds in versions(before)[:2]:
         for prog in (funmem, shortened, expanded):
             args = arguments(seed, *sizes)
-            outcome = validity.check(prog, "main", args, Limits(60), thresholds)
+            outcome = validity.check(prog, "main", args, thresholds)
             assert outcome.verdict == "valid", outcome.because

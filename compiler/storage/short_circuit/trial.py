@@ -20,6 +20,7 @@ from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
+from compiler.base.deadline import within
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE, int_range
@@ -40,7 +41,6 @@ from compiler.ir.nodes import (
 from compiler.ir.values import Value
 from compiler.ir.walk import free
 from compiler.semantics import heap
-from compiler.semantics.limits import Limits
 from compiler.semantics.machine import Block, Location, Machine
 from compiler.semantics.trace import Race
 from compiler.storage.short_circuit.attempts import IN_PLACE_MAP, Attempt
@@ -54,7 +54,7 @@ FREE = 1 << 40
 """Names from here on are in no program."""
 RUNS = 12
 """Inputs that one attempt is tried on."""
-_LIMITS = Limits(0.25, 1 << 20)
+_RUN_SECONDS, _RUN_BYTES = 0.25, 1 << 20
 _ELEMENTS = 1 << 10
 """Of one array that a run is given."""
 _CELLS = 1 << 8
@@ -86,7 +86,7 @@ class Watch(Machine):
     def __init__(
         self, prog: Prog, early: frozenset[Name] = frozenset(), destination: Name = ""
     ) -> None:
-        super().__init__({f.name: f for f in prog.funs}, {}, heap.STEPS, _LIMITS)
+        super().__init__({f.name: f for f in prog.funs}, {}, heap.STEPS, _RUN_BYTES)
         self.early = early
         self.destination = destination
         self.now: list[Stm] = []
@@ -300,7 +300,7 @@ class Trials:
     def _end(watch: Watch, fun: Function, args: Sequence[Value]) -> CompileError | None:
         """Run an entry point; the error that it ends in, if any."""
         try:
-            heap.execute(watch, watch.funs[fun.name], args)
+            within(_RUN_SECONDS, lambda: heap.execute(watch, watch.funs[fun.name], args))
         except CompileError as error:
             return error
         return None

@@ -1,4 +1,4 @@
-"""A bound on the time that a piece of our own Python code may take."""
+"""The one bound on the time that a piece of our own Python code may take."""
 
 from __future__ import annotations
 
@@ -13,10 +13,6 @@ T = TypeVar("T")
 _HINT = "Try a smaller input, or look for a loop that does not end."
 
 
-class _Passed(BaseException):
-    """Raised in the thread that is late; no `except Exception` on the way stops it."""
-
-
 def within(
     seconds: float, work: Callable[[], T], what: str = "The program", hint: str = _HINT
 ) -> T:
@@ -24,7 +20,13 @@ def within(
 
     The exception arrives between two steps of the interpreter: a call into NumPy finishes first.
     This is no context manager: in the frames of one, it could arrive outside of what catches it.
+    Each call has an exception of its own, for work that has deadlines inside; being none of
+    `Exception`, it passes every `except Exception` on the way.
     """
+
+    class Passed(BaseException):
+        pass
+
     thread = ctypes.c_ulong(threading.get_ident())
     lock = threading.Lock()
     done = False
@@ -32,7 +34,7 @@ def within(
     def ring() -> None:
         with lock:
             if not done:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Passed))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Passed))
 
     timer = threading.Timer(seconds, ring)
     timer.daemon = True
@@ -44,5 +46,5 @@ def within(
             with lock:
                 done = True
             timer.cancel()
-    except _Passed:
+    except Passed:
         raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint) from None

@@ -1,0 +1,25 @@
+"""Deadlines inside of deadlines: each stops its own work, whichever comes first."""
+
+import pytest
+
+from compiler.base.deadline import within
+from compiler.base.errors import TimeoutError_
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def test_the_outer_deadline_passes_while_an_inner_one_runs() -> None:
+    with pytest.raises(TimeoutError_, match="The whole did not finish"):
+        within(0.05, lambda: within(60.0, endless, "The part"), "The whole")
+
+
+def test_the_outer_work_goes_on_after_an_inner_deadline() -> None:
+    def whole() -> str:
+        with pytest.raises(TimeoutError_, match="The part did not finish"):
+            within(0.05, endless, "The part")
+        return "done"
+
+    assert within(60.0, whole, "The whole") == "done"
