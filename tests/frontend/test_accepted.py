@@ -93,6 +93,46 @@ RUN = {
         "entry main [n] (xs: [n]i64) (ys: [n]i64) = map2 (+) xs (sized n (f ys xs))",
         "[1i64, 2i64] [3i64, 4i64]", "[4i64, 6i64]",
     ),
+    "a module's function with sizes more exact than its module type asks for": (
+        "module type v = {type~ t val mk : i64 -> i64 -> t val all : t -> bool}\n"
+        "module m : v = {type~ t = {a: [][]bool}\n"
+        " def mk (h: i64) (w: i64) : t = {a = replicate h (replicate w true)}\n"
+        " def all (x: t) = and (map and x.a)}\n"
+        "module type s = {type t [d][w] val mk : (d: i64) -> (w: i64) -> ?[e][f].t [e][f]\n"
+        " val n [d][w] : t [d][w] -> i64}\n"
+        "module n : s = {type t [d][w] = {a: [d][w]i32}\n"
+        " def mk (d: i64) (w: i64) : t [d][w] = {a = replicate d (replicate w 0)}\n"
+        " def n [d][w] (_: t [d][w]) = d * 10 + w}\n"
+        "entry main (x: i64) = (m.all (m.mk x 3), n.n (n.mk x 4))",
+        "2i64", "true\n24i64",
+    ),
+    "`*` before what holds no array": (
+        "module type v = {type t val c : f32 -> *t val p : f32 -> *(t, t)}\n"
+        "module m : v with t = f32 = {type t = f32 def c (x: f32) = x def p (x: t) = (x, x)}\n"
+        "entry main (x: f32) = (m.c x, (m.p x).1)",
+        "3f32", "3.0f32\n3.0f32",
+    ),
+    "a function that was given a constant": (
+        "module mk (R: real) = {type t = R.t def A1 = [R.i32 1, R.i32 2]\n"
+        " def eval [n] (cs: [n]t) (x: t) : t = R.(reduce (+) (i32 0) (map (* x) cs))\n"
+        " def look = eval A1}\n"
+        "module m = mk f32\ndef B = [1, 2i32] def pick [n] (xs: [n]i32) (_: i64) = xs\n"
+        "def picked = pick B entry main (x: f32) = (m.look x, (picked 3)[1], copy (picked 1))",
+        "2f32", "6.0f32\n2i32\n[1i32, 2i32]",
+    ),
+    "an entry point whose type a module type narrows": (
+        "module type k = {type t val copy [n] : [n]t -> *[n]t}\n"
+        "module mk (P: real) : k with t = P.t = {type t = P.t def copy = copy}\n"
+        "module f32_k = mk f32 entry main = f32_k.copy",
+        "[1f32, 2f32]", "[1.0f32, 2.0f32]",
+    ),
+    "a sum type that a module type tells": (
+        "module type s = {val event : (#down i32 | #up i32 | #step) -> i32 -> i32}\n"
+        "module m : s = {def event _ s = s}\n"
+        "entry main (e: i32) (key: i32) =\n"
+        " let e' = if e == 0 then #down key else #up key in m.event e' key",
+        "0 5", "5i32",
+    ),
 }  # fmt: skip
 """By what it is about: a program, the input of `main`, its output."""
 
@@ -123,6 +163,18 @@ REFUSED = {
     "def f [n] (xs: [n]i32) (ys: *[n]i32) = loop (e: *[n]i32) = ys for _i < 3i32 do xs": "outside",
     "def f [n] (xs: [n]i32) = loop (e: *[n]i32, f: *[n]i32) = (xs, xs) for _i < 3i32 do\n"
     " let g = map (+ 1) e in (g, g)": "Two parameters",
+    "module type v = {type t val c : []f32 -> *t}": "needs a name",
+    "module type v = {type t [n] val c [n] : [n]f32 -> *t [n]}\n"
+    "module m : v = {type t [n] = [n]f32 def c [n] (x: [n]f32) : t [n] = x}": "has type",
+    "module type v = {val mk : i64 -> []i32 val mj : (n: i64) -> [n]i32}\n"
+    "module m : v = {def mk (n: i64) = replicate n 1i32 def mj (n: i64) = [1i32]}": "`mj`",
+    "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look i = pick c i": "alias `c`",
+    "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c\n"
+    "def f (i: i64) = (look i) with [0] = 3": "This consumes `c`, a constant",
+    "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c\n"
+    "def f (i: i64) = look i": "alias `c`",
+    "module m : {val f : i32 -> i32} = {def f x = x} def g = m.f true": "The argument of `m.f`",
+    "entry f = copy": "cannot have type parameters",
 }
 """Programs, and what the error says."""
 

@@ -211,7 +211,9 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used)
     declared_unique = definition.unique
-    definition = check_definition(definition, dec.ret is not None, st.given, st.kept)
+    definition = check_definition(
+        definition, dec.ret is not None, not dec.params, st.given, st.kept, st.of_constants
+    )
     if not definition.params and definition.size_params and definition.ext:
         raise TypeError_(
             f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",

@@ -8,6 +8,7 @@ of a record's field is `r.field`.
 from __future__ import annotations
 
 from compiler.base.names import Name, base_of
+from compiler.frontend.check.types.walks import is_scalar
 from compiler.frontend.types import Arrow, PrimT, Record, Sum, Type, TypeVar
 
 Names = frozenset[Name]
@@ -22,18 +23,6 @@ def broadcast(type_: Type, names: Names) -> Aliases:
     if isinstance(type_, Record):
         return {f: broadcast(u, names) for f, u in type_.fields}
     return NONE if is_scalar(type_) else names
-
-
-def is_scalar(type_: Type) -> bool:
-    """Whether a value of this type certainly holds no array and no function."""
-    match type_:
-        case PrimT():
-            return True
-        case Record(fields):
-            return all(is_scalar(u) for _, u in fields)
-        case Sum(variants):
-            return all(is_scalar(u) for _, us in variants for u in us)
-    return False
 
 
 def of_constant(type_: Type, names: Names) -> Aliases:

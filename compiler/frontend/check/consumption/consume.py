@@ -8,7 +8,8 @@ aliases; consuming a value consumes all names that it aliases. Rules:
 3. a lambda, a local function or a loop's body consumes nothing that is bound outside of it;
 4. what a consuming loop parameter becomes in the next iteration aliases nothing from outside;
 5. a result whose type has `*` aliases no parameter without `*`, and no other part of the result;
-6. a function's result aliases no constant of the program.
+6. a function's result aliases no constant of the program, unless the function is written as a
+   partial application to that constant.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from compiler.frontend.check.consumption.aliases import (
 from compiler.frontend.check.consumption.aliases import field as field_aliases
 from compiler.frontend.check.consumption.consume_loops import walk_loop
 from compiler.frontend.check.consumption.freshness import (
+    constants_in,
     consumes,
     is_fresh,
     may_alias,
@@ -50,26 +52,30 @@ from compiler.frontend.types import Arrow, PrimT, Type
 def check_definition(
     d: t.Def,
     annotated: bool,
-    given: frozenset[Name] | set[Name] = NONE,
-    kept: frozenset[Name] | set[Name] = NONE,
+    partial: bool,
+    given: frozenset[Name] | set[Name],
+    kept: frozenset[Name] | set[Name],
+    of_constants: dict[Name, Names],
 ) -> t.Def:
     """Check one definition; it comes back with what is known of its result and its loops.
 
     Its `unique` says whether its result is fresh, and a loop's variable has a `*` only if the loop
     consumes its initial value.
 
-    `given` are names from modules that are arguments, which count as no constants in rule 6; `kept`
-    parameters of loops whose types are written without `*`, which count as parameters in rule 2.
+    `partial`: it is written without parameters, as `def f = g c`; then its result may alias
+    constants, and `of_constants` receives them. `given` are names from modules that are arguments,
+    which count as no constants in rule 6; `kept` parameters of loops whose types are written
+    without `*`, which count as parameters in rule 2.
     Errors: `TypeError_` where one of the rules is broken.
     """
-    walk = Walk(_EXPS, given=given, kept=kept)
-    unique = _function(walk, d, annotated)
+    walk = Walk(_EXPS, given=given, kept=kept, of_constants=of_constants)
+    unique = _function(walk, d, annotated, partial)
     if walk.needless_stars:
         d = without_stars(d, walk.needless_stars)
     return d if unique == d.unique else replace(d, unique=unique)
 
 
-def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
+def _function(walk: Walk, d: t.Def, annotated: bool, partial: bool = False) -> bool:
     owned: set[Name] = set()
     for pat in d.params:
         owns = consumes(pat)
@@ -81,7 +87,10 @@ def _function(walk: Walk, d: t.Def, annotated: bool) -> bool:
     if not d.params and not isinstance(d.ret, Arrow):
         return d.unique
     what = f"`{d.source_name}`"
-    no_constants(walk, what, d.body, result)
+    if not partial:
+        no_constants(walk, what, d.body, result)
+    elif constants := constants_in(walk, result):
+        walk.of_constants[d.name] = constants
     if annotated:
         if d.unique:
             must_be_fresh(walk, what, d.body, result, owned)

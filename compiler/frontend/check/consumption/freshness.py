@@ -19,18 +19,23 @@ from compiler.frontend.parts import pattern_variables
 from compiler.frontend.types import Arrow, PrimT, Record, Type
 
 
+def constants_in(walk: Walk, result: Aliases) -> Names:
+    """The program's constants that a result may share memory with."""
+    outside = (n for n in flat(result) if root(n) not in walk.variables)
+    return frozenset(n for n in outside if root(n) not in walk.given)
+
+
 def no_constants(walk: Walk, what: str, body: t.Exp, result: Aliases) -> None:
     """Demand that a function's result is none of the program's constants, and no part of one.
 
     Errors: it may be; its callers could not tell whether it is theirs.
     """
-    for name in sorted(flat(result)):
-        if root(name) not in walk.variables and root(name) not in walk.given:
-            raise TypeError_(
-                f"The result of {what} may alias `{shown(name)}`, a constant of the program.",
-                result_span(body),
-                f"Return a copy: `copy {shown(name)}`.",
-            )
+    for name in sorted(constants_in(walk, result)):
+        raise TypeError_(
+            f"The result of {what} may alias `{shown(name)}`, a constant of the program.",
+            result_span(body),
+            f"Return a copy: `copy {shown(name)}`.",
+        )
 
 
 def may_alias(type_: Type) -> bool:

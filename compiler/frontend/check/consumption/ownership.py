@@ -52,6 +52,8 @@ class Walk:
     """Constants that a function's result may be all the same."""
     kept: frozenset[Name] | set[Name] = NONE
     """Parameters of loops that are not consumed."""
+    of_constants: dict[Name, Names] = field(default_factory=dict)
+    """The constants that the results of functions may be."""
     needless_stars: set[Name] = field(default_factory=set)
     """Parameters of loops with a `*` whose initial values the loops do not consume."""
     depth: int = 0
@@ -93,6 +95,8 @@ class Walk:
             return NONE
         variable = self.variables.get(e.name)
         if variable is None:
+            if e.name in self.of_constants:
+                return self.of_constants[e.name]
             constant = NONE if e.size_args else of_constant(e.type, frozenset((e.name,)))
             for f in path if not but else ():
                 constant = field_aliases(constant, f)

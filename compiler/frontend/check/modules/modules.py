@@ -17,6 +17,7 @@ from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
+from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.functions import bind_type_params
 from compiler.frontend.check.definitions.type_exps import opened, resolve_type
 from compiler.frontend.check.modules.module_types import check_module_type, named
@@ -34,10 +35,11 @@ from compiler.frontend.check.scope.scope import (
     Value,
 )
 from compiler.frontend.check.scope.state import Checker, Silent, show
-from compiler.frontend.check.types.metas import resolve
-from compiler.frontend.check.types.unify import Mismatch, unify
-from compiler.frontend.check.types.walks import subst
-from compiler.frontend.types import Size, Type
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
+from compiler.frontend.check.types.size_exps import metas_in_size
+from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
+from compiler.frontend.check.types.walks import metas_in, subst
+from compiler.frontend.types import Size, Type, TypeVar
 
 
 class CheckDecs(Protocol):
@@ -254,7 +256,7 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
             value = in_module(a.module, name)
             if value is None:
                 raise _missing(a, f"value `{name}`", spec.span)
-            _check_value(a, value, spec)
+            value = _check_value(a, value, spec)
             a.seen.values[name] = value
             st.scope.bind(name, value)
         case decs.ModSpec(name=name, type=type_):
@@ -323,16 +325,17 @@ def _equal(st: Checker, a: Type, b: Type) -> bool:
     return True
 
 
-def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> None:
-    """Demand that a value is as general as its specification."""
+def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
+    """Demand that a value is as general as its specification; the value, not more general."""
     st = a.st
     if not isinstance(value, (Scheme, Builtin)):
-        return
+        return value
     st.level += 1
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
-    bind_type_params(st, spec.type_params, types, sizes)
+    open_types: set[Name] = set()
+    lifted = bind_type_params(st, spec.type_params, types, sizes, open_types)
 
     def anonymous(span: Span) -> Size:
         return st.rigid("n", span)
@@ -341,22 +344,51 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> None:
     st.scope.leave(mark)
     actual = _instance(st, value, spec.span)
     st.level -= 1
-    if not _equal(st, wanted, actual):
+    if not _equal(st, wanted, actual.type):
         raise TypeError_(
             f"The module's `{spec.name}` has type `{show(_type_of(value))}`, but its module type"
             f" says `{show(wanted)}`.",
             a.span or spec.span,
         )
+    if not isinstance(value, Scheme):
+        return value
+    params = tuple(types), tuple(sizes)
+    return _narrowed(value, actual, params, frozenset(lifted), frozenset(open_types))
 
 
-def _instance(st: Checker, value: Scheme | Builtin, span: Span) -> Type:
-    if isinstance(value, Scheme):
-        used = value.name in st.used
-        type_ = instantiate(st, value, span).type
-        if not used:
-            st.used.discard(value.name)
-        return type_
-    return _type_of(value)
+def _narrowed(
+    value: Scheme,
+    instance: t.Var,
+    params: tuple[tuple[Name, ...], tuple[Name, ...]],
+    lifted: frozenset[Name],
+    open_types: frozenset[Name],
+) -> Scheme:
+    """A definition with the parameters of its specification, if that fixes some of its types."""
+    types = [resolve(arg) for arg in instance.type_args]
+    if len({arg.name for arg in types if isinstance(arg, TypeVar)} & {*params[0]}) == len(types):
+        return value
+    type_ = final_type(instance.type)
+    sizes = tuple([final_size(arg) for arg in instance.size_args])
+    unknown: list[MetaT] = []
+    unknown_sizes: list[MetaS] = []
+    for part in (type_, *types):
+        metas_in(part, unknown, unknown_sizes)
+    for size in sizes:
+        metas_in_size(size, unknown_sizes)
+    if unknown or unknown_sizes:
+        return value
+    args = tuple([final_type(arg) for arg in types]), sizes
+    return Scheme(value.name, *params, type_, lifted, value.span, open_types, args)
+
+
+def _instance(st: Checker, value: Scheme | Builtin, span: Span) -> t.Var:
+    if not isinstance(value, Scheme):
+        return t.Var(_type_of(value), span, value.member)
+    used = value.name in st.used
+    found = instantiate(st, value, span)
+    if not used:
+        st.used.discard(value.name)
+    return found
 
 
 def _type_of(value: Scheme | Builtin) -> Type:

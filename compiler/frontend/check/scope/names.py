@@ -29,6 +29,7 @@ from compiler.frontend.check.scope.scope import (
 )
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaT
+from compiler.frontend.check.types.size_exps import subst_size
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.intrinsics import PUBLIC
 from compiler.frontend.types import Arrow, PrimT, Size, Type
@@ -144,7 +145,7 @@ def use(st: Checker, value: Value, span: Span) -> t.Exp:
 def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
     """A fresh instance of a definition."""
     st.used.add(scheme.name)
-    if not scheme.type_params and not scheme.size_params:
+    if not scheme.type_params and not scheme.size_params and scheme.args is None:
         return t.Var(scheme.type, span, scheme.name)
     types: dict[Name, Type] = {}
     for name in scheme.type_params:
@@ -154,7 +155,11 @@ def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
         types[name] = meta
     sizes: dict[Name, Size] = {name: st.size_meta(span) for name in scheme.size_params}
     type_ = subst(scheme.type, types, sizes)
-    return t.Var(type_, span, scheme.name, tuple(types.values()), tuple(sizes.values()))
+    if scheme.args is None:
+        return t.Var(type_, span, scheme.name, tuple(types.values()), tuple(sizes.values()))
+    type_args, size_args = scheme.args
+    given = tuple([subst(arg, types, sizes) for arg in type_args])
+    return t.Var(type_, span, scheme.name, given, tuple([subst_size(s, sizes) for s in size_args]))
 
 
 # --- built-in members --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
-from compiler.frontend.types import Type
+from compiler.frontend.types import Size, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,9 @@ class Scheme:
     lifted: frozenset[Name]
     span: Span
     open: frozenset[Name] = frozenset()
+    args: tuple[tuple[Type, ...], tuple[Size, ...]] | None = None
+    """The type and size arguments that the definition gets, over the parameters here; None: these
+    themselves. A module type may make a definition's type narrower."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ class Checker:
     """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
     """The program's constants and the names of their sizes."""
+    of_constants: dict[Name, frozenset[Name]] = field(default_factory=dict)
+    """The constants that the results of the program's functions may be."""
     let_sizes: list[tuple[str, Size, Span]] = field(default_factory=list)
     """The sizes that `let [n] ..` has bound in this definition, and what they are."""
     kept: set[Name] = field(default_factory=set)

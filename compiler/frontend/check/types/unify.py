@@ -15,7 +15,7 @@ from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import subst_size
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
+from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type, subst
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
     Array,
@@ -164,7 +164,7 @@ def _unify_sums(st: UnifyState, want: Sum, got: Sum) -> None:
 def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
     if got.consumes and not want.consumes:
         raise Mismatch("A function that consumes its argument cannot stand for one that does not.")
-    if want.unique and not got.unique and not isinstance(resolve(got.result), (Arrow, MetaT)):
+    if want.unique and not got.unique and _may_alias(got.result):
         raise Mismatch("The result must be fresh (`*`), but it may alias an argument.")
     unify(st, got.param, want.param)
     result = got.result
@@ -175,7 +175,7 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
     if got.name:
         if want.name:
             result = subst(result, {}, {got.name: SizeVar(want.name)})
-        elif got.name in names_in_type(result) and not want.ext:
+        elif got.name in names_in_type(result) and not _has_ext(want):
             raise Mismatch(
                 f"The size of the function's result depends on its argument `{base_of(got.name)}`.",
                 not_built,
@@ -194,6 +194,21 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
             )
         result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
     unify(st, expected, result)
+
+
+def _may_alias(result: Type) -> bool:
+    """Whether a function's result, as far as it is known, can share memory with an argument."""
+    return not isinstance(resolve(result), (Arrow, MetaT)) and not is_scalar(result)
+
+
+def _has_ext(arrow: Arrow) -> bool:
+    """Whether a function's result has sizes of its own, after one argument or more."""
+    type_: Type = arrow
+    while isinstance(type_, Arrow):
+        if type_.ext:
+            return True
+        type_ = resolve(type_.result)
+    return False
 
 
 # --- binding a type metavariable ---------------------------------------------------------------

@@ -154,3 +154,15 @@ def metas_in(
             for _, us in variants:
                 for u in us:
                     metas_in(u, types, sizes, variables)
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether a value of this type certainly holds no array and no function."""
+    match resolve(type_):
+        case PrimT():
+            return True
+        case Record(fields):
+            return all(is_scalar(u) for _, u in fields)
+        case Sum(variants):
+            return all(is_scalar(u) for _, us in variants for u in us)
+    return False
