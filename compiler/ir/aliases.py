@@ -19,7 +19,6 @@ from compiler.ir.nodes import (
     Function,
     Hist,
     If,
-    KernelBody,
     Lambda,
     Loop,
     Map,
@@ -103,6 +102,20 @@ def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     return roots, frozenset(gone)
 
 
+def overwritten(exp: Exp) -> tuple[Name, ...]:
+    """The arrays that an expression writes to itself; what its bodies overwrite is left out."""
+    match exp:
+        case Update(array, _, _):
+            return (array,)
+        case Scatter(_, dests, _, _):
+            return tuple(d.array for d in dests)
+        case Hist(_, ops, _, _) | SegHist(_, _, ops, _):
+            return tuple(d for op in ops for d in op.dests)
+        case SegMap() | SegRed() | SegScan():
+            return tuple(r.dest for r in exp.body.results if isinstance(r, Write))
+    return ()
+
+
 def _effects(exp: Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
     """What is consumed, and what each result may be a view of (nothing at all: an empty tuple).
 
@@ -113,16 +126,10 @@ def _effects(exp: Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sourc
             return (), (frozenset((array,)),)
         case Update(array, _, _):
             return (array,), ()
-        case Scatter(_, dests, fn, arrays):
-            return tuple(d.array for d in dests) + _by_lambda(fn, arrays, funs), ()
-        case Hist(_, ops, fn, arrays):
-            return tuple(d for op in ops for d in op.dests) + _by_lambda(fn, arrays, funs), ()
-        case Map(_, fn, arrays) | Reduce(_, _, fn, arrays) | Scan(_, _, fn, arrays):
-            return _by_lambda(fn, arrays, funs), ()
-        case SegMap(_, _, body) | SegRed(_, _, _, body) | SegScan(_, _, _, body):
-            return _by_kernel(body, funs), ()
-        case SegHist(_, _, ops, body):
-            return tuple(d for op in ops for d in op.dests) + _by_kernel(body, funs), ()
+        case Map() | Reduce() | Scan() | Scatter() | Hist():
+            return overwritten(exp) + _by_lambda(exp.fn, exp.arrays, funs), ()
+        case SegMap() | SegRed() | SegScan() | SegHist():
+            return overwritten(exp) + of_body(exp.body.stms, (), funs)[0], ()
         case If(_, then, orelse):
             return _by_branches(then, orelse, funs)
         case Loop(params, init, _, body):
@@ -157,11 +164,6 @@ def _by_lambda(fn: Lambda, arrays: tuple[Name, ...], funs: Funs | None) -> tuple
         return ()
     row_of = {p.name: array for p, array in zip(fn.params, arrays, strict=False)}
     return tuple(row_of.get(x, x) for x in of_body(fn.body.stms, (), funs)[0])
-
-
-def _by_kernel(body: KernelBody, funs: Funs | None) -> tuple[Name, ...]:
-    written = tuple(r.dest for r in body.results if isinstance(r, Write))
-    return written + of_body(body.stms, (), funs)[0]
 
 
 def _by_loop(

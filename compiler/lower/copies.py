@@ -24,7 +24,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import walk
-from compiler.ir.aliases import NOTHING, Sources, aliases, consumed, of_body
+from compiler.ir.aliases import NOTHING, Sources, aliases, consumed, of_body, overwritten
 from compiler.ir.nodes import (
     SE_NODES,
     Array,
@@ -189,7 +189,7 @@ class _Copier:
                 continue
             copies: list[Stm] = []
             exp = self._inside(stm.exp, live, level)
-            taken = overwritten(exp, self.memory.funs)
+            taken = _taken(exp, self.memory.funs)
             if any(taken):
                 exp = self._with_copies(exp, taken, live, level, stm.prov, copies)
             live |= self.memory.of(walk.free(stm.exp))
@@ -279,15 +279,9 @@ class _Copier:
         return body if same else Body((*stms, *last), results)
 
 
-def overwritten(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:
+def _taken(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:
     """The arrays that an expression overwrites, by operand: "" for those that it only reads."""
     match exp:
-        case Update(array, _, _):
-            return [array]
-        case Scatter(_, dests, _, _):
-            return [d.array for d in dests]
-        case Hist(_, ops, _, _):
-            return [d for op in ops for d in op.dests]
         case Map(_, fn, arrays):
             taken = of_body(fn.body.stms, (), funs)[0] if fn.body.stms else ()
             return [a if p.name in taken else "" for p, a in zip(fn.params, arrays, strict=True)]
@@ -296,7 +290,7 @@ def overwritten(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:
         case Call(fun, values):
             params = funs[fun].params
         case _:
-            return []
+            return list(overwritten(exp))
     pairs = zip(params, values, strict=True)
     return [v if p.unique and isinstance(v, str) else "" for p, v in pairs]
 

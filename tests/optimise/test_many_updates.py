@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.optimise.consumption import classes
+from compiler.ir.sharing import classes
 from compiler.optimise.fuse.graph import Graph
 from compiler.pipeline import Compilation
 

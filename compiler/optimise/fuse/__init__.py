@@ -22,7 +22,7 @@ from compiler.base.remarks import Missed
 from compiler.base.rules import Pass
 from compiler.ir import walk
 from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Map, Prog, Soac, Stm
-from compiler.optimise.consumption import Classes, classes
+from compiler.ir.sharing import Classes, classes
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
 from compiler.optimise.fuse.horizontal import side_by_side

@@ -22,7 +22,7 @@ from compiler.ir.nodes import (
     Soac,
     Stm,
 )
-from compiler.optimise.consumption import Classes
+from compiler.ir.sharing import Classes
 
 _SOACS = Soac.__args__
 _STEP = 1.0 / 1024

@@ -36,8 +36,8 @@ from compiler.ir.nodes import (
     Soac,
     Stm,
 )
+from compiler.ir.sharing import Classes
 from compiler.ir.types import shape_of, with_dims
-from compiler.optimise.consumption import Classes
 from compiler.optimise.fuse.nest import flatten_map, transpose_map
 
 _VIEWS = (Slice, Rearrange, Reshape)

@@ -17,7 +17,7 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.rules import NodeRule, Pass
 from compiler.ir.nodes import Function, Prog
-from compiler.optimise.consumption import unique_arrays
+from compiler.ir.sharing import unique_arrays
 from compiler.optimise.dead import remove_dead
 from compiler.optimise.simplify.engine import HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import State

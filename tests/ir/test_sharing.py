@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from compiler.optimise.consumption import Classes
+from compiler.ir.sharing import Classes
 
 
 def test_classes_are_those_of_a_naive_partition() -> None:

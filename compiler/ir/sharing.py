@@ -1,0 +1,150 @@
+"""Which arrays of a program may share memory, under any name and in any body.
+
+`aliases.py` says of one statement what its results may be views of. Here what it says, and what
+goes in and out of bodies, is closed over the program: arrays that may share memory are in one class
+(union-find). A class is unique as soon as one member is overwritten, or given away as a unique
+result; every other array is a plain value, which may be shared, computed earlier or once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from compiler.base.names import Name
+from compiler.ir import walk
+from compiler.ir.aliases import overwritten
+from compiler.ir.nodes import (
+    SE_NODES,
+    Array,
+    Hist,
+    If,
+    Loop,
+    Operand,
+    Operator,
+    Param,
+    Prog,
+    Rearrange,
+    Reduce,
+    Reshape,
+    Scan,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    Slice,
+    Soac,
+    Stm,
+    Write,
+)
+
+_SCALARS = frozenset(SE_NODES)
+Link = tuple[Param, Operand]
+
+
+class Classes:
+    """Arrays by what they may share memory with."""
+
+    __slots__ = ("_marked", "_parent")
+
+    def __init__(self) -> None:
+        self._parent: dict[Name, Name] = {}
+        self._marked: set[Name] = set()
+
+    def find(self, name: Name) -> Name:
+        """The class of a name, by a representative."""
+        parent = self._parent
+        root = name
+        while (above := parent.get(root, root)) != root:
+            root = above
+        while name != root:
+            parent[name], name = root, parent.get(name, name)
+        return root
+
+    def join(self, one: Name, other: Operand) -> None:
+        """The two may share memory."""
+        if type(other) is not str:
+            return
+        a, b = self.find(one), self.find(other)
+        self._parent.setdefault(one, a)
+        self._parent.setdefault(other, b)
+        if a != b:
+            self._parent[a] = b
+
+    def mark(self, value: Operand) -> None:
+        """It is overwritten, or must be fresh."""
+        if type(value) is str:
+            self._parent.setdefault(value, self.find(value))
+            self._marked.add(value)
+
+    def unique(self) -> set[Name]:
+        """All members of classes with a marked member."""
+        roots = {self.find(name) for name in self._marked}
+        return {name for name in list(self._parent) if self.find(name) in roots}
+
+
+def classes(prog: Prog) -> Classes:
+    """The sharing classes of all arrays of a program without calls."""
+    found = Classes()
+    for fun in prog.funs:
+        for param, value in zip(fun.results, fun.body.results, strict=True):
+            if param.unique:
+                found.mark(value)
+        for stm in walk.all_stms(fun.body.stms):
+            if type(stm.exp) not in _SCALARS:
+                _learn(stm, found)
+    return found
+
+
+def unique_arrays(prog: Prog) -> set[Name]:
+    """The names of all arrays that are overwritten or must be fresh, and of what shares memory."""
+    return classes(prog).unique()
+
+
+def _learn(stm: Stm, found: Classes) -> None:
+    for param, other in _links(stm):
+        if type(param.type) is Array:
+            found.join(param.name, other)
+    for name in overwritten(stm.exp):
+        found.mark(name)
+    if isinstance(stm.exp, Loop):
+        for param in stm.exp.params:
+            if param.unique and type(param.type) is Array:
+                found.mark(param.name)
+
+
+def _links(stm: Stm) -> Iterable[Link]:
+    """What statements bind, in their patterns and bodies, with what that may lie in."""
+    exp, pat = stm.exp, stm.pat
+    match exp:
+        case Slice(array, _) | Rearrange(_, array) | Reshape(_, array):
+            return ((pat[0], array),)
+        case If(_, then, orelse):
+            return zip((*pat, *pat), (*then.results, *orelse.results), strict=True)
+        case Loop(params, init, _, body):
+            ends = body.results
+            return zip((*params, *params, *pat), (*init, *ends, *ends), strict=True)
+        case SegMap() | SegRed() | SegScan():
+            kept = zip(reversed(pat), reversed(exp.body.results), strict=False)
+            return [(p, r.dest) for p, r in kept if isinstance(r, Write)]
+    links: list[Link] = list(zip(pat, overwritten(exp), strict=False))
+    if isinstance(exp, Soac):
+        links += zip(exp.fn.params, exp.arrays, strict=True)
+    if isinstance(exp, Reduce | Scan):
+        values = iter(exp.fn.body.results)
+        for op in exp.ops:
+            links += _operator(op, [next(values) for _ in op.neutral])
+    elif isinstance(exp, Hist | SegHist):
+        for hist in exp.ops:
+            links += _operator(hist.op, [])
+    return links
+
+
+def _operator(op: Operator, values: list[Operand]) -> Iterator[Link]:
+    """The parameters of an operator with what they stand for at first, and later on."""
+    width = len(op.neutral)
+    for at, param in enumerate(op.fn.params):
+        k = at % width
+        yield param, op.neutral[k]
+        yield param, op.fn.body.results[k]
+        if values:
+            yield param, values[k]
