@@ -26,6 +26,7 @@ from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.explain import layout, validity
+from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
 from compiler.explain.graph import interference as interference_of
@@ -405,7 +406,7 @@ def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
     work = compilation(asked.source, asked.options)
     typed: TypedProg = work.result("typed").prog
     last = work.result("merged").prog
-    return {"ok": True, "accesses": accesses_of(typed, last, work.fates())}
+    return {"ok": True, "accesses": accesses_of(typed, last, work.fates(), _words(work))}
 
 
 @answers(proofs.CERTIFICATE)
@@ -414,8 +415,15 @@ def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
     work = compilation(asked.source, asked.options)
     pairs, shown = work.record("shortcircuit").theorems()
     work.result("merged")
-    checks = dropped_checks(work.fates(), [*work.proved(), ("shortcircuit", shown)])
+    proved = [*work.proved(), ("shortcircuit", shown)]
+    checks = dropped_checks(work.fates(), proved, _words(work))
     return {"ok": True, "certificate": document([*pairs, *checks])}
+
+
+def _words(work: Compilation) -> Words:
+    """What the author calls the numbers that proofs are about, which any stage may have made."""
+    stages = (stage.id for stage in STAGES if stage.kind == "ir")
+    return Words(work.names().said, (work.result(stage).prog for stage in stages))
 
 
 @answers(storage.TUNING)

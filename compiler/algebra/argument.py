@@ -8,8 +8,8 @@ cycles, whose parts are shared. `gate.py` asks the checker whether a line follow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from compiler.algebra.certificate import Sum
@@ -129,6 +129,9 @@ class Argument:
     lines: tuple[Lemma, ...]
     equal: tuple[tuple[Name, Poly], ...] = ()
     """Equalities that have been put into the lines, as they were stated."""
+    atoms: Mapping[Any, Name] = field(default_factory=dict, compare=False)
+    """Names of no variables, by what they stand for: an expression, or a type and the polynomial
+    that wraps around in it."""
 
 
 def all_lines(roots: Iterable[Lemma]) -> list[Lemma]:

@@ -60,7 +60,7 @@ class IntegerFacts(Learned):
         lines = self._arguer.show(wanted, limit)
         if lines is None:
             return False
-        argument = Argument(says, tuple(lines))
+        argument = Argument(says, tuple(lines), atoms=self._atoms)
         if not accepts(argument, wanted):
             return False
         if lines:

@@ -7,20 +7,22 @@ computed again to be shown, and no text is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from compiler.algebra.argument import Argument, Deduction, Source, all_lines
 from compiler.algebra.encode import inequality
 from compiler.algebra.poly import Poly
-from compiler.base.names import Name, untagged
+from compiler.base.names import Name
 from compiler.base.remarks import Fate
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
 from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
-from compiler.ir.show_scalar import show_se
-from compiler.ir.walk import children, stms_of
+from compiler.ir.spelling import Spelling
+from compiler.ir.walk import all_stms, children, stms_of
 from compiler.lower.arrays import OUT_OF_BOUNDS
 from compiler.protocol.proofs import Access, AccessKind, AccessState, Claim
 
@@ -36,7 +38,7 @@ class _Left:
     around: int
 
 
-def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Access]:
+def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate], words: Words) -> list[Access]:
     """One record for each access, in order of the text."""
     left: dict[Span, list[_Left]] = {}
     for check in _left(last):
@@ -46,36 +48,38 @@ def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate]) -> list[Acces
         if fate.at:
             said.setdefault(fate.at[0], []).append(fate)
     return [
-        _record(access, said.get(access.span, ()), left.get(access.span, ()))
+        _record(access, said.get(access.span, ()), left.get(access.span, ()), words)
         for access in _accesses(typed)
     ]
 
 
 def theorems(
-    fates: Iterable[Fate], proved: Iterable[tuple[str, Iterable[Argument]]] = ()
+    fates: Iterable[Fate], proved: Iterable[tuple[str, Iterable[Argument]]], words: Words
 ) -> list[Json]:
     """What checks were dropped for, as claims of a certificate, each once.
 
     Behind them what else was `proved` in a stage, if the same was not used for a check.
     """
     found: dict[str, Json] = {}
-    said_before: set[str] = set()
+    checks: set[str] = set()
     for fate in fates:
         at = ":".join(map(str, fate.at[0][:2])) if fate.at else "-"
         for argument in fate.why:
-            said = _claim(argument)
-            text = "; ".join((said["says"], *said["facts"]))
+            text = _line(words.claim(argument))
+            checks.add(text)
             about = f"{at} check: {text}"
-            said_before.add(text)
             found.setdefault(about, inequality(argument, about))
     for stage, arguments in proved:
         for argument in arguments:
-            said = _claim(argument)
-            text = "; ".join((said["says"], *said["facts"]))
-            if text not in said_before:
+            text = _line(words.claim(argument))
+            if text not in checks:
                 about = f"{stage}: {text}"
                 found.setdefault(about, inequality(argument, about))
     return list(found.values())
+
+
+def _line(claim: Claim) -> str:
+    return "; ".join((claim["says"], *claim["facts"]))
 
 
 def _accesses(typed: ty.TypedProg) -> list[ty.Index | ty.Update]:
@@ -110,7 +114,9 @@ def _left_in(stms: Iterable[Stm], around: int) -> Iterator[_Left]:
             yield from _left_in(stms_of(child), around + inner)
 
 
-def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[_Left]) -> Access:
+def _record(
+    access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[_Left], words: Words
+) -> Access:
     state, because = _state(fates, left)
     arguments = dict.fromkeys(argument for fate in fates for argument in fate.why)
     return {
@@ -119,8 +125,8 @@ def _record(access: ty.Index | ty.Update, fates: Sequence[Fate], left: Sequence[
         "kind": _kind(access),
         "state": state,
         "because": because,
-        "claims": [_claim(argument) for argument in arguments],
-        "missing": list(dict.fromkeys(part for check in left for part in _open(check.cond))),
+        "claims": [words.claim(argument) for argument in arguments],
+        "missing": list(dict.fromkeys(part for check in left for part in _open(check.cond, words))),
     }
 
 
@@ -171,51 +177,58 @@ def _state(fates: Sequence[Fate], left: Sequence[_Left]) -> tuple[AccessState, s
 # --- what was proved, in words ---------------------------------------------------------------
 
 
-def _claim(argument: Argument) -> Claim:
-    known = _known(argument)
-    atoms = _atoms(known)
-    claim = _said(argument, atoms)
-    facts = list(dict.fromkeys(filter(None, (_fact(source, atoms) for source in known))))
-    text = untagged("\0".join((claim, *facts))).split("\0")
-    return {"says": text[0], "facts": text[1:]}
+class Words:
+    """What the author of a program calls the numbers in arguments about it."""
+
+    def __init__(self, said: Callable[[Name], str | None], progs: Iterable[Prog]) -> None:
+        """`progs`: where what has no name of its own is computed, the earliest stage first."""
+        self._said = said
+        self._progs = progs
+
+    @cached_property
+    def _made(self) -> dict[Name, Stm]:
+        found: dict[Name, Stm] = {}
+        for fun in (fun for prog in self._progs for fun in prog.funs):
+            for stm in all_stms(fun.body.stms):
+                for param in stm.pat:
+                    found.setdefault(param.name, stm)
+        return found
+
+    def spelling(self) -> Spelling:
+        """That of one text: of two `i` in it, the later one is `i₂`."""
+        return Spelling(self._said, (), lambda name: self._made.get(name))
+
+    def claim(self, argument: Argument) -> Claim:
+        """What an argument shows, and the facts that it rests on."""
+        known = _known(argument)
+        spell = self.spelling()
+        if any(name[0] == "?" for name in _names(argument, known)):
+            for what, name in argument.atoms.items():
+                spell.stands_for(name, what[1] if isinstance(what, tuple) else what)
+        for source in known:
+            if source.kind in ("choice", "atom") and source.about[1] != "either":
+                name, kind, one, other, *_ = source.about
+                if name[0] == "?":
+                    spell.stands_for(name, (kind, one, other))
+        says = _told(argument, spell)
+        facts = filter(None, (_fact(source, spell) for source in known))
+        return {"says": says, "facts": list(dict.fromkeys(facts))}
 
 
-_NUMBER = "(a number)"
-"""What the program computes without a name, and of which nothing is said."""
+def _names(argument: Argument, known: Iterable[Source]) -> Iterator[Name]:
+    """The names in what is shown and known."""
+    for part in chain(argument.says.about, *(source.about for source in known)):
+        if isinstance(part, Poly):
+            yield from part.names()
 
 
-def _atoms(known: Iterable[Source]) -> dict[Name, str]:
-    """What has no name of its own, as what it is computed from."""
-    found: dict[Name, str] = {}
-    for source in known:
-        if source.kind not in ("choice", "atom"):
-            continue
-        name, kind, one, other, *_ = source.about
-        if name[0] == "?" and kind != "either":
-            left, right = _spelt((one, other), found)
-            found[name] = f"{kind}({left}, {right})"
-            if kind not in ("min", "max"):
-                found[name] = f"({_operand(left)} {kind} {_operand(right)})"
-    return found
-
-
-def _operand(text: str) -> str:
-    """The text, in parentheses unless it is one name or number."""
-    plain = text.isalnum() or text.isidentifier() or text == _NUMBER
-    return text if plain else f"({text})"
-
-
-def _spelt(about: Iterable[Any], atoms: Mapping[Name, str]) -> tuple[Any, ...]:
+def _polys(about: Iterable[Any], spell: Spelling) -> tuple[Any, ...]:
     """The same with polynomials as text."""
-
-    def spell(name: Name) -> str:
-        return atoms.get(name, _NUMBER if name[0] == "?" else name)
-
-    return tuple(x.show(spell) if isinstance(x, Poly) else x for x in about)
+    return tuple(spell.poly(x) if isinstance(x, Poly) else x for x in about)
 
 
-def _said(argument: Argument, atoms: Mapping[Name, str]) -> str:
-    about = _spelt(argument.says.about, atoms)
+def _told(argument: Argument, spell: Spelling) -> str:
+    about = _polys(argument.says.about, spell)
     match argument.says.kind:
         case "within":
             at, size = about
@@ -250,8 +263,8 @@ def _known(argument: Argument) -> list[Source]:
     return sorted(known, key=lambda source: source.since)
 
 
-def _fact(source: Source, atoms: Mapping[Name, str]) -> str:
-    about = _spelt(source.about, atoms)
+def _fact(source: Source, spell: Spelling) -> str:
+    about = _polys(source.about, spell)
     match source.kind:
         case "fact":
             return f"{about[0]} >= 0"
@@ -262,27 +275,26 @@ def _fact(source: Source, atoms: Mapping[Name, str]) -> str:
         case "block":
             return f"{about[0]} elements are in memory"
         case "index":
-            return f"{about[0]} runs from 0 to {_spelt((source.about[1] - 1,), atoms)[0]}"
+            return f"{spell.number(about[0])} runs from 0 to {spell.poly(source.about[1] - 1)}"
         case "runs":
             return f"this runs only where {about[0]} >= 1"
         case "condition":
             if source.text:
                 cond, truth = source.text
-                return f"{_condition(cond)} {'holds' if truth else 'does not hold'} here"
+                return f"{_condition(cond, spell)} {'holds' if truth else 'does not hold'} here"
             op, left, right = about
             return f"{left} {op} {right} holds here"
         case "product":
             first, second = source.about
-            return f"{_spelt((first * second,), atoms)[0]} does not wrap"
+            return f"{spell.poly(first * second)} does not wrap"
         case "between":
-            name, low, high = about
-            if low == high:
-                return f"{name} = {low}"
-            return f"{name} lies between {low} and {high}"
+            name, low, high = spell.number(about[0]), *about[1:]
+            return f"{name} = {low}" if low == high else f"{name} lies between {low} and {high}"
         case "choice" | "atom":
             name, kind, one, other, *_ = about
-            if name in atoms:
+            if name[0] == "?" and kind != "either":
                 return ""
+            name = spell.number(name)
             if kind in ("min", "max"):
                 return f"{name} is the {kind} of {one} and {other}"
             if kind == "either":
@@ -291,17 +303,17 @@ def _fact(source: Source, atoms: Mapping[Name, str]) -> str:
     return ""
 
 
-def _open(cond: SE) -> Iterator[str]:
+def _open(cond: SE, words: Words) -> Iterator[str]:
     """The parts of a condition that are all needed."""
     if isinstance(cond, Bin) and cond.op == "&&":
-        yield from _open(cond.lhs)
-        yield from _open(cond.rhs)
+        yield from _open(cond.lhs, words)
+        yield from _open(cond.rhs, words)
     else:
-        yield untagged(_condition(cond))
+        yield _condition(cond, words.spelling())
 
 
-def _condition(cond: SE) -> str:
+def _condition(cond: SE, spell: Spelling) -> str:
     """Its text, a comparison of i64 without suffixes."""
     if isinstance(cond, Bin) and cond.at == "i64":
-        return f" {cond.op} ".join(show_se(side, suffix=False) for side in (cond.lhs, cond.rhs))
-    return show_se(cond, suffix=False)
+        return f" {cond.op} ".join(map(spell.scalar, (cond.lhs, cond.rhs)))
+    return spell.scalar(cond)

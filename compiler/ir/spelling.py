@@ -198,7 +198,7 @@ class Spelling:
                     return text
             case _:
                 return None
-        if len(text) > _SHORT:
+        if len(text) > _SHORT and name not in self._stands:
             return None
         return text if text.isidentifier() or _enclosed(text) else f"({text})"
 

@@ -156,5 +156,18 @@ def test_what_has_no_name_is_spelt_as_what_it_is() -> None:
     accesses = api.bounds(BoundsRequest(UNNAMED, {}))["accesses"]
     told = [claim for one in accesses for claim in one["claims"]]
     texts = [text for claim in told for text in (claim["says"], *claim["facts"])]
-    assert any("(k % m)" in text for text in texts)
+    assert any("k % m" in text for text in texts)
     assert not any("?" in text for text in texts)
+
+
+COMPUTED = """
+entry main [n_1] (map': [n_1]i32) (is: [9]i64) (k: i32): [n_1][9]i32 =
+  map (\\a -> map (\\b -> map'[(a - is[b]) % n_1] + map'[i64.i32 (k * 3) % n_1]) (iota 9)) (iota n_1)
+"""
+
+
+def test_what_nothing_is_known_of_is_spelt_with_the_authors_names() -> None:
+    found = api.bounds(BoundsRequest(COMPUTED, {}))["accesses"]
+    told = [claim["says"] for one in found for claim in one["claims"]]
+    assert "0 <= (a - is[b]) % n_1 < n_1" in told
+    assert "0 <= (3*k) % n_1 < n_1" in told
