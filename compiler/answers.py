@@ -58,6 +58,7 @@ def remark_json(remark: Remark) -> programs.Remark:
         "because": remark.because,
         "hint": remark.hint,
         "attempt": remark.attempt,
+        "refusal": remark.refusal,
         "numbers": [list(pair) for pair in remark.numbers],
     }
 

@@ -96,9 +96,11 @@ class Ctx:
         hint: str = "",
         numbers: tuple[tuple[str, str], ...] = (),
         attempt: int | None = None,
+        refusal: str = "",
     ) -> None:
         """Record what a rule has done, or has not, where nothing is left to decide."""
-        self.remark(Remark(kind, rule.id, at, because, hint, numbers, self.stage, attempt))
+        stage = self.stage
+        self.remark(Remark(kind, rule.id, at, because, hint, numbers, stage, attempt, refusal))
 
     def commit(
         self, rule: Rule, at: Prov, outcome: Outcome[T], attempt: int | None = None
@@ -113,6 +115,6 @@ class Ctx:
                     return None
                 self.tell("applied", rule, at, because, "", numbers, attempt)
                 return new
-            case Missed(because, hint, numbers):
-                self.tell("missed", rule, at, because, hint, numbers, attempt)
+            case Missed(because, hint, numbers, refusal):
+                self.tell("missed", rule, at, because, hint, numbers, attempt, refusal)
         return None

@@ -30,6 +30,8 @@ class Remark:
     stage: str = ""
     attempt: int | None = None
     """The number of the attempt that it tells of, which its pass keeps as a record."""
+    refusal: str = ""
+    """The kind of refusal that it tells of, by its id; empty where kinds are not told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Missed:
     because: str
     hint: str = ""
     numbers: tuple[tuple[str, str], ...] = ()
+    refusal: str = ""
 
 
 Outcome = Applied[T] | Missed | None

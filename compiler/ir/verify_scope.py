@@ -126,9 +126,10 @@ class ScopeChecker(ScalarChecker):
         if not self.form.memory:
             self.must(mem is None, f"{show_type(kind)} has memory before memory is introduced")
         elif mem is not None:
-            self.must(
-                isinstance(self.types.get(mem.block), Mem), f"`{mem.block}` is no block in scope"
-            )
+            block = self.types.get(mem.block)
+            self.must(isinstance(block, Mem), f"`{mem.block}` is no block in scope")
+            alike = isinstance(block, Mem) and block.prim == kind.prim
+            self.must(alike, f"`{mem.block}` holds elements of another type")
             sides = [mem.lmad.offset, *(p for dim in mem.lmad.dims for p in (dim.size, dim.stride))]
             self.sizes(sides)
             sizes = tuple(dim.size for dim in mem.lmad.dims)

@@ -53,6 +53,7 @@ def document(text: str) -> str:
     parts = {
         "operations": tables.operations_text(OPERATIONS),
         "options": tables.options_text(),
+        "refusals": tables.refusals_text(),
         "shapes": tables.shapes_text(OPERATIONS),
     }
     for name, part in parts.items():

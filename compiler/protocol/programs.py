@@ -181,6 +181,8 @@ class Remark(TypedDict):
     hint: str
     attempt: int | None
     """the number of the attempt to build in place that it tells of"""
+    refusal: str
+    """the kind of refusal that it tells of, by its id in the list of refusals, or empty"""
     numbers: list[Annotated[list[str], Length(2)]]
     """names with values and units"""
 

@@ -224,6 +224,8 @@ class Attempt(TypedDict):
     """which one failed; 0: none"""
     title: str
     """of the condition"""
+    refusal: str
+    """its kind, by its id in the list of refusals, or empty"""
     because: str
     hint: str
     witness: Clash | None

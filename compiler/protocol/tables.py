@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from compiler.base.remarks import NOTHING
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Operation, Options
 from compiler.protocol.programs import Failure
+from compiler.protocol.refusals import KINDS, Ending, Kind
 from compiler.protocol.schema import Schema, Schemas
 from compiler.protocol.typescript import typed
 
@@ -39,6 +41,26 @@ def options_text() -> str:
     schemas = Schemas("", own=True)
     schemas.of(Options)
     return _table(("option", "type", "meaning"), _rows(schemas.found["Options"]))
+
+
+def refusals_text() -> str:
+    """The kinds of refusals, with what each leaves the author."""
+    rows = (
+        (f"`{kind.id}`", rule, _cell(kind.about), _cell(_left(kind)))
+        for rule, kinds in KINDS.items()
+        for kind in kinds
+    )
+    return _table(("kind", "of", "because", "hint"), rows)
+
+
+def _left(kind: Kind) -> str:
+    """What the author is told to do; numbered places stand for the author's own names."""
+    match kind.ending:
+        case Ending.CHANGE:
+            return kind.change.replace("{}", "NAME")
+        case Ending.CONDITION:
+            return f"{kind.ending.value}; else: {NOTHING}"
+    return kind.hint() or "none: the reason says it"
 
 
 def _operation(schemas: Schemas, one: Operation[Any]) -> str:

@@ -20,7 +20,6 @@ from compiler.ir import nodes
 from compiler.ir.nodes import (
     Array,
     Body,
-    Call,
     Function,
     Mem,
     MemBind,
@@ -235,21 +234,7 @@ def _update(state: State, stm: Stm, out: list[Stm]) -> None:
     _view(state, stm, mem, out)
 
 
-def _call(state: State, stm: Stm, out: list[Stm]) -> None:
-    """Arguments and results follow the convention of functions: block, then row-major array."""
-    exp = stm.exp
-    assert isinstance(exp, Call)
-    args: list[Operand] = []
-    for arg in exp.args:
-        if isinstance(arg, str):
-            arg = _row_major(state, arg, f"`{exp.fun}` gets it", stm.prov, out)
-            args.append(state.mem(arg).block)
-        args.append(arg)
-    pat = tuple(new for param in stm.pat for new in _with_block(state, param))
-    out.append(Stm(pat, Call(exp.fun, tuple(args)), stm.prov))
-
-
-def _no_soac(state: State, stm: Stm, out: list[Stm]) -> None:
+def _none_left(state: State, stm: Stm, out: list[Stm]) -> None:
     raise CompilerBug(f"a {type(stm.exp).__name__} is left when memory is introduced")
 
 
@@ -266,18 +251,18 @@ HANDLERS: dict[type, Handler] = {
     nodes.Replicate: _fresh,
     nodes.Scratch: _fresh,
     nodes.ArrayLit: _fresh,
-    nodes.Call: _call,
     nodes.If: control.transform_if,
     nodes.Loop: control.transform_loop,
     nodes.SegMap: kernels.transform_segmap,
     nodes.SegRed: kernels.transform_segred,
     nodes.SegScan: kernels.transform_segscan,
     nodes.SegHist: kernels.transform_seghist,
-    nodes.Map: _no_soac,
-    nodes.Reduce: _no_soac,
-    nodes.Scan: _no_soac,
-    nodes.Scatter: _no_soac,
-    nodes.Hist: _no_soac,
+    nodes.Map: _none_left,
+    nodes.Reduce: _none_left,
+    nodes.Scan: _none_left,
+    nodes.Scatter: _none_left,
+    nodes.Hist: _none_left,
+    nodes.Call: _none_left,
 }
 
 

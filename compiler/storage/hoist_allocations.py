@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.remarks import NOTHING, Applied, Missed
+from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
 from compiler.ir.nodes import (
     I64,
@@ -36,6 +36,7 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
+from compiler.protocol.refusals import NotHoisted
 from compiler.storage.interference import Aliases, Sizes, mentioned, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
@@ -153,7 +154,8 @@ class _Hoisting:
             f"size depends on {called.spell.quoted(other)}."
         )
         numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
-        self.ctx.commit(HOIST, stm.prov, Missed(because, NOTHING, numbers))
+        kind = NotHoisted.OWN_SIZE
+        self.ctx.commit(HOIST, stm.prov, Missed(because, kind.hint(), numbers, kind.id))
 
     def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
         """Make a block that no iteration hands on before the loop."""
@@ -207,7 +209,8 @@ class _Hoisting:
                 f"{array} gets new memory in every iteration, because it is not clear for how many "
                 "iterations it is kept."
             )
-            self.ctx.commit(DOUBLE, stm.prov, Missed(because, NOTHING))
+            kind = NotHoisted.KEPT_FOR_LONG
+            self.ctx.commit(DOUBLE, stm.prov, Missed(because, kind.hint(), (), kind.id))
             return
         starts = [str(self.loop.init[k]) for k in reversed(chain)]
         own = [start for start in starts if self._owned(start, exp)]

@@ -15,7 +15,7 @@ from typing import TypeVar
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.remarks import NOTHING, Applied, Missed
+from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Pass, Rule
 from compiler.ir.nodes import (
     I64,
@@ -41,6 +41,7 @@ from compiler.ir.nodes import (
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
+from compiler.protocol.refusals import NotMerged
 from compiler.storage.hoist_allocations import (
     DOUBLE,
     HOIST,
@@ -337,6 +338,7 @@ def _refused(
     numbers = (("allocated", called.spell.size(life.alloc.prim, life.alloc.count)),)
     if available:
         other = available[-1].keeper
+        kind = NotMerged.OUTLIVES if life.escapes else NotMerged.LATER_SIZE
         if life.escapes:
             because = f"{name} outlives its body, and no free block has exactly its size."
         else:
@@ -345,7 +347,7 @@ def _refused(
                 f"written, but {called.spell.poly(life.alloc.count)}, the size of {name}, is not "
                 "known yet when it is made."
             )
-        ctx.commit(RULE, life.prov, Missed(sentence(because), NOTHING, numbers))
+        ctx.commit(RULE, life.prov, Missed(sentence(because), kind.hint(), numbers, kind.id))
         return
     for colour in alike:
         last = colour.members[-1]
@@ -358,7 +360,8 @@ def _refused(
                 f"The earlier block of {called(last.name, last.prov)} has the size of {name}, "
                 "but it is a result of the body."
             )
-            ctx.commit(RULE, life.prov, Missed(because, NOTHING, numbers))
+            kind = NotMerged.A_RESULT
+            ctx.commit(RULE, life.prov, Missed(because, kind.hint(), numbers, kind.id))
             return
 
 

@@ -175,6 +175,8 @@ export interface Remark {
   hint: string;
   /** the number of the attempt to build in place that it tells of */
   attempt: number | null;
+  /** the kind of refusal that it tells of, by its id in the list of refusals, or empty */
+  refusal: string;
   /** names with values and units */
   numbers: [string, string][];
 }
@@ -815,6 +817,8 @@ export interface Attempt {
   condition: number;
   /** of the condition */
   title: string;
+  /** its kind, by its id in the list of refusals, or empty */
+  refusal: string;
   because: string;
   hint: string;
   /** what a run on small inputs has shown of a refusal */

@@ -162,7 +162,8 @@ def test_what_has_no_name_is_spelt_as_what_it_is() -> None:
 
 COMPUTED = """
 entry main [n_1] (map': [n_1]i32) (is: [9]i64) (k: i32): [n_1][9]i32 =
-  map (\\a -> map (\\b -> map'[(a - is[b]) % n_1] + map'[i64.i32 (k * 3) % n_1]) (iota 9)) (iota n_1)
+  map (\\a -> map (\\b -> map'[(a - is[b]) % n_1] + map'[i64.i32 (k * 3) % n_1])
+                 (iota 9)) (iota n_1)
 """
 
 

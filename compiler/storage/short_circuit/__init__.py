@@ -19,7 +19,6 @@ terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
 origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
-refusals.py     kinds of refusals, and what each leaves the author
 trial.py        refused attempts, made all the same and run
 clash.py        what such a run has shown
 ways_out.py     what the author could state so that an attempt is made

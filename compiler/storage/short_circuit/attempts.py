@@ -13,11 +13,11 @@ from compiler.base.rules import Rule
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
 from compiler.ir.values import show
+from compiler.protocol.refusals import Ending, Refusal
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.conditions import TITLES, Failed
 from compiler.storage.short_circuit.origins import Origins
-from compiler.storage.short_circuit.refusals import Ending, Refusal
 
 CONCAT = Rule(
     "shortcircuit/concat",
@@ -80,16 +80,9 @@ class Attempt:
         self.hint = failed.refusal.hint(failed.hint)
 
     def json(self, origins: Origins) -> Json:
-        """As plain data.
+        """As plain data: a `protocol.proofs.Attempt`, but for what `advice` makes of the rest.
 
-        number (its remark has it, too), rule, source, destination (names in the program), src (the
-        point's spans), made (those of the statements that make the source); done, condition (0:
-        none failed) with its title, because, hint; witness: None, or the inputs of a run that shows
-        what would go wrong (values: of sizes and numbers; input: all of them as text); place,
-        creation, projected (the place of the array that is created), moved (each array's new
-        place), lifted; obligations: write and use (LMADs), why, what `prove` says, origins (of each
-        fact: why, src); copied and allocated: what is saved, in bytes; open: whether a
-        condition might help.
+        `stated` and `holder`: as above; `open`: whether a condition might help.
         """
         return {
             "number": self.number,
@@ -101,6 +94,7 @@ class Attempt:
             "done": self.done,
             "condition": self.condition,
             "title": TITLES.get(self.condition, ""),
+            "refusal": "" if self.refusal is None else self.refusal.id,
             "because": self.because,
             "hint": self.hint,
             "place": _place(self.target),

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from compiler.algebra.poly import Poly
-from compiler.storage.short_circuit.refusals import Refusal
+from compiler.protocol.refusals import Refusal
 
 TITLES = {
     1: "The source has memory of its own, made in the same body.",

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from compiler.base.names import Name
 from compiler.ir.nodes import Alloc, ForLoop, Index, Lit, Loop, Update
+from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
 

@@ -19,11 +19,11 @@ from compiler.base.prim import FUNS
 from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Update, Var
 from compiler.ir.slices import as_lmad
+from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
@@ -100,7 +100,12 @@ class Guards:
         if because:
             attempt.refusal, attempt.condition = Refusal.GUARD, Refusal.GUARD.condition
             attempt.because = f"{claim}: this is checked when the program runs, as {because}."
-            self.ctx.commit(GUARD, item.stm.prov, Missed(attempt.because), attempt.number)
+            self.ctx.commit(
+                GUARD,
+                item.stm.prov,
+                Missed(attempt.because, refusal=Refusal.GUARD.id),
+                attempt.number,
+            )
             return attempt
         applied = Applied(
             attempt, f"Check removed, as it is proved: {claim[0].lower()}{claim[1:]}."

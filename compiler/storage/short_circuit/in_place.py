@@ -23,9 +23,9 @@ from compiler.ir.nodes import (
     Var,
     Write,
 )
+from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.project import mentions
-from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called
@@ -158,7 +158,7 @@ def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
                     raise Failed(
                         Refusal.CALLERS,
                         f"{called(tree, param.name)} belongs to the caller.",
-                        f"With a unique type, `{tree.said(param.name)}: *[]..`, it may be reused.",
+                        Refusal.CALLERS.offer(str(tree.said(param.name))),
                     )
                 return
         raise Failed(Refusal.CALLERS, "The memory belongs to the caller.")
@@ -184,7 +184,19 @@ def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
     fresh = last is not None and isinstance(last.stm.exp, Alloc) and last.scope is scope
     if end != block and not fresh:
         raise Failed(Refusal.LOOP_SHARES, "A loop hands memory on that is used elsewhere.")
-    _first_value(tree, aliases, start, binder)
+    try:
+        _first_value(tree, aliases, start, binder)
+    except Failed as failed:
+        if failed.hint:
+            raise
+        pairs = zip(exp.params, exp.init, strict=True)
+        first = next(v for p, v in pairs if isinstance(p.type, Array) and _is_in(p.type, block))
+        hint = Refusal.START_KEPT.offer(called(tree, str(first)))
+        raise Failed(Refusal.START_KEPT, failed.because, hint) from None
+
+
+def _is_in(kind: Array, block: Name) -> bool:
+    return kind.mem is not None and kind.mem.block == block
 
 
 def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:

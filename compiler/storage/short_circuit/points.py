@@ -45,6 +45,7 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.spelling import sentence
 from compiler.ir.walk import se_uses
+from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit import costs, in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import (
@@ -61,8 +62,7 @@ from compiler.storage.short_circuit.budget import BUDGET, SPENT, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.guards import Guards
-from compiler.storage.short_circuit.project import Projection, checks, sliced
-from compiler.storage.short_circuit.refusals import Refusal
+from compiler.storage.short_circuit.project import NO_NAME, Projection, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
@@ -242,7 +242,8 @@ class Shortcut:
             return  # Most arrays are used again: that is nothing to tell.
         source, destination = both(self.tree, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
-        missed = Missed(because, attempt.hint, (("allocated", attempt.allocated),))
+        numbers = (("allocated", attempt.allocated),)
+        missed = Missed(because, attempt.hint, numbers, failed.refusal.id)
         self.ctx.commit(IN_PLACE_MAP, attempt.prov, missed, attempt.number)
 
     def _reuse(self, attempt: Attempt) -> bool:
@@ -458,7 +459,8 @@ class Shortcut:
     def _refuse(self, attempt: Attempt, failed: Failed) -> None:
         attempt.refused(failed)
         because = f"{self._words(attempt, False)}. {failed.because}"
-        missed = Missed(because, attempt.hint, (("copied", attempt.copied),))
+        numbers = (("copied", attempt.copied),)
+        missed = Missed(because, attempt.hint, numbers, failed.refusal.id)
         self.ctx.commit(attempt.rule, attempt.prov, missed, attempt.number)
 
     def _words(self, attempt: Attempt, done: bool) -> str:
@@ -520,19 +522,13 @@ class Shortcut:
     ) -> None:
         """The place can be computed where the source is created, and is inside the destination."""
         if creation.scope is not point.scope:
-            raise Failed(
-                Refusal.INNER_BODY,
-                f"{called(self.tree, point.source)} is created in an inner body.",
-            )
+            raise plan.built_otherwise(point.source)
         names = set(target.lmad.names()) | {target.block}
         plan.make_available(point.scope, creation, names, point.end, point.source)
         for array, mem in plan.new.items():
             for name in mem.lmad.names():
                 if not self._in_scope(name, array, plan):
-                    raise Failed(
-                        Refusal.NOT_EXPRESSIBLE,
-                        f"{called(self.tree, array)} cannot be said to lie in its new place.",
-                    )
+                    raise Failed(Refusal.NO_NAME, NO_NAME)
         if point.row:
             self._inside(plan, point, creation)
         if isinstance(point.item.stm.exp, Update) or plan.sizes or point.destination in self.inside:

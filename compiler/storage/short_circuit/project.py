@@ -47,14 +47,14 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.walk import se_parts
+from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 from compiler.storage.short_circuit.wording import called, in_line, there_already
 
-_STEPS = 400
+NO_NAME = "An index is no polynomial and has no name."
 _MOVABLE = (*SE_NODES, Index, SegMap, SegRed, SegScan, Loop, If, Iota, Replicate)
 """Statements that an author can move up in front of an array that they do not use."""
 
@@ -109,28 +109,28 @@ class Projection:
         exp = binder.stm.exp
         creation, lmad = self._undone(source, block, target.lmad)
         creation, lmad = self._earliest(creation, lmad, members, block)
-        if isinstance(exp, Alloc):
-            self.allocations.append(binder)
-        elif isinstance(exp, If):
-            if creation is not binder:
-                raise Failed(
-                    Refusal.BRANCHED, f"{what} comes from a branch in a way that is not followed."
-                )
-        else:
+        if isinstance(exp, Loop):
             raise Failed(
                 Refusal.MOVING, f"{what} moves to another block in every iteration of a loop."
             )
-        self.blocks.append(block)
         first = self._roots(creation, block)
-        if len(first) != 1:
-            raise Failed(Refusal.SEVERAL, f"Several arrays are built in the memory of {what}.")
+        if isinstance(exp, Alloc):
+            self.allocations.append(binder)
+        if len(first) != 1 or not (isinstance(exp, Alloc) or creation is binder):
+            raise self.built_otherwise(source)
+        self.blocks.append(block)
         self.new[first[0]] = MemBind(target.block, lmad)
         if isinstance(exp, If):
             self._branches(binder, block, first[0])
         self._forwards(members, block, target.block)
         if not self._same(self.new[source], target):
-            raise Failed(Refusal.NO_WAY_BACK, f"The views that lead to {what} cannot be undone.")
+            raise self.built_otherwise(source)
         return creation
+
+    def built_otherwise(self, name: Name) -> Failed:
+        """The failure of an attempt whose array is not seen to be built in one way only."""
+        because = f"{self._called(name)} is built in the same memory in another way."
+        return Failed(Refusal.BUILT_OTHERWISE, because)
 
     def _called(self, name: Name) -> str:
         return called(self.tree, name)
@@ -144,10 +144,6 @@ class Projection:
                 Refusal.OTHER_SPACE,
                 f"{what} lies in {mine.space} memory and its destination in {theirs.space}.",
             )
-        if mine.prim != theirs.prim:
-            raise Failed(
-                Refusal.OTHER_TYPE, f"{what} and its destination have elements of different types."
-            )
 
     def _unused(self, scope: Scope, end: int, block: Name, source: Name, given: int | None) -> None:
         """Condition 3."""
@@ -159,7 +155,7 @@ class Projection:
                         Refusal.USED_AGAIN,
                         f"{self._called(name)} is used again{in_line(item)} after it has been put "
                         "into its place.",
-                        f"Use the part of the result instead of {self._called(name)}.",
+                        Refusal.USED_AGAIN.offer(self._called(name)),
                     )
             for k, result in enumerate(scope.results):
                 if k == given or not mentions(result, name):
@@ -181,10 +177,7 @@ class Projection:
         """The statement that creates what `source` is a view of, and its place."""
         tree = self.tree
         name = source
-        for _ in range(_STEPS):
-            item = tree.binder.get(name)
-            if item is None:
-                break
+        while (item := tree.binder.get(name)) is not None:
             exp = item.stm.exp
             back: Name | None = None
             match exp:
@@ -214,7 +207,7 @@ class Projection:
             if back is None or tree.mem[back].block != block:
                 return item, lmad
             name = back
-        raise Failed(Refusal.NOT_CREATED, f"The creation of {self._called(source)} was not found.")
+        raise self.built_otherwise(source)
 
     def _earliest(
         self, creation: Item, lmad: Lmad[Poly], members: Sequence[Name], block: Name
@@ -225,10 +218,7 @@ class Projection:
             return creation, lmad
         mem = self.tree.mem
         if not self._same(mem[members[0]], mem[roots[0]]):
-            raise Failed(
-                Refusal.HELD_ANOTHER,
-                f"Before {self._called(roots[0])}, its memory holds another array.",
-            )
+            raise self.built_otherwise(roots[0])
         return self._undone(members[0], block, lmad)
 
     def _shape(self, name: Name) -> tuple[Poly, ...]:
@@ -297,10 +287,7 @@ class Projection:
             result = scope.results[array]
             assert isinstance(result, str)
             if self.tree.mem[result].block != self.tree.block(str(scope.results[at])):
-                raise Failed(
-                    Refusal.BRANCHED,
-                    f"A branch returns {self._called(name)} in a way not followed.",
-                )
+                raise self.built_otherwise(name)
             self.build(scope, len(scope.items), result, self.new[name], array)
         self.dropped.append(block)
 
@@ -342,10 +329,7 @@ class Projection:
         if back is None or back not in new:
             back = next((x for x in new if self._same(tree.mem[x], tree.mem[name])), None)
         if back is None:
-            raise Failed(
-                Refusal.BUILT_OTHERWISE,
-                f"{self._called(name)} is built in the same memory in another way.",
-            )
+            raise self.built_otherwise(name)
         old = tree.mem
         if not self._same(old[name], old[back]):
             raise Failed(
@@ -367,9 +351,7 @@ class Projection:
             and result in self.new
             and self._same(self.new[result], self.new[name])
         ):
-            raise Failed(
-                Refusal.MOVES_IN_LOOP, f"{self._called(name)} moves from one iteration to the next."
-            )
+            raise self.built_otherwise(name)
 
     def _sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name) -> Lmad[Poly]:
         return sliced(self.terms, lmad, dims, self.tree.binder[name])
@@ -397,13 +379,8 @@ class Projection:
         while wanted:
             name = wanted.pop()
             at = self.tree.position(name, scope)
-            if name in self.terms.atoms:
-                raise Failed(Refusal.NO_NAME, "An index is no polynomial and has no name.")
             if at is None:
-                raise Failed(
-                    Refusal.OUT_OF_SCOPE,
-                    f"{self._called(name)} is not in scope where the source is created.",
-                )
+                raise Failed(Refusal.NO_NAME, NO_NAME)
             if at < before.at:
                 continue
             item = self.tree.binder[name]
@@ -444,7 +421,7 @@ class Projection:
             raise Failed(Refusal.COMPUTED_LATER, because)
         if what not in self.earlier:
             self.earlier.append(what)
-        hint = f"Compute {' and '.join(self.earlier)} before {array}."
+        hint = Refusal.COMPUTED_LATER.offer(" and ".join(self.earlier), array)
         because = because if self.late is None else self.late.because
         self.late = Failed(Refusal.COMPUTED_LATER, because, hint)
 
@@ -509,22 +486,20 @@ class Projection:
                 return a == orelse and self._never_zero(then)
         return False
 
-    def _is_positive(self, divisor: SE, before: Item) -> bool:
-        """Whether what is known at a statement says that a divisor is positive.
-
-        A product might be 0 as a 64-bit number though its factors are not.
-        """
-        value = self.terms.poly(divisor) if prim_of(divisor) == "i64" else Poly.const(0)
-        if value.as_name is None:
+    def _is_nonzero(self, divisor: SE, before: Item) -> bool:
+        """Whether what is known at a statement says that a divisor has a sign."""
+        if prim_of(divisor) != "i64":
             return False
+        value, nowhere = self.terms.poly(divisor), Lmad(Poly.const(0), ())
         known = self.assumptions.at(before.scope, before.at)
-        return self.assumptions.unproved([value - 1], known, Lmad(Poly.const(0), ())) is None
+        signs = ([sign * value - 1] for sign in (1, -1))
+        return any(self.assumptions.unproved(claim, known, nowhere) is None for claim in signs)
 
     def _divisors(self, item: Item, scope: Scope, before: Item, end: int) -> list[Name]:
         """Lift checks that what a statement divides by is not zero; the names that they need."""
         names: list[Name] = []
         for divisor in (x for part in _scalars(item.stm.exp) for x in _divisors(part)):
-            if self._never_zero(divisor) or self._is_positive(divisor, before):
+            if self._never_zero(divisor) or self._is_nonzero(divisor, before):
                 continue
             check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
             if check is None:
@@ -554,7 +529,7 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Ite
         if name is None and isinstance(se, Var):
             name = se.name
         if name is None:
-            raise Failed(Refusal.NO_NAME, "An index is no polynomial and has no name.")
+            raise Failed(Refusal.NO_NAME, NO_NAME)
         return Poly.var(name)
 
     return slices.sliced(lmad, dims, poly, slices.itself)

@@ -18,7 +18,6 @@ from compiler.base.names import Name
 from compiler.ir.nodes import (
     Array,
     ArrayLit,
-    Call,
     Concat,
     Copy,
     If,
@@ -39,6 +38,7 @@ from compiler.ir.nodes import (
     Update,
     Write,
 )
+from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit import quotients
 from compiler.storage.short_circuit.access import (
     Access,
@@ -53,7 +53,6 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.covers import Cover, covers
-from compiler.storage.short_circuit.refusals import Refusal
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
@@ -185,19 +184,7 @@ class Safety:
                 self._loop(item, out)
             case SegMap() | SegRed() | SegScan() | SegHist():
                 self._kernel(item, exp, out)
-            case Call():
-                self._call(item, out)
         return out
-
-    def _call(self, item: Item, out: Summary) -> None:
-        """Anything may happen to the arrays that a function is given."""
-        for name in item.names:
-            if name in self.new:
-                raise Failed(
-                    Refusal.GIVEN_AWAY, f"{called(self.tree, name)} is given to a function."
-                )
-            if name in self.tree.mem and self._is_used(name):
-                out.uses.append(Access(name, None, True))
 
     # --- single accesses ---
 
