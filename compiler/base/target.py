@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler.base.prim import Prim
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -17,6 +19,7 @@ class Target:
     where there are no blocks.
     `threads`: threads of the blocks that are launched.
     `shared_bytes`: memory that the threads of a block share.
+    `atomics`: operators that update a cell at once, by the cell's type.
     `allocates_in_kernels`: whether a thread can make a block whose size only it knows.
     """
 
@@ -29,6 +32,7 @@ class Target:
     most_threads: int = 0
     threads: int = 1
     shared_bytes: int = 0
+    atomics: frozenset[tuple[str, Prim]] = frozenset()
     allocates_in_kernels: bool = True
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from compiler.algebra.lmad import Lmad
@@ -38,7 +38,12 @@ from compiler.ir.walk import se_parts
 
 
 class FreeNames:
-    """Scalars and blocks in order of first use, and what is defined inside."""
+    """Scalars and blocks in order of first use, and what is defined inside.
+
+    `visits` has a function for each class of statements.
+    """
+
+    visits: Mapping[type, Callable[[Any, Any], None]]
 
     def __init__(self) -> None:
         self.scalars: dict[Name, Prim] = {}
@@ -75,7 +80,7 @@ class FreeNames:
     def stms(self, stms: Stms) -> None:
         """What statements use and define."""
         for stm in stms:
-            _VISIT[type(stm)](self, stm)
+            self.visits[type(stm)](self, stm)
 
     def kernel(self, s: Kernel) -> None:
         """A kernel's body and work."""
@@ -190,7 +195,7 @@ def uses_of(kernel: Kernel) -> FreeNames:
     return uses
 
 
-_VISIT: dict[type, Callable[[FreeNames, Any], None]] = {
+VISIT: dict[type, Callable[[Any, Any], None]] = {
     Define: FreeNames.define,
     Declare: FreeNames.declare,
     Assign: lambda u, s: u.value(s.value, u.blocks.get(s.name, "i64")),
@@ -205,3 +210,4 @@ _VISIT: dict[type, Callable[[FreeNames, Any], None]] = {
     Assert: FreeNames.check,
     Kernel: FreeNames.kernel,
 }
+FreeNames.visits = VISIT

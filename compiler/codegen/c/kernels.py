@@ -32,6 +32,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.index import is_plain, poly_exp, product
 from compiler.codegen.interior import Interior, interior
+from compiler.codegen.kernels.threads import is_local
 from compiler.codegen.sequential import copy_body, copy_dims, next_name, sequential
 from compiler.codegen.traits import Traits, allocations, traits_of, work_of
 from compiler.ir.nodes import SE, Bin, Lit, Var
@@ -228,7 +229,7 @@ class MapKernels(Statements):
     def scratch_names(self, stms: Stms) -> None:
         """Declare the variables for scratch memory, which failed checks must not jump over."""
         for stm in allocations(stms):
-            if not self.is_local(stm):
+            if not is_local(stm):
                 name = c_name(stm.name)
                 self.line(f"{C_TYPE[stm.prim]} *{name} = 0;")
                 self.scratch.append(name)

@@ -6,10 +6,10 @@ languages differ in how a check fails, how kernels run and where scratch memory 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.base.names import Name
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.base.text import Line
 from compiler.codegen.c.scalar import Scalars
@@ -31,12 +31,10 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
+from compiler.codegen.kernels.threads import is_local
 from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
 from compiler.ir.nodes import SE, Lit, Mem, Var
 from compiler.ir.sizes import prim_of
-
-LOCAL_BYTES = 4096
-"""Blocks of a thread up to this size are arrays on its stack."""
 
 
 class Writer:
@@ -68,7 +66,12 @@ class Writer:
 
 
 class Statements(Writer):
-    """Prints statement lists; `sites` are the checks, by number."""
+    """Prints statement lists; `sites` are the checks, by number.
+
+    `prints`: the method for each class of statements; languages override some of them.
+    """
+
+    prints: Mapping[type, str]
 
     def __init__(
         self,
@@ -123,7 +126,7 @@ class Statements(Writer):
         for stm in stms:
             self.src = stm.prov or src
             self.node = next(self.numbers)
-            getattr(self, _PRINT[type(stm)])(stm)
+            getattr(self, self.prints[type(stm)])(stm)
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: Stms, tail: str = "}") -> None:
@@ -259,14 +262,9 @@ class Statements(Writer):
         """A bulk copy."""
         self.run_copy(stm)
 
-    def is_local(self, stm: Alloc) -> bool:
-        """Whether a block of a thread is an array on its stack."""
-        count = stm.count
-        return isinstance(count, Lit) and int(count.value) * BYTES[stm.prim] <= LOCAL_BYTES
-
     def local_array(self, stm: Alloc) -> bool:
         """A block of constant, small size as an array on the stack; False for others."""
-        if not self.is_local(stm):
+        if not is_local(stm):
             return False
         assert isinstance(stm.count, Lit)
         size = max(1, int(stm.count.value))
@@ -274,7 +272,7 @@ class Statements(Writer):
         return True
 
 
-_PRINT: dict[type, str] = {
+Statements.prints = {
     Define: "define",
     Declare: "declare",
     Assign: "assign",
@@ -289,4 +287,3 @@ _PRINT: dict[type, str] = {
     Assert: "check",
     Kernel: "kernel",
 }
-"""The method that prints a statement; languages override some of them."""

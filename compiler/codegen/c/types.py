@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.base.names import Name
 from compiler.base.prim import Prim
+from compiler.codegen.kernels.nodes import OWN
 
 C_TYPE: dict[Prim, str] = {
     "i8": "int8_t",
@@ -31,13 +32,17 @@ _SUFFIX: dict[Prim, str] = {"u32": "u", "u64": "ull", "i64": ""}
 
 def c_name(name: Name) -> str:
     """A C identifier; names that carry a tag cannot meet keywords and our own functions."""
+    if name[0] == OWN:
+        return "".join(map(_legal, name[1:]))
     if _TAGGED.fullmatch(name):
         return name
-    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else _escaped(c) for c in name)
+    plain = "".join(map(_legal, name))
     return plain if _TAGGED.fullmatch(plain) else f"{plain}_0"
 
 
-def _escaped(char: str) -> str:
+def _legal(char: str) -> str:
+    if char.isascii() and (char.isalnum() or char == "_"):
+        return char
     return "p" if char == "'" else f"u{ord(char):x}"
 
 

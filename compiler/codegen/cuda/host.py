@@ -7,15 +7,12 @@ names its points and parameters, so that the text reads like the imperative prog
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Writer
-from compiler.codegen.cuda.atomics import LOCKS, needs_lock
-from compiler.codegen.cuda.folds import CudaKernels
-from compiler.codegen.cuda.kernels import KernelParam, Launchable
+from compiler.codegen.cuda.kernels import DeviceCode
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
@@ -23,38 +20,28 @@ from compiler.codegen.imp.nodes import (
     Copy,
     Declare,
     Define,
-    Fold,
     For,
     Free,
-    HistWork,
     If,
     ImpFun,
-    Kernel,
     Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
     Stm,
     Stms,
     Store,
     While,
 )
 from compiler.codegen.index import poly_exp, product
+from compiler.codegen.kernels import nodes as k
 from compiler.codegen.py_scalar import py_name, show, show_count
-from compiler.codegen.sequential import copy_body, copy_dims, sequential
 from compiler.ir.nodes import SE, Operand
-
-SMALL_SEGMENT = 32
-"""Segments up to this size are reduced or scanned by one thread each."""
 
 
 class Host(Writer):
     """Prints host statements, and has the kernels printed by `kernels`."""
 
-    def __init__(self, kernels: CudaKernels) -> None:
+    def __init__(self, kernels: DeviceCode) -> None:
         super().__init__(kernels.numbers)
         self.kernels = kernels
-        self.copies = 0
 
     def function(self, fun: ImpFun) -> None:
         """An entry point."""
@@ -108,7 +95,7 @@ class Host(Writer):
         """CuPy counts its blocks."""
         self.line(f"{py_name(s.name)} = None")
 
-    def load(self, s: Load) -> None:
+    def load(self, s: Load | k.Fetch) -> None:
         """A cell, after all kernels."""
         self.line(f"{py_name(s.name)} = device.read({py_name(s.block)}, {show(s.at)})")
 
@@ -117,16 +104,11 @@ class Host(Writer):
         self.line(f"device.write({py_name(s.block)}, {show(s.at)}, {show(s.value)})")
 
     def copy(self, s: Copy) -> None:
-        """One copy of the device where both are dense, else a kernel."""
-        if s.dest_lmad.is_row_major() and s.source_lmad.is_row_major():
-            count = show(product([poly_exp(d.size) for d in s.dest_lmad.dims]))
-            dest = f"{py_name(s.dest)}, {show(poly_exp(s.dest_lmad.offset))}"
-            source = f"{py_name(s.source)}, {show(poly_exp(s.source_lmad.offset))}"
-            self.line(f"device.copy({dest}, {source}, {count})")
-            return
-        self.copies += 1
-        name = f"copy_{self.copies}"
-        self.kernel(Kernel(name, "grid", copy_dims(s), copy_body(s), MapWork(), prov=s.prov))
+        """One copy of the device: cells that do not lie together are copied by kernels."""
+        count = show(product([poly_exp(d.size) for d in s.dest_lmad.dims]))
+        dest = f"{py_name(s.dest)}, {show(poly_exp(s.dest_lmad.offset))}"
+        source = f"{py_name(s.source)}, {show(poly_exp(s.source_lmad.offset))}"
+        self.line(f"device.copy({dest}, {source}, {count})")
 
     def branch(self, s: If) -> None:
         """Both arms."""
@@ -155,71 +137,32 @@ class Host(Writer):
 
     # --- kernels -----------------------------------------------------------------------------
 
-    def kernel(self, s: Kernel) -> None:
-        """The kernel's functions, and their launches."""
+    def launch(self, s: k.Launch) -> None:
+        """The kernel's function, and its launch."""
         out = self.kernels
         out.src, out.node = self.src, self.node
-        name = py_name(s.name)
-        match s.work:
-            case MapWork():
-                self.launch(out.map(s, name), s.dims, per_block=s.per_block)
-            case ReduceWork(folds):
-                self.staged(s, folds, name)
-            case ScanWork(folds):
-                self.staged(s, folds, name)
-            case HistWork(hists):
-                if any(needs_lock(hist) for hist in hists):
-                    self.line(f'locks_0 = device.zeros({LOCKS}, "i32")')
-                self.launch(out.hist(s, s.work, name), s.dims)
+        out.function(s.kernel)
+        arguments = ", ".join(map(_argument, s.kernel.params))
+        count = self.times(s.count, s.times)
+        self.line(f'device.launch("{s.kernel.name}", {s.unit}={count})({arguments})')
 
-    def launch(
-        self, made: Launchable, dims: Sequence[tuple[str, SE]], per_block: bool = False
-    ) -> None:
-        """Launch with a thread, or a block of threads, per point."""
-        points = show(product([size for _, size in dims]))
-        self.launch_text(made, "blocks" if per_block else "points", points)
+    def times(self, count: SE, factor: str) -> str:
+        """A number of blocks, or of cells for them."""
+        return f"{show(count)} * {py_name(factor)}" if factor else show(count)
 
-    def launch_text(self, made: Launchable, unit: str, count: str) -> None:
-        """The launch of a function for so many points or blocks of threads."""
-        arguments = "".join(f", {_argument(a)}" for a in made.arguments)
-        self.line(f'device.launch("{made.name}", {unit}={count})({arguments[2:]})')
+    def ranges(self, s: k.Ranges) -> None:
+        """How segments are cut."""
+        given = f"{show(s.segments)}, {show(s.size)}"
+        self.line(f"{py_name(s.blocks)}, {py_name(s.chunk)} = device.ranges({given})")
 
-    def staged(self, s: Kernel, folds: tuple[Fold, ...], name: str) -> None:
-        """Two or three stages; short segments have a thread each."""
-        size = s.dims[-1][1]
-        if len(s.dims) > 1:
-            inner = sequential(replace(s, dims=s.dims[-1:]))
-            small = replace(s, dims=s.dims[:-1], body=inner, work=MapWork())
-            made = self.kernels.map(small, f"{name}_short")
-            self.open(f"if {show(size)} <= {SMALL_SEGMENT}:")
-            self.launch(made, small.dims)
-            self.indent = self.indent[:-4]
-            self.open("else:")
-        self.stages(s, folds, name)
-        if len(s.dims) > 1:
-            self.indent = self.indent[:-4]
+    def part(self, s: k.Part) -> None:
+        """A block for partial results."""
+        count = self.times(s.count, s.times)
+        self.line(f'{py_name(s.name)} = device.part({count}, "{s.prim}")')
 
-    def stages(self, s: Kernel, folds: tuple[Fold, ...], name: str) -> None:
-        """Ranges, then their outcomes; for a scan the ranges again."""
-        scan = isinstance(s.work, ScanWork)
-        segments = show(product([size for _, size in s.dims[:-1]]))
-        self.line(f"blocks_0, chunk_0 = device.ranges({segments}, {show(s.dims[-1][1])})")
-        parts = self.kernels.parts(folds)
-        cells = [] if scan else self.kernels.cells(folds)
-        for part in parts:
-            self.line(f'{py_name(part.name)} = device.part({segments} * blocks_0, "{part.prim}")')
-        for target in cells:
-            self.line(f'{py_name(target.name)} = device.part(1, "{target.prim}")')
-        first = self.kernels.first_stage(s, folds, f"{name}_first")
-        self.launch_text(first, "blocks", f"{segments} * blocks_0")
-        second = self.kernels.second_stage(s, folds, f"{name}_second")
-        self.launch_text(second, "blocks", segments)
-        if scan:
-            third = self.kernels.third_stage(s, folds, f"{name}_third")
-            self.launch_text(third, "blocks", f"{segments} * blocks_0")
-        for target in cells:
-            variable = py_name(target.name.removesuffix("_cell"))
-            self.line(f"{variable} = device.read({py_name(target.name)}, 0)")
+    def zeros(self, s: k.Zeros) -> None:
+        """A block of zeros."""
+        self.line(f'{py_name(s.name)} = device.zeros({s.count}, "{s.prim}")')
 
 
 def _operand(value: Operand) -> str:
@@ -234,7 +177,7 @@ _NUMPY: dict[Prim, str] = {
 }
 
 
-def _argument(a: KernelParam) -> str:
+def _argument(a: k.Param) -> str:
     if a.block:
         return py_name(a.name)
     return f"np.{_NUMPY[a.prim]}({py_name(a.name)})"
@@ -253,5 +196,9 @@ _PRINT: dict[type[Stm], Callable[[Host, Any], None]] = {
     For: Host.count_loop,
     While: Host.while_loop,
     Assert: Host.check,
-    Kernel: Host.kernel,
+    k.Launch: Host.launch,
+    k.Ranges: Host.ranges,
+    k.Part: Host.part,
+    k.Zeros: Host.zeros,
+    k.Fetch: Host.load,
 }

@@ -1,72 +1,67 @@
-"""CUDA kernels: what the threads of a grid do, one `__global__` function per piece of work.
-
-A map has a thread per point, or a block of threads if inner operators need one. Reductions and
-scans are in `folds.py`, updates of histograms' bins in `atomics.py`.
-"""
+"""CUDA kernels: the kernel IR as `__global__` functions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from compiler.base.errors import Limitation
-from compiler.base.names import Name
-from compiler.base.prim import Prim
-from compiler.base.spans import NOWHERE, Prov
-from compiler.base.text import Line
+from compiler.base.prim import BYTES, Prim
+from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.free_names import uses_of
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Copy,
-    Fold,
-    HistWork,
-    Kernel,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-)
+from compiler.codegen.imp.nodes import Alloc, Assert, Load, Store
 from compiler.codegen.index import product
-from compiler.codegen.sequential import copy_body, copy_dims, sequential
-from compiler.codegen.traits import traits_of
-from compiler.ir.nodes import SE, Lit
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import statements
+from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
 
-
-@dataclass(frozen=True, slots=True)
-class KernelParam:
-    """A kernel's parameter: a scalar, or a block if `block`."""
-
-    name: Name
-    prim: Prim
-    block: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Launchable:
-    """A `__global__` function with its parameters, in order; `checks` if it may fail."""
-
-    name: str
-    arguments: tuple[KernelParam, ...]
-    checks: bool
+IDS = {
+    k.THREAD: "threadIdx.x",
+    k.BLOCK: "blockIdx.x",
+    k.THREADS: "THREADS",
+    k.PLACE: "(int64_t)blockIdx.x * THREADS + threadIdx.x",
+}
+_ATOMIC = {"+": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "&": "atomicAnd"}
+_ATOMIC |= {"|": "atomicOr", "^": "atomicXor"}
+_WORDS: tuple[Prim, ...] = ("i32", "i64", "u32", "u64")
+ATOMICS: frozenset[tuple[str, Prim]] = frozenset(
+    [*((op, prim) for op in _ATOMIC for prim in _WORDS), ("+", "f32"), ("+", "f64")]
+)
+"""The operators that the GPU has instructions for."""
 
 
-class CudaMaps(Statements):
-    """Prints device code. `mode` is `thread` in a thread's own code, `block` in a block's."""
+class DeviceCode(Statements):
+    """Prints kernels. A failed check jumps to `label`, or leaves the kernel where there is none."""
 
-    mode = "thread"
     label = ""
     labels = 0
-    checks = False
-    pool = 0
-    pool_line = 0
+    volatile = False
+    slots: frozenset[str] = frozenset()
 
-    # --- single statements -------------------------------------------------------------------
+    def function(self, kernel: k.Kernel) -> None:
+        """`extern "C" __global__ void name(parameters) { .. }`."""
+        self.slots = frozenset(s.name for s in statements(kernel.body) if isinstance(s, k.Slots))
+        shown = [
+            f"{self.cell_type(a.prim)} *{c_name(a.name)}"
+            if a.block
+            else f"const {self.cell_type(a.prim)} {self.parameter(a)}"
+            for a in kernel.params
+        ]
+        params = ", ".join([*shown, "int64_t *failure"])
+        self.scalars.names = IDS
+        self.line("")
+        self.open(f'extern "C" __global__ void {kernel.name}({params}) {{')
+        for a in kernel.params:
+            if not a.block and a.prim == "f16":
+                self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
+        if kernel.pool:
+            self.line(f"__shared__ __align__(8) char pool[{kernel.pool} * THREADS];")
+        self.stms(kernel.body)
+        self.close()
+
+    def parameter(self, a: k.Param) -> str:
+        """The name of a scalar parameter."""
+        return f"{c_name(a.name)}_bits" if a.prim == "f16" else c_name(a.name)
+
+    # --- cells -------------------------------------------------------------------------------
 
     def type(self, prim: Prim) -> str:
         """Halves are floats in registers."""
@@ -76,17 +71,48 @@ class CudaMaps(Statements):
         """Halves are 16 bits in memory."""
         return "uint16_t" if prim == "f16" else C_TYPE[prim]
 
-    def read(self, prim: Prim, place: str) -> str:
-        """The value of a cell."""
-        return f"half_to_float({place})" if prim == "f16" else place
+    def cell(self, stm: Load | Store | k.Fetch | k.Atomic | k.Exchange) -> str:
+        """A cell; under a lock, one that others may have written."""
+        text = f"{c_name(stm.block)}[{self.show(stm.at)}]"
+        return f"*(volatile {self.cell_type(stm.prim)} *)&{text}" if self.volatile else text
 
-    def written(self, prim: Prim, value: str) -> str:
-        """A value as it is put in a cell."""
-        return f"float_to_half({value})" if prim == "f16" else value
+    def value(self, stm: Load | k.Fetch) -> str:
+        """The value of a cell; slots hold registers."""
+        is_half = stm.prim == "f16" and stm.block not in self.slots
+        return f"half_to_float({self.cell(stm)})" if is_half else self.cell(stm)
+
+    def load(self, stm: Load) -> None:
+        """A cell's value."""
+        self.line(f"const {self.type(stm.prim)} {c_name(stm.name)} = {self.value(stm)};")
+
+    def fetch(self, stm: k.Fetch) -> None:
+        """A cell's value in a variable."""
+        self.line(f"{c_name(stm.name)} = {self.value(stm)};")
+
+    def store(self, stm: Store) -> None:
+        """A cell's next value."""
+        value = self.show(stm.value)
+        is_half = stm.prim == "f16" and stm.block not in self.slots
+        self.line(f"{self.cell(stm)} = {f'float_to_half({value})' if is_half else value};")
+
+    def run_alloc(self, stm: Alloc) -> None:
+        """A thread's own array, or one that a block of threads shares."""
+        if stm.space != "shared":
+            self.local_array(stm)
+            return
+        assert isinstance(stm.count, Lit)
+        size = max(1, int(stm.count.value))
+        self.line(f"__shared__ {self.cell_type(stm.prim)} {c_name(stm.name)}[{size}];")
+
+    def pool_slots(self, stm: k.Slots) -> None:
+        """A part of the pool."""
+        kind = self.type(stm.prim)
+        self.line(f"{kind} *{c_name(stm.name)} = ({kind} *)(pool + {stm.offset} * THREADS);")
+
+    # --- control -----------------------------------------------------------------------------
 
     def fail(self, call: str) -> None:
-        """Report, then leave the point."""
-        self.checks = True
+        """Report, then leave the point or the kernel."""
         self.line(f"ss_fail(failure, {call});")
         self.line(f"goto {self.label};" if self.label else "return;")
 
@@ -102,182 +128,94 @@ class CudaMaps(Statements):
             return f"ss_bits({self.show(value)})"
         return f"(int64_t){self.scalars.atom(value)}"
 
-    def check(self, stm: Assert) -> None:
-        """Jumps may not pass declarations, which end with the braces."""
-        super().check(stm)
-
-    def run_alloc(self, stm: Alloc) -> None:
-        """A thread's own array, or one that a block of threads shares."""
-        name, kind = c_name(stm.name), self.cell_type(stm.prim)
-        if self.mode == "block" or stm.space == "shared":
-            if type(stm.count) is not Lit:
-                raise Limitation(
-                    "a shared array whose size is not a constant is not supported on the GPU yet",
-                    stm.prov[0] if stm.prov else NOWHERE,
-                )
-            self.line(f"__shared__ {kind} {name}[{max(1, int(stm.count.value))}];")
-        elif not self.local_array(stm):
-            raise Limitation(
-                "a thread's own array whose size is not a small constant is not supported on the"
-                " GPU yet",
-                stm.prov[0] if stm.prov else NOWHERE,
-            )
-
-    def store(self, stm: Store) -> None:
-        """In a block's code one thread writes for all."""
-        if self.mode == "thread":
-            super().store(stm)
+    def scope(self, stm: k.Scope) -> None:
+        """Braces; jumps to the end of a point may not pass declarations, which end with them."""
+        if not stm.point:
+            self.nested("{", stm.body)
             return
-        self.line("__syncthreads();")
-        self.open("if (threadIdx.x == 0) {")
-        super().store(stm)
-        self.close()
-        self.line("__syncthreads();")
-
-    def run_copy(self, stm: Copy) -> None:
-        """A loop, or all threads of a block together."""
-        self.open("{")
-        if self.mode == "block":
-            body = copy_body(stm)
-            self.block_map(Kernel("copy", "block", copy_dims(stm), body, MapWork(), prov=stm.prov))
-        else:
-            super().run_copy(stm)
-        self.close()
-
-    def run_kernel(self, kernel: Kernel) -> None:
-        """An inner kernel: of a block, or in sequence."""
-        if self.mode == "thread":
-            self.stms(sequential(kernel))
-            return
-        self.line("__syncthreads();")
-        match kernel.work:
-            case MapWork():
-                self.open("{")
-                self.block_map(kernel)
-                self.close()
-            case ReduceWork(folds) | ScanWork(folds):
-                self.block_fold(kernel, folds, scan=isinstance(kernel.work, ScanWork))
-            case HistWork():
-                self.open("if (threadIdx.x == 0) {")
-                self.point(sequential(kernel), ())
-                self.close()
-        self.line("__syncthreads();")
-
-    def block_fold(self, kernel: Kernel, folds: tuple[Fold, ...], scan: bool) -> None:
-        """An inner reduction or scan."""
-        raise NotImplementedError
-
-    # --- heads -------------------------------------------------------------------------------
-
-    def kernel_head(
-        self, name: str, kernel: Kernel, extra: Sequence[KernelParam] = ()
-    ) -> tuple[KernelParam, ...]:
-        """`extern "C" __global__ void name(parameters) {`; answers the parameters."""
-        uses = uses_of(kernel)
-        own = {a.name for a in extra}
-        targets = _targets(kernel)
-        arguments = [
-            KernelParam(n, p, False)
-            for n, p in uses.free_scalars().items()
-            if n not in own and n not in targets
-        ]
-        arguments += [
-            KernelParam(n, p, True) for n, p in uses.free_blocks().items() if n not in own
-        ]
-        arguments += extra
-        shown = [
-            f"{self.cell_type(a.prim)} *{c_name(a.name)}"
-            if a.block
-            else f"const {self.cell_type(a.prim)} {self.parameter(a)}"
-            for a in arguments
-        ]
-        self.line("")
-        self.open(
-            f'extern "C" __global__ void {name}({", ".join([*shown, "int64_t *failure"])}) {{'
-        )
-        for a in arguments:
-            if not a.block and a.prim == "f16":
-                self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
-        self.checks = False
-        self.pool, self.pool_line = 0, len(self.lines)
-        return tuple(arguments)
-
-    def parameter(self, a: KernelParam) -> str:
-        """The name of a scalar parameter."""
-        return f"{c_name(a.name)}_bits" if a.prim == "f16" else c_name(a.name)
-
-    def launchable(self, name: str, arguments: tuple[KernelParam, ...]) -> Launchable:
-        """Close the function that `kernel_head` began."""
-        if self.pool:
-            text = f"{self.indent}__shared__ __align__(8) char pool[{self.pool} * THREADS];"
-            self.lines.insert(self.pool_line, Line(text, self.src, self.node))
-        self.close()
-        return Launchable(name, arguments, self.checks)
-
-    def indices(self, dims: Sequence[tuple[Name, SE]], flat: str) -> None:
-        """Indices from the number of a point, row-major."""
-        if len(dims) == 1:
-            self.line(f"const int64_t {c_name(dims[0][0])} = {flat};")
-            return
-        rest = flat
-        for k in range(len(dims) - 1, 0, -1):
-            index, size = c_name(dims[k][0]), self.scalars.within(dims[k][1], 11)
-            self.line(f"const int64_t {index} = {rest} % {size};")
-            rest = f"{flat} / ({self.show(product([s for _, s in dims[k:]]))})"
-        self.line(f"const int64_t {c_name(dims[0][0])} = {rest};")
-
-    def point(self, stms: Stms, after: Sequence[Stm]) -> None:
-        """A point's statements in braces; failed checks jump behind them."""
-        kept = self.label, self.mode
+        kept = self.label
         self.labels += 1
-        self.label, self.mode = f"next_{self.labels}", "thread"
-        checked = traits_of(stms).asserts or traits_of(tuple(after)).asserts
-        if checked:
-            self.open("{")
-        self.stms(stms)
-        self.stms(after)
-        if checked:
-            self.close()
+        self.label = f"next_{self.labels}"
+        if any(isinstance(inner, Assert) for inner in statements(stm.body)):
+            self.nested("{", stm.body)
             self.line(f"{self.label}:;")
-        self.label, self.mode = kept
-
-    # --- maps --------------------------------------------------------------------------------
-
-    def plain(self, stms: Stms) -> None:
-        """Statements of a thread."""
-        kept, self.mode = self.mode, "thread"
-        self.stms(stms)
-        self.mode = kept
-
-    def map(self, kernel: Kernel, name: str) -> Launchable:
-        """A thread per point, or a block of threads per point."""
-        arguments = self.kernel_head(name, kernel)
-        total = self.show(product([size for _, size in kernel.dims]))
-        if kernel.per_block:
-            self.line("const int64_t point = blockIdx.x;")
-            self.indices(kernel.dims, "point")
-            self.mode = "block"
-            self.stms(kernel.body)
-            self.mode = "thread"
         else:
-            self.line("const int64_t point = (int64_t)blockIdx.x * THREADS + threadIdx.x;")
-            self.line(f"if (point >= {total}) return;")
-            if kernel.dims:
-                self.indices(kernel.dims, "point")
-            self.stms(kernel.body)
-        return self.launchable(name, arguments)
+            self.stms(stm.body)
+        self.label = kept
 
-    def block_map(self, kernel: Kernel) -> None:
-        """The points of an inner map over the threads of a block."""
-        total = self.show(product([size for _, size in kernel.dims]))
-        self.open(f"for (int64_t point = threadIdx.x; point < {total}; point += THREADS) {{")
-        self.indices(kernel.dims, "point")
-        self.point(kernel.body, ())
+    def leave(self, stm: k.Exit) -> None:
+        """The end of a thread."""
+        self.line(f"if ({self.show(stm.cond)}) return;")
+
+    def indices(self, stm: k.Indices) -> None:
+        """Quotients and remainders."""
+        rest = self.show(stm.flat)
+        for at in range(len(stm.dims) - 1, 0, -1):
+            index, size = c_name(stm.dims[at][0]), self.scalars.within(stm.dims[at][1], 11)
+            self.line(f"const int64_t {index} = {rest} % {size};")
+            size = self.scalars.within(product([s for _, s in stm.dims[at:]]), 11)
+            rest = f"{self.show(stm.flat)} / {size}"
+        self.line(f"const int64_t {c_name(stm.dims[0][0])} = {rest};")
+
+    def stride(self, stm: k.Stride) -> None:
+        """A loop that takes longer steps."""
+        index, kind = c_name(stm.index), self.type(stm.prim)
+        cond = self.show(Bin("<", stm.prim, Var(stm.index, stm.prim), stm.end))
+        step = f"{index} {stm.op}= {self.show(stm.by)}"
+        self.nested(f"for ({kind} {index} = {self.show(stm.start)}; {cond}; {step}) {{", stm.body)
+
+    def barrier(self, stm: k.Barrier) -> None:
+        """Wait for the block."""
+        self.line("__syncthreads();")
+
+    # --- updates -----------------------------------------------------------------------------
+
+    def atomic(self, stm: k.Atomic) -> None:
+        """An instruction; those of 64 bits are for unsigned numbers."""
+        cast, value = "", self.show(stm.value)
+        if stm.prim == "u64" or (stm.prim == "i64" and stm.op == "+"):
+            cast, value = "(unsigned long long *)", f"(unsigned long long){value}"
+        self.line(f"{_ATOMIC[stm.op]}({cast}&{self.cell(stm)}, {value});")
+
+    def exchange(self, stm: k.Exchange) -> None:
+        """Read, combine, and write back if nobody has written in between."""
+        word = "unsigned int" if BYTES[stm.prim] == 4 else "unsigned long long"
+        name, kind = c_name(stm.name), self.type(stm.prim)
+        self.line(f"{word} *place = ({word} *)&{self.cell(stm)};")
+        self.line(f"{word} seen = *place, before;")
+        self.open("do {")
+        self.line("before = seen;")
+        self.line(f"{kind} {name} = *({kind} *)&before;")
+        self.stms(stm.body)
+        self.line(f"seen = atomicCAS(place, before, *({word} *)&{name});")
+        self.close("} while (seen != before);")
+
+    def locked(self, stm: k.Locked) -> None:
+        """One thread at a time per lock."""
+        self.line(f"int32_t *lock = {c_name(stm.locks)} + {self.show(stm.at)};")
+        self.open("for (bool done = false; !done;) {")
+        self.open("if (atomicCAS(lock, 0, 1) == 0) {")
+        self.line("__threadfence();")
+        self.volatile = True
+        self.stms(stm.body)
+        self.volatile = False
+        self.line("__threadfence();")
+        self.line("atomicExch(lock, 0);")
+        self.line("done = true;")
+        self.close()
         self.close()
 
 
-def _targets(kernel: Kernel) -> set[Name]:
-    """Host variables that a reduction assigns: no parameters."""
-    if not isinstance(kernel.work, ReduceWork):
-        return set()
-    return {i for fold in kernel.work.folds for i in fold.into if isinstance(i, str)}
+DeviceCode.prints = {
+    **Statements.prints,
+    k.Fetch: "fetch",
+    k.Indices: "indices",
+    k.Stride: "stride",
+    k.Scope: "scope",
+    k.Exit: "leave",
+    k.Slots: "pool_slots",
+    k.Barrier: "barrier",
+    k.Atomic: "atomic",
+    k.Exchange: "exchange",
+    k.Locked: "locked",
+}

@@ -12,10 +12,11 @@ from compiler.base.target import Target
 from compiler.base.text import Line, Text
 from compiler.codegen.c.program import description
 from compiler.codegen.cuda import runtime as cuda_runtime
-from compiler.codegen.cuda.folds import CudaKernels
 from compiler.codegen.cuda.host import Host
+from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp.nodes import ImpProg
+from compiler.codegen.kernels.lower import lower
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CuPy ----"
@@ -25,11 +26,11 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     """Kernels, then the host program after `HOST_MARK`."""
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
-    kernels = CudaKernels(scalars, sites, count())
+    kernels = DeviceCode(scalars, sites, count())
     host = Host(kernels)
     host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
-    for fun in prog.funs:
+    for fun in lower(prog, ctx).funs:
         host.function(fun)
     body = "\n".join(line.text for line in kernels.lines)
     head = [cuda_runtime.HEAD, cuda_runtime.FAILURE]
@@ -68,6 +69,7 @@ TARGET = Target(
     most_threads=1024,
     threads=cuda_runtime.THREADS,
     shared_bytes=48 << 10,
+    atomics=ATOMICS,
     allocates_in_kernels=False,
 )
 PASSES = (Pass("cuda", "Writes CUDA.", emit),)

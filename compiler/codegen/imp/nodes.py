@@ -24,11 +24,25 @@ from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.ir.nodes import SE, Array, Level, Mem, Operand, Scalar, Space
 
+
+class Stm:
+    """A statement. The kernel IR (`kernels/nodes.py`) has further ones."""
+
+    __slots__ = ()
+
+    @property
+    def prov(self) -> Prov:
+        """What it came from."""
+        raise NotImplementedError
+
+
+Stms = tuple[Stm, ...]
+
 # --- scalars and blocks ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Define:
+class Define(Stm):
     """A scalar that never changes."""
 
     name: Name
@@ -38,7 +52,7 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
-class Declare:
+class Declare(Stm):
     """A variable that is assigned later; `value` is what it starts as (a name for blocks)."""
 
     name: Name
@@ -48,7 +62,7 @@ class Declare:
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Stm):
     """A declared variable gets another value: a scalar expression, or the name of a block."""
 
     name: Name
@@ -57,7 +71,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Alloc:
+class Alloc(Stm):
     """A fresh block of `count` elements, with any contents, bound to `name`.
 
     Sums, differences and products in `count` are exact. Less than none is an error like too many,
@@ -72,7 +86,7 @@ class Alloc:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class Free(Stm):
     """`name` is not used any more; its block goes when no other variable holds it."""
 
     name: Name
@@ -80,7 +94,7 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(Stm):
     """Define the scalar `name` as cell `at` of `block`."""
 
     name: Name
@@ -91,7 +105,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(Stm):
     """Cell `at` of `block` becomes `value`."""
 
     block: Name
@@ -102,7 +116,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Stm):
     """Element `i` of the destination becomes element `i` of the source, for all indices `i`.
 
     Both LMADs have the same sizes. The cells of the two do not meet, unless they are equal.
@@ -120,7 +134,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Stm):
     """One of two statement lists."""
 
     cond: SE
@@ -130,7 +144,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Stm):
     """`index` counts from 0 up to, not including, `bound`, which is evaluated once."""
 
     index: Name
@@ -141,7 +155,7 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class While(Stm):
     """As long as the variable `cond` is true."""
 
     cond: Name
@@ -150,7 +164,7 @@ class While:
 
 
 @dataclass(frozen=True, slots=True)
-class Assert:
+class Assert(Stm):
     """Stop the program with `message` unless `cond` holds."""
 
     cond: SE
@@ -242,7 +256,7 @@ Work = MapWork | ReduceWork | ScanWork | HistWork
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Stm):
     """Run `body` at every point of `dims` (outermost first), in any order, then do `work`.
 
     `level`: `grid` stands among host statements; `block` inside of the body of a `per_block`
@@ -257,23 +271,6 @@ class Kernel:
     per_block: bool = False
     prov: Prov = ()
 
-
-Stm = (
-    Define
-    | Declare
-    | Assign
-    | Alloc
-    | Free
-    | Load
-    | Store
-    | Copy
-    | If
-    | For
-    | While
-    | Assert
-    | Kernel
-)
-Stms = tuple[Stm, ...]
 
 # --- programs --------------------------------------------------------------------------------
 

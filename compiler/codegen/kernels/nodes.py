@@ -1,0 +1,217 @@
+"""The kernel IR: what the threads of a launch run. Below it, targets with blocks only print.
+
+Grammar, one line per form. `verify.py` says what a program is, `semantics` what it means.
+
+    fun    ::= name(param..) -> (result..) = host..
+    host   ::= a statement of IMP, but no kernel | launch | ranges | part | zeros | fetch
+    kernel ::= name(param..) = thread..
+    thread ::= define | declare | assign | alloc | load | store | if | for | while | assert
+             | fetch | indices | stride | scope | exit | slots | barrier
+             | atomic | exchange | locked
+
+Every thread of every block runs a kernel's statements. THREAD is its number in its block, BLOCK the
+number of the block, THREADS how many threads a block has; PLACE is its number among all threads.
+
+Note [Barriers]. A barrier lets no thread of a block pass before all have come, and what they have
+written before it they all see behind it. So all threads of a block come to it, equally often, or
+none: it stands under no condition that differs between threads, and behind no exit for some.
+
+Note [Shared memory] belongs to a block of threads: an `alloc` of constant size, or `slots`, a cell
+for each thread, in a pool that all slots of a kernel share.
+
+Note [Races]. Two threads may touch one cell, and one of them write it, if a barrier of their block
+stands between, or if both do it by atomic operations or under the cell's lock. All else is a race.
+
+Names of the kernel IR's own begin with OWN, which is not printed; those of IMP carry a tag.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import Prov
+from compiler.codegen.imp.nodes import Stm, Stms
+from compiler.ir.nodes import SE
+
+OWN = "%"
+THREAD, BLOCK, THREADS, PLACE = (f"{OWN}{name}" for name in ("thread", "block", "threads", "place"))
+IDS = (THREAD, BLOCK, THREADS, PLACE)
+
+# --- what a thread runs ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch(Stm):
+    """The variable `name` becomes the value of a cell."""
+
+    name: Name
+    prim: Prim
+    block: Name
+    at: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Indices(Stm):
+    """Define indices, i64: those of number `flat` in the row-major order of `dims`."""
+
+    dims: tuple[tuple[Name, SE], ...]
+    flat: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stride(Stm):
+    """`index` is `start`, then `index op by` again and again while it is less than `end`."""
+
+    index: Name
+    prim: Prim
+    start: SE
+    end: SE
+    op: Literal["+", "*"]
+    by: SE
+    body: Stms
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope(Stm):
+    """Statements whose names are their own; of a `point`, a failed check leaves no more than them.
+
+    Elsewhere a failed check ends the thread.
+    """
+
+    body: Stms
+    point: bool = False
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exit(Stm):
+    """The thread has nothing to do if `cond`."""
+
+    cond: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slots(Stm):
+    """Shared memory with a cell for each thread, `offset` bytes times THREADS into the pool."""
+
+    name: Name
+    prim: Prim
+    offset: int
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier(Stm):
+    """Wait for all threads of the block."""
+
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic(Stm):
+    """A cell becomes `cell op value`, at once."""
+
+    op: str
+    prim: Prim
+    block: Name
+    at: SE
+    value: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Stm):
+    """A cell's value is `name`, a variable; it becomes what `body` makes of that, at once.
+
+    `body` runs again where another thread has written the cell in between: it writes nothing else.
+    """
+
+    name: Name
+    prim: Prim
+    block: Name
+    at: SE
+    body: Stms
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Locked(Stm):
+    """One thread at a time runs `body` for lock `at`, and sees what those before have written."""
+
+    locks: Name
+    at: SE
+    body: Stms
+    prov: Prov = ()
+
+
+# --- what the host runs ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A kernel's parameter: a scalar, or a block of the device."""
+
+    name: Name
+    prim: Prim
+    block: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function of the device; `pool`: bytes of shared memory for each thread, beside `alloc`s."""
+
+    name: str
+    params: tuple[Param, ...]
+    body: Stms
+    pool: int = 0
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch(Stm):
+    """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads."""
+
+    kernel: Kernel
+    unit: Literal["blocks", "points"]
+    count: SE
+    times: Name = ""
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges(Stm):
+    """Define how many `blocks` of threads share each of `segments`, and the `chunk` of each."""
+
+    blocks: Name
+    chunk: Name
+    segments: SE
+    size: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Stm):
+    """A block of the device for `count` (times `times`) partial results, with any contents."""
+
+    name: Name
+    prim: Prim
+    count: SE
+    times: Name = ""
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Zeros(Stm):
+    """A block of the device with `count` zeros."""
+
+    name: Name
+    prim: Prim
+    count: int
+    prov: Prov = ()

@@ -1,0 +1,97 @@
+"""What one thread runs: statements of IMP without inner kernels, and which point it is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.errors import Limitation
+from compiler.base.names import Name
+from compiler.base.prim import BYTES
+from compiler.base.spans import NOWHERE
+from compiler.codegen.imp.nodes import Alloc, Copy, Define, For, Free, If, Kernel, Stm, Stms, While
+from compiler.codegen.index import product
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.nodes import OWN, PLACE, THREAD, THREADS, Scope
+from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
+from compiler.ir.nodes import SE, ZERO, Bin, Lit, Var
+
+LOCAL_BYTES = 4096
+"""Blocks of a thread up to this size are arrays of its own."""
+POINT = f"{OWN}point"
+
+
+def i64(name: Name) -> SE:
+    """A variable that counts threads, points or cells."""
+    return Var(name, "i64")
+
+
+FIRST: SE = Bin("==", "i64", i64(THREAD), ZERO)
+"""Whether this is the thread that works for all of its block."""
+
+
+def is_local(stm: Alloc) -> bool:
+    """Whether a thread's block is of constant, small size."""
+    return isinstance(stm.count, Lit) and int(stm.count.value) * BYTES[stm.prim] <= LOCAL_BYTES
+
+
+def thread_code(stms: Stms) -> Stms:
+    """What one thread runs on its own: inner kernels and copies are loops."""
+    out: list[Stm] = []
+    for stm in stms:
+        match stm:
+            case Kernel():
+                out.extend(thread_code(sequential(stm)))
+            case Copy():
+                body = loops(copy_dims(stm), copy_body(stm), stm.prov)
+                out.append(Scope(body, prov=stm.prov))
+            case If(_, then, orelse):
+                out.append(replace(stm, then=thread_code(then), orelse=thread_code(orelse)))
+            case For() | While():
+                out.append(replace(stm, body=thread_code(stm.body)))
+            case Alloc():
+                out.append(shared(stm) if stm.space == "shared" else private(stm))
+            case Free():
+                pass
+            case _:
+                out.append(stm)
+    return tuple(out)
+
+
+def private(stm: Alloc) -> Alloc:
+    """A thread's own block. Raises Limitation if it is not small."""
+    if not is_local(stm):
+        raise _unsupported(stm, "a thread's own array whose size is not a small constant")
+    return stm
+
+
+def shared(stm: Alloc) -> Alloc:
+    """A block that a block of threads shares. Raises Limitation if its size is not constant."""
+    if not isinstance(stm.count, Lit):
+        raise _unsupported(stm, "a shared array whose size is not a constant")
+    return replace(stm, space="shared")
+
+
+def _unsupported(stm: Alloc, what: str) -> Limitation:
+    span = stm.prov[0] if stm.prov else NOWHERE
+    return Limitation(f"{what} is not supported on the GPU yet", span)
+
+
+def point(stms: Stms) -> Scope:
+    """What a thread does for one point."""
+    return Scope(thread_code(stms), point=True)
+
+
+def all_points(kernel: Kernel) -> Stms:
+    """The points of an inner map over the threads of a block."""
+    total = product([size for _, size in kernel.dims])
+    body = (k.Indices(kernel.dims, i64(POINT)), point(kernel.body))
+    return (k.Stride(POINT, "i64", i64(THREAD), total, "+", i64(THREADS), body, kernel.prov),)
+
+
+def own_point(kernel: Kernel, number: Name) -> Stms:
+    """Which point a thread, or a block of threads, is for: that with its number."""
+    start: Stms = (Define(POINT, "i64", i64(number), kernel.prov),)
+    if number == PLACE:
+        total = product([size for _, size in kernel.dims])
+        start += (k.Exit(Bin(">=", "i64", i64(POINT), total), kernel.prov),)
+    return (*start, k.Indices(kernel.dims, i64(POINT), kernel.prov))
