@@ -22,7 +22,7 @@ from compiler.algebra.show import verdict_json
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.deadline import within
-from compiler.base.errors import CompileError, RuntimeError_, UsageError
+from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.explain import layout, validity
@@ -238,7 +238,8 @@ def _values(asked: runs.OnInputs, fun: Function) -> list[values.Value]:
 @answers(runs.RUN)
 def run(asked: runs.RunRequest) -> runs.RunAnswer:
     """Run an entry point; results as text, a line for each, of about `longest` characters."""
-    work = compilation(asked.source, asked.options)
+    options = entry_options(asked.source, asked.entry, asked.options)
+    work = compilation(asked.source, options)
     args = _values(asked, entry_function(work, asked.entry))
     start = time.perf_counter()
     outcome = run_values(
@@ -274,10 +275,11 @@ def run_values(
         raise UsageError(f"`deadline` is a number of seconds, up to {LONGEST_RUN}.")
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
+    chosen = BACK_ENDS.get(backend)
+    options = entry_options(source, entry, options, stage or (backend if chosen else "soa"))
     work = compilation(source, options)
     entry = entry_named(work, entry)
     bind(entry_function(work, entry), args)
-    chosen = BACK_ENDS.get(backend)
     sanitized = work.options.sanitize
     run = None if chosen is None else chosen.sanitized if sanitized else chosen.run
     if sanitized and run is None:
@@ -334,15 +336,38 @@ def entry_function(work: Compilation, name: str) -> Function:
     return next(fun for fun in prog.funs if fun.name == chosen)
 
 
+def entry_options(
+    source: str, entry: str, options: Mapping[str, Any], stage: str = "soa"
+) -> Mapping[str, Any]:
+    """The options to compile a program with for one entry point, up to a stage.
+
+    Where something that is not built yet is in the way, they leave the other entry points out.
+    """
+    try:
+        compilation(source, options).result(stage)
+    except Limitation:
+        alone = {**options, "entry": entry or "main"}
+        try:
+            compilation(source, alone).result(stage)
+        except CompileError:
+            alone = {}
+        if not alone or options.get("entry"):
+            raise
+        return alone
+    return options
+
+
 def input_prims(source: str, entry: str, options: Mapping[str, Any]) -> list[Prim]:
     """The element types of an entry point's inputs: what numbers without a type are read as."""
+    options = entry_options(source, entry, options)
     return prims(entry_function(compilation(source, options), entry))
 
 
 @answers(runs.GENERATE)
 def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
     """Random inputs as text. Raises UsageError for one of more than `longest` characters."""
-    fun = entry_function(compilation(asked.source, asked.options), asked.entry)
+    options = entry_options(asked.source, asked.entry, asked.options)
+    fun = entry_function(compilation(asked.source, options), asked.entry)
     sizes, longest = asked.sizes or {}, asked.longest
     random_values.check_names(fun, sizes)
     most = None if longest is None else longest // LEAST_CHARACTERS_PER_ELEMENT

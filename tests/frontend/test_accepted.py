@@ -196,6 +196,43 @@ def test_refused(source: str) -> None:
     assert not isinstance(caught.value, Limitation)
 
 
+PARTLY_BUILT = """
+module m = {def k = 2i32 def grow (xs: []i32) = scatter_stream xs}
+entry main (x: i32) = x + m.k
+entry slope (xs: []f32) = vjp f32.sum xs 1
+def through (xs: []f32) = slope xs
+entry twice (xs: []f32) = through xs
+entry grow [n] (xs: [n]i64) = map (\\x ->
+  let (ys: []i64, _) = loop (ys, k) = (iota 1, 0) while k < x do (ys ++ ys, k + 1)
+  in i64.sum (scan (+) 0 ys)) xs
+"""
+
+
+@pytest.mark.parametrize("backend", ["ref", "c"])
+def test_an_entry_point_that_needs_nothing_else_runs(backend: str) -> None:
+    told = answer({"op": "run", "source": PARTLY_BUILT, "input": "3", "backend": backend})
+    assert told.get("output") == "5i32", told
+    told = answer({"op": "generate", "source": PARTLY_BUILT, "entry": "main"})
+    assert told["ok"], told
+
+
+@pytest.mark.parametrize("entry", ["slope", "twice", "grow"])
+def test_an_entry_point_that_is_not_built_is_told_so(entry: str) -> None:
+    asked = {"op": "run", "source": PARTLY_BUILT, "entry": entry, "input": "[1]", "backend": "c"}
+    told = answer(asked)
+    assert told["error"]["kind"] == "limitation"
+    assert answer({"op": "check", "source": PARTLY_BUILT})["error"]["kind"] == "limitation"
+
+
+def test_an_error_elsewhere_is_told_although_the_entry_point_does_not_need_it() -> None:
+    source = PARTLY_BUILT + "def wrong = 1i32 + true\n"
+    told = answer({"op": "run", "source": source, "input": "3", "backend": "ref"})
+    assert not told["ok"]
+    source = 'import "lib"\nentry main (x: i32) = x'
+    told = answer({"op": "run", "source": source, "input": "3", "backend": "ref"})
+    assert told["error"]["kind"] == "limitation"
+
+
 def test_a_function_that_calls_itself_is_a_limitation() -> None:
     with pytest.raises(Limitation, match="calls itself"):
         check(parse("def f (x: i32) = f x"), Ctx())

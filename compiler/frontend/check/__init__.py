@@ -34,14 +34,16 @@ __all__ = ["check"]
 def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     """The typed program, with the definitions of the prelude that it reaches.
 
+    Where `ctx.options.entry` needs no definition that cannot be built yet, those are left out.
     Errors: `TypeError_` or `Limitation`, the first in the text; `others` holds the rest.
     """
     prelude = load()
     st = Checker(ctx, scope=prelude.scope(), table=TABLE)
     out = Checked(st)
     check_decs(out, program.decs)
-    if out.errors:
-        raise first_error(out.errors)
+    without = any(entry.name == ctx.options.entry for entry in out.entries)
+    if errors := out.errors if without else out.errors + out.not_built:
+        raise first_error(errors)
     ctx.attributes.update(attributes(out.defs))
     return TypedProg((*prelude.reachable(st.used), *out.defs), tuple(out.entries))
 

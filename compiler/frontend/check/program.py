@@ -49,6 +49,8 @@ class Checked:
     defs: list[t.Def] = field(default_factory=list)
     entries: list[t.EntryPoint] = field(default_factory=list)
     errors: list[CompileError] = field(default_factory=list)
+    not_built: list[CompileError] = field(default_factory=list)
+    """Why definitions of values and modules are left out that can be wrong only in themselves."""
     depth: int = 0
     """The modules around the declarations that are being checked."""
     own: set[str] = field(default_factory=set)
@@ -68,7 +70,8 @@ def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
         except Silent:
             _poison(out.st, dec)
         except CompileError as error:
-            out.errors.append(error)
+            alone = isinstance(error, Limitation) and isinstance(_inner(dec), _NAMED)
+            (out.not_built if alone else out.errors).append(error)
             _poison(out.st, dec)
         if not isinstance(dec, decs.LocalDec):
             out.exported.add(out.st.scope.since(mark))
@@ -141,14 +144,25 @@ class _Body:
         """As `body` says, without its definitions; what is not built is told when it is used."""
         out = self.out
         defs, entries, before = len(out.defs), len(out.entries), len(out.errors)
+        not_built = len(out.not_built)
         try:
             module = body()
         except Limitation:
             module = Module()
-        del out.defs[defs:], out.entries[entries:]
+        del out.defs[defs:], out.entries[entries:], out.not_built[not_built:]
         out.errors[before:] = [e for e in out.errors[before:] if not isinstance(e, Limitation)]
         module.wrong = len(out.errors) > before
         return module
+
+
+_NAMED = (decs.ValDec, decs.ModDec)
+
+
+def _inner(dec: decs.Dec) -> decs.Dec:
+    """A declaration without `local`."""
+    while isinstance(dec, decs.LocalDec):
+        dec = dec.dec
+    return dec
 
 
 def _poison(st: Checker, dec: decs.Dec) -> None:
@@ -158,8 +172,7 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
     st.overloaded.clear()
     st.let_sizes.clear()
     st.level = 0
-    while isinstance(dec, decs.LocalDec):
-        dec = dec.dec
+    dec = _inner(dec)
     if isinstance(dec, decs.ValDec):
         st.scope.bind(dec.name, Poison(dec.span))
     elif isinstance(dec, decs.TypeDec):
