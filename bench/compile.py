@@ -49,7 +49,7 @@ def median_of(source: str, repeats: int = REPEATS) -> dict[str, float]:
 def program_of(lines: int) -> str:
     """A program of about that many lines: many small functions, all of them used."""
     body = [
-        "def f{i} [n] (xs: [n]f32) (k: f32): [n]f32 =",
+        "def g{i} [n] (xs: [n]f32) (k: f32): [n]f32 =",
         "  let ys = map (\\x -> x * k + {i}) xs",
         "  let s = reduce (+) 0 ys",
         "  let zs = map2 (\\x y -> x * s - y) xs ys",
@@ -62,7 +62,7 @@ def program_of(lines: int) -> str:
     chain = "xs"
     text.append("entry main [n] (xs: [n]f32): f32 =")
     for i in range(count):
-        text.append(f"  let xs{i} = f{i} {chain} {i}")
+        text.append(f"  let xs{i} = g{i} {chain} {i}")
         chain = f"xs{i}"
     text.append(f"  in reduce (+) 0 {chain}")
     return "\n".join(text) + "\n"

@@ -36,9 +36,10 @@ from tests.generate_storage import program
 def refusals(prog: Prog) -> Iterator[tuple[Trials, int, Attempt]]:
     """The refused attempts of a program of stage `funmem` about which a run may show something."""
     for at, fun in enumerate(prog.funs):
-        shortcut = Shortcut(fun, Ctx(Options(), NameSource(FREE), stage="shortcircuit"))
+        ctx = Ctx(Options(), NameSource(FREE), stage="shortcircuit")
+        shortcut = Shortcut(fun, ctx)
         shortcut.run()
-        trials = Trials(prog, at, Options(), shortcut)
+        trials = Trials(prog, at, ctx, shortcut.attempts)
         for number, attempt in enumerate(shortcut.attempts):
             if not attempt.done and attempt.condition in (CELLS, GUARD):
                 yield trials, number, attempt

@@ -35,13 +35,14 @@ from typing import Any
 
 from compiler.algebra.argument import Argument
 from compiler.analysis.exact import exactness
-from compiler.base.context import Ctx, Options
+from compiler.base.context import Ctx
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
 from compiler.storage.short_circuit.attempts import RULES, Attempt
 from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
+from compiler.storage.short_circuit.terms import Atoms
 from compiler.storage.short_circuit.trial import Trials
 from compiler.storage.short_circuit.ways_out import holder, stated
 
@@ -61,9 +62,25 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
     budget, numbers = Budget(), count()
     shortcuts = tuple(Shortcut(fun, ctx, budget=budget, numbers=numbers) for fun in prog.funs)
     funs = tuple(shortcut.run() for shortcut in shortcuts)
-    ctx.records[ID] = Attempted(prog, ctx.options, shortcuts)
+    records = tuple(
+        Record(tuple(one.attempts), one.terms.atoms, tuple(one.assumptions.proved))
+        for one in shortcuts
+    )
+    ctx.records[ID] = Attempted(prog, _bare(ctx), records)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return prog if same else Prog(funs)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept of one function: no more than what is asked for later.
+
+    `atoms`: what names stand for that are no variables; `proved`: inequalities, with arguments.
+    """
+
+    attempts: tuple[Attempt, ...]
+    atoms: Atoms
+    proved: tuple[Argument, ...]
 
 
 @dataclass(slots=True)
@@ -71,14 +88,15 @@ class Attempted:
     """The attempts that `short_circuit` has made on `prog`, function by function."""
 
     prog: Prog
-    options: Options
-    shortcuts: tuple[Shortcut, ...]
+    ctx: Ctx
+    """Of the pass, without what others have told or kept."""
+    records: tuple[Record, ...]
     _told: list[dict[str, Any]] | None = None
 
     def all(self) -> Iterator[Attempt]:
         """All attempts, in the order in which they were made."""
-        for shortcut in self.shortcuts:
-            yield from shortcut.attempts
+        for record in self.records:
+            yield from record.attempts
 
     def told(self) -> list[dict[str, Any]]:
         """All attempts as plain data; refused ones are tried when this is first asked for.
@@ -96,24 +114,29 @@ class Attempted:
         """
         made = list(self.all())
         pairs = [theorem for one in made if one.done for theorem in one.theorems()]
-        shown = [argument for one in self.shortcuts for argument in one.assumptions.proved]
+        shown = [argument for one in self.records for argument in one.proved]
         funs = self.prog.funs if made else ()
         return pairs, [*shown, *(found for fun in funs for found in exactness(fun).shown)]
 
     def _tried(self) -> Iterator[dict[str, Any]]:
         left = _TRIED
         deadline = time.monotonic() + _SECONDS
-        for at, shortcut in enumerate(self.shortcuts):
-            if not shortcut.attempts:
+        for at, record in enumerate(self.records):
+            if not record.attempts:
                 continue
-            trials = Trials(self.prog, at, self.options, shortcut, deadline)
-            for k, attempt in enumerate(shortcut.attempts):
+            made = record.attempts
+            trials = Trials(self.prog, at, self.ctx, made, deadline)
+            for k, attempt in enumerate(made):
                 if left and trials.look(k):
                     left -= 1
                     attempt.stated, attempt.holder = tuple(stated(trials, k)), holder(trials)
-            origins = Origins(trials.assumptions, shortcut.terms)
-            for one in shortcut.attempts:
+            origins = Origins(trials.assumptions, record.atoms)
+            for one in made:
                 yield {**one.json(origins), "entry": trials.fun.name}
+
+
+def _bare(ctx: Ctx) -> Ctx:
+    return Ctx(ctx.options, ctx.names, target=ctx.target, stage=ctx.stage)
 
 
 SHORT_CIRCUIT = Pass(

@@ -255,14 +255,14 @@ class Assumptions:
                 if values and name not in equalities:
                     equalities[name] = values[0]
                     new |= values[0].names()
-            found = self.terms.facts(sorted(wanted))
+            found = self.terms.atoms.facts(sorted(wanted))
             atoms |= found
             more = resolved.about(wanted, _MOST - len(chosen), chosen.keys() | found.keys())
             for fact in [*found, *more]:
                 if fact not in chosen and len(chosen) < _MOST:
                     chosen[fact] = None
                     new |= fact.names()
-            for _, a, b in self.terms.quotients(wanted):
+            for _, a, b in self.terms.atoms.quotients(wanted):
                 new |= a.names() | b.names()
             if new == wanted:
                 break
@@ -302,7 +302,7 @@ class Assumptions:
         lines: dict[Poly, Lemma],
     ) -> None:
         """Add what is known of quotients by a positive divisor, and of what is not negative."""
-        quotients = self.terms.quotients(wanted)
+        quotients = self.terms.atoms.quotients(wanted)
         if not quotients:
             return
         key = (*chosen, *equalities.items(), *sorted(sizes, key=str), *quotients)

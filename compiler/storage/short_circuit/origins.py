@@ -15,7 +15,7 @@ from compiler.base.spans import Prov, Span, user_spans
 from compiler.ir.nodes import Array, Assert, If, Loop
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.contexts import Context
-from compiler.storage.short_circuit.terms import Terms, divided
+from compiler.storage.short_circuit.terms import Atoms, divided
 from compiler.storage.short_circuit.tree import Item, Scope
 
 Json = dict[str, Any]
@@ -31,14 +31,14 @@ class Origins:
     `more` are names that the attempts gave to minima, maxima and quotients.
     """
 
-    def __init__(self, assumptions: Assumptions, more: Terms) -> None:
+    def __init__(self, assumptions: Assumptions, more: Atoms) -> None:
         self._assumptions = assumptions
         self._found: dict[Poly, tuple[str, Prov]] = {}
         self._sizes()
         self._scope(assumptions.tree.root)
-        for terms in (assumptions.terms, more):
-            quotients = terms.quotients(terms.atoms)
-            facts = [*terms.facts(terms.atoms), *(f for q in quotients for f in divided(*q))]
+        for atoms in (assumptions.terms.atoms, more):
+            quotients = atoms.quotients(atoms)
+            facts = [*atoms.facts(atoms), *(f for q in quotients for f in divided(*q))]
             for fact in (*facts, *(Poly.var(name) for name, _, _ in quotients)):
                 self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
 

@@ -39,7 +39,42 @@ class Atom:
 
     op: str
     args: tuple[Poly, ...]
-    scope: Scope
+
+
+class Atoms(dict[Name, Atom]):
+    """What names stand for that are no variables."""
+
+    def facts(self, names: Iterable[Name]) -> dict[Poly, Name]:
+        """What is known of atoms: polynomials that are not negative, and of which atom each is."""
+        found: dict[Poly, Name] = {}
+        for name in names:
+            atom = self.get(name)
+            if atom is None or not atom.args:
+                continue
+            x = Poly.var(name)
+            a, b = atom.args
+            match atom.op:
+                case "min":
+                    facts: tuple[Poly, ...] = (a - x, b - x)
+                case "max":
+                    facts = (x - a, x - b)
+                case "/" if (b.constant or 0) > 0:
+                    facts = divided(name, a, b)
+                case _:
+                    continue
+            for fact in facts:
+                found.setdefault(fact, name)
+        return found
+
+    def quotients(self, names: Iterable[Name]) -> list[tuple[Name, Poly, Poly]]:
+        """Of the names those that are quotients, with what is divided and by what."""
+        found: list[tuple[Name, Poly, Poly]] = []
+        for name in sorted(names):
+            atom = self.get(name)
+            if atom is not None and atom.op == "/":
+                a, b = atom.args
+                found.append((name, a, b))
+        return found
 
 
 class Terms:
@@ -49,7 +84,9 @@ class Terms:
         self.tree = tree
         self.defs: dict[Name, SE] = {}
         self._named: dict[SE, list[Name]] = {}
-        self.atoms: dict[Name, Atom] = {}
+        self.atoms = Atoms()
+        self._innermost: dict[Name, Scope] = {}
+        """For atoms the scope of what they are made of."""
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
         self._define(tree.root)
@@ -191,7 +228,8 @@ class Terms:
             a, b = b, a
         name = f"({a})/({b})" if op == "/" else f"{op}({a}, {b})"
         if name not in self.atoms:
-            self.atoms[name] = Atom(op, (a, b), self.deepest(a.names() | b.names()))
+            self.atoms[name] = Atom(op, (a, b))
+            self._innermost[name] = self.deepest(a.names() | b.names())
             self.tree.spell.stands_for(name, (op, a, b))
             self._values[name] = Poly.var(name)
         return Poly.var(name)
@@ -209,7 +247,8 @@ class Terms:
     def _unknown(self, name: Name, names: Iterable[Name], what: SE | Poly) -> Poly:
         """The atom of that name, made of `names`, of which nothing is known but what it is."""
         if name not in self.atoms:
-            self.atoms[name] = Atom(_OPAQUE, (), self.deepest(names))
+            self.atoms[name] = Atom(_OPAQUE, ())
+            self._innermost[name] = self.deepest(names)
             self.tree.spell.stands_for(name, what)
             self._values[name] = Poly.var(name)
         return Poly.var(name)
@@ -225,48 +264,13 @@ class Terms:
 
     def scope(self, name: Name) -> Scope | None:
         """Where a name, or an atom's innermost name, is bound."""
-        atom = self.atoms.get(name)
-        return self.tree.scope_of.get(name) if atom is None else atom.scope
+        return self._innermost.get(name) or self.tree.scope_of.get(name)
 
     # --- index functions ---
 
     def sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly]:
         """The part of an index function that a slice selects, for proofs."""
         return sliced(lmad, dims, self.poly, self.normal)
-
-    # --- facts ---
-
-    def facts(self, names: Iterable[Name]) -> dict[Poly, Name]:
-        """What is known of atoms: polynomials that are not negative, and of which atom each is."""
-        found: dict[Poly, Name] = {}
-        for name in names:
-            atom = self.atoms.get(name)
-            if atom is None or not atom.args:
-                continue
-            x = Poly.var(name)
-            a, b = atom.args
-            match atom.op:
-                case "min":
-                    facts: tuple[Poly, ...] = (a - x, b - x)
-                case "max":
-                    facts = (x - a, x - b)
-                case "/" if (b.constant or 0) > 0:
-                    facts = divided(name, a, b)
-                case _:
-                    continue
-            for fact in facts:
-                found.setdefault(fact, name)
-        return found
-
-    def quotients(self, names: Iterable[Name]) -> list[tuple[Name, Poly, Poly]]:
-        """Of the names those that are quotients, with what is divided and by what."""
-        found: list[tuple[Name, Poly, Poly]] = []
-        for name in sorted(names):
-            atom = self.atoms.get(name)
-            if atom is not None and atom.op == "/":
-                a, b = atom.args
-                found.append((name, a, b))
-        return found
 
 
 def divided(quotient: Name, a: Poly, b: Poly) -> tuple[Poly, Poly]:

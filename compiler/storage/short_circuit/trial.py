@@ -19,7 +19,7 @@ from compiler.algebra.disjoint import Disjoint
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.context import Ctx, Options
+from compiler.base.context import Ctx
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.names import Name
@@ -207,25 +207,27 @@ class Trials:
         self,
         prog: Prog,
         at: int,
-        options: Options,
-        shortcut: Shortcut,
+        ctx: Ctx,
+        attempts: Sequence[Attempt],
         deadline: float = math.inf,
     ) -> None:
-        """Nothing is begun after the `deadline`, a time of `time.monotonic`."""
+        """`attempts` are those that were made under `ctx` in function `at` of `prog`.
+
+        Nothing is begun after the `deadline`, a time of `time.monotonic`.
+        """
         self.deadline = deadline
         self.prog = prog
         self.fun = prog.funs[at]
         self.at = at
-        self.options = options
-        self.shortcut = shortcut
+        self.ctx = ctx
+        self.attempts = attempts
         before = self.rerun()
         self.tree, self.assumptions = before.tree, before.assumptions
 
     def rerun(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
         """Another run of all attempts: with more facts, or one of them made in any case."""
-        mine = self.shortcut.ctx
-        names = mine.names.fork(FREE)
-        ctx = Ctx(self.options, names, target=mine.target, stage=mine.stage)
+        mine = self.ctx
+        ctx = Ctx(mine.options, mine.names.fork(FREE), target=mine.target, stage=mine.stage)
         return Shortcut(self.fun, ctx, given, forced)
 
     @property
@@ -249,7 +251,7 @@ class Trials:
 
         What a run shows is kept with the attempt, and said in place of what is not proved.
         """
-        attempt = self.shortcut.attempts[number]
+        attempt = self.attempts[number]
         if attempt.done or self.is_late:
             return False
         if attempt.condition not in (CELLS, GUARD):
@@ -271,7 +273,7 @@ class Trials:
             return None
         prog, attempt = found
         destination = attempt.source if attempt.rule is IN_PLACE_MAP else attempt.destination
-        for fun, inputs, args in self.inputs(self.shortcut.attempts[number]):
+        for fun, inputs, args in self.inputs(self.attempts[number]):
             if self._end(Watch(self.prog), fun, args) is not None:
                 continue
             try:
@@ -282,8 +284,8 @@ class Trials:
 
     def stop(self, number: int) -> Stop | None:
         """Inputs on which the check of a slice fails; None if no run has shown it."""
-        check = self.shortcut.attempts[number].check
-        for fun, inputs, args in self.inputs(self.shortcut.attempts[number]):
+        check = self.attempts[number].check
+        for fun, inputs, args in self.inputs(self.attempts[number]):
             watch = Watch(self.prog)
             if self._end(watch, fun, args) is not None and watch.now and watch.now[-1] is check:
                 return Stop(_visible(fun, inputs), args)
@@ -336,7 +338,7 @@ class Trials:
         points: list[Point] = []
         for side in (1, 0):
             bounds, equal = _chosen(known, side)
-            more = self.assumptions.terms.facts(sorted(names))
+            more = self.assumptions.terms.atoms.facts(sorted(names))
             facts = Facts.of((*bounds, *more, *cells, *claims), dict(equal), names)
             points += sorted(map(facts.complete, facts.points), key=_size)
         meeting = [point for point in points if lmads and _meet(*lmads, point)]

@@ -28,7 +28,7 @@ def stated(trials: Trials, number: int) -> Iterator[str]:
     if not fun.entry:
         return
     names = {p.name for p in fun.params if p.type == I64 and tree.said(p.name) is not None}
-    attempt = trials.shortcut.attempts[number]
+    attempt = trials.attempts[number]
     found = dict.fromkeys(c for c in _claims(trials, attempt) if c.names() and c.names() <= names)
     for claim in sorted(found, key=lambda claim: len(claim.terms))[:_TRIED]:
         if (
