@@ -9,23 +9,12 @@ parameters. A large lambda is put in place once; from its second call on it has 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import Span
-from compiler.frontend.typed import (
-    Apply,
-    Const,
-    Def,
-    Exp,
-    Lambda,
-    Let,
-    Pat,
-    PVar,
-    PWild,
-    RecordExp,
-    Var,
-)
+from compiler.frontend import typed as ty
 from compiler.frontend.types import (
     UNIT,
     Arrow,
@@ -34,12 +23,27 @@ from compiler.frontend.types import (
     Type,
 )
 from compiler.lower.measure import is_larger
-from compiler.lower.naming import Binding, Instance, Naming, size_exp, wrap
+from compiler.lower.naming import (
+    Binding,
+    Instance,
+    Specialiser,
+    bind,
+    definition,
+    fresh_sizes,
+    instantiated,
+    pattern,
+    residual,
+    size_exp,
+    trivial,
+    type_of,
+    user_span,
+    wrap,
+)
 from compiler.lower.static import (
     I64,
     Barrier,
-    Frame,
-    Fun,
+    Closure,
+    Env,
     Rec,
     Tagged,
     Value,
@@ -57,354 +61,295 @@ LARGE = 60
 """Lambdas above this many nodes are put in place only once."""
 
 OPERATORS = ("reduce", "reduce_comm", "scan", "hist_1d", "hist_2d", "hist_3d")
-ARITY = {
-    "map": 2,
-    "reduce": 3,
-    "reduce_comm": 3,
-    "scan": 3,
-    "zip": 2,
-    "unzip": 1,
-    "scatter_1d": 3,
-    "scatter_2d": 3,
-    "scatter_3d": 3,
-    "hist_1d": 5,
-    "hist_2d": 5,
-    "hist_3d": 5,
-    "iota": 1,
-    "replicate": 2,
-    "concat": 2,
-    "transpose": 1,
-    "flatten": 1,
-    "unflatten": 1,
-    "copy": 1,
-    "opaque": 1,
-    "flat_index_2d": 6,
-    "flat_index_3d": 8,
-    "flat_index_4d": 10,
-    "flat_update_2d": 5,
-    "flat_update_3d": 6,
-    "flat_update_4d": 7,
+_NAMES_BY_ARITY = {
+    1: "unzip iota transpose flatten unflatten copy opaque",
+    2: "map zip replicate concat",
+    3: "reduce reduce_comm scan scatter_1d scatter_2d scatter_3d",
+    5: "hist_1d hist_2d hist_3d flat_update_2d",
+    6: "flat_index_2d flat_update_3d",
+    7: "flat_update_4d",
+    8: "flat_index_3d",
+    10: "flat_index_4d",
 }
+ARITY = {name: count for count, names in _NAMES_BY_ARITY.items() for name in names.split()}
+"""How many arguments an intrinsic takes."""
 
 
-class Calls(Naming):
-    """The part of the specialiser that deals with function values."""
+# --- definitions -------------------------------------------------------------------------
 
-    # --- definitions -------------------------------------------------------------------------
 
-    def global_function(self, e: Var, fr: Frame, out: list[Binding]) -> Value:
-        """The value of a global name of functional type."""
-        types = tuple(self.type(t, fr) for t in e.type_args)
-        sizes = tuple(self.size(s, fr) for s in e.size_args)
-        if e.name.startswith("intrinsics."):
-            return Fun(e.name.removeprefix("intrinsics."), None, types, sizes)
-        code = self.defs.get(e.name)
-        if code is None:
-            raise CompilerBug(f"{e.name} is not defined", e.span)
-        if code.params:
-            return Fun(code, None, types, sizes)
-        inner = Frame()
-        self.instantiate(Fun(code, None, types, sizes), inner)
-        return self.static(code.body, inner, out)
+def global_function(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) -> Value:
+    """The value of a global name of functional type."""
+    if e.name.startswith("intrinsics."):
+        return instantiated(sp, e.name.removeprefix("intrinsics."), e, env)
+    code = definition(sp, e)
+    fun = instantiated(sp, code, e, env)
+    return fun if code.params else sp.static(code.body, fun.enter(), out)
 
-    def global_value(self, e: Var, fr: Frame) -> Var | Const:
-        """A constant definition: its value if that is a literal, else a name for it."""
-        code = self.defs.get(e.name)
-        if code is None:
-            raise CompilerBug(f"{e.name} is not defined", e.span)
-        if isinstance(code.body, Const):
-            return replace(code.body, span=self.user_span(e.span))
-        types = tuple(self.type(t, fr) for t in e.type_args)
-        key = (e.name, tuple(type_key(t) for t in types), types)
-        known = self.instances.get(key)
-        if known is None:
-            known = self._constant(code, types)
-            self.instances[key] = known
-        return Var(known.type, self.user_span(e.span), known.name)
 
-    def sized_constant(self, e: Var, fr: Frame) -> Exp:
-        """A definition with size parameters only: its body, put in place."""
-        code = self.defs.get(e.name)
-        if code is None:
-            raise CompilerBug(f"{e.name} is not defined", e.span)
-        types = tuple(self.type(t, fr) for t in e.type_args)
-        sizes = tuple(self.size(s, fr) for s in e.size_args)
-        inner = Frame()
-        self.instantiate(Fun(code, None, types, sizes), inner)
-        return self.ev(code.body, inner)
+def sized_constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
+    """A definition with size parameters only: its body, put in place."""
+    code = definition(sp, e)
+    return sp.ev(code.body, instantiated(sp, code, e, env).enter())
 
-    def _constant(self, code: Def, types: tuple[Type, ...]) -> Instance:
-        inner, site = Frame(), self.site
-        self.site = None
-        self.instantiate(Fun(code, None, types), inner)
-        name = self.ctx.fresh(code.name)
-        ext = self.fresh_sizes(code.ext, inner)
-        self.global_sizes.update(zip(code.ext, ext, strict=True))
-        body = self.ev(code.body, inner)
-        ret = self.type(code.ret, inner)
-        self.done.append(
-            Def(name, code.source_name, (), (), (), ret, code.unique, ext, body, False, code.span)
-        )
-        self.site = site
-        return Instance(name, (), (), ret)
 
-    def instantiate(self, fun: Fun, fr: Frame) -> None:
-        """Bind the type and size parameters of `fun`'s code."""
-        if isinstance(fun.code, Def):
-            fr.names.update(zip(fun.code.type_params, fun.types or (), strict=False))
-            fr.names.update(zip(fun.code.size_params, fun.sizes, strict=False))
+# --- application -------------------------------------------------------------------------
 
-    # --- application -------------------------------------------------------------------------
 
-    def call(
-        self,
-        fun: Value,
-        args: tuple[Value, ...],
-        t: Type,
-        span: Span,
-        ext: tuple[Name, ...],
-        out: list[Binding],
-    ) -> Value:
-        """`fun` applied to `args` (any residual expressions); `t` and `ext` are residual."""
-        if not isinstance(fun, Fun):
-            raise CompilerBug("something else than a function is applied", span)
-        arity = self.arity(fun.code)
-        have = fun.args + args
-        if len(have) < arity:
-            kept = tuple(self.trivial(a, out) for a in have)
-            return Fun(fun.code, fun.frame, fun.types, fun.sizes, kept)
-        if len(have) > arity:
-            first = self.call(replace(fun, args=()), have[:arity], Arrow(t, t), span, (), out)
-            return self.call(first, have[arity:], t, span, ext, out)
-        if isinstance(fun.code, str):
-            return self.intrinsic(fun, have, t, span, ext)
-        if has_function(t) or self.in_place(fun.code, have, ext):
-            return self.inline(fun, have, t, span, ext, out)
-        return self.call_instance(fun, have, t, span, ext)
+class Result(NamedTuple):
+    """What a call gives, in residual names: its type, where, and the sizes that only it tells."""
 
-    def arity(self, code: Def | Lambda | str) -> int:
-        """How many arguments the code takes at once."""
-        return ARITY[code] if isinstance(code, str) else len(code.params)
+    type: Type
+    span: Span
+    ext: tuple[Name, ...] = ()
 
-    def in_place(self, code: Def | Lambda, args: tuple[Value, ...], ext: tuple[Name, ...]) -> bool:
-        """Whether a saturated call is replaced by the body."""
-        if isinstance(code, Lambda) or code.name not in self.defs:
-            if ext and isinstance(code, Lambda):
-                return True
-            key = (id(code), self.owner)
-            if key in self.placed and not code.span.file and is_larger(code.body, LARGE):
-                return False
-            self.placed.add(key)
+
+def call(
+    sp: Specialiser, fun: Value, args: tuple[Value, ...], to: Result, out: list[Binding]
+) -> Value:
+    """`fun` applied to `args` (any residual expressions)."""
+    if not isinstance(fun, Closure):
+        raise CompilerBug("something else than a function is applied", to.span)
+    wanted = arity(fun.code)
+    have = fun.args + args
+    if len(have) < wanted:
+        return replace(fun, args=tuple(trivial(sp, a, out) for a in have))
+    if len(have) > wanted:
+        function = Result(Arrow(to.type, to.type), to.span)
+        first = call(sp, replace(fun, args=()), have[:wanted], function, out)
+        return call(sp, first, have[wanted:], to, out)
+    if isinstance(fun.code, str):
+        return intrinsic(sp, fun, have, to)
+    if has_function(to.type) or in_place(sp, fun.code, have, to.ext):
+        return inline(sp, fun, have, to, out)
+    return call_instance(sp, fun, have, to)
+
+
+def arity(code: ty.Def | ty.Lambda | str) -> int:
+    """How many arguments the code takes at once."""
+    return ARITY[code] if isinstance(code, str) else len(code.params)
+
+
+def in_place(
+    sp: Specialiser, code: ty.Def | ty.Lambda, args: tuple[Value, ...], ext: tuple[Name, ...]
+) -> bool:
+    """Whether a saturated call is replaced by the body."""
+    if isinstance(code, ty.Lambda) or code.name not in sp.defs:
+        if ext and isinstance(code, ty.Lambda):
             return True
-        if not code.span.file or "noinline" in code.attrs:
+        key = (id(code), sp.owner)
+        if key in sp.placed and not code.span.file and is_larger(code.body, LARGE):
             return False
-        if any(isinstance(a, Fun | Rec | Tagged) for a in args):
-            return True
-        small = self.higher.get(code.name)
-        if small is None:
-            small = self.higher[code.name] = not is_larger(code.body, SMALL)
-        return small
+        sp.placed.add(key)
+        return True
+    if not code.span.file or "noinline" in code.attrs:
+        return False
+    if any(isinstance(a, Closure | Rec | Tagged) for a in args):
+        return True
+    small = sp.higher.get(code.name)
+    if small is None:
+        small = sp.higher[code.name] = not is_larger(code.body, SMALL)
+    return small
 
-    def inline(
-        self,
-        fun: Fun,
-        args: tuple[Value, ...],
-        t: Type,
-        span: Span,
-        ext: tuple[Name, ...],
-        out: list[Binding],
-    ) -> Value:
-        """The body of `fun` in place of a call."""
-        code, fr, site = fun.code, Frame(fun.frame), self.site
-        assert not isinstance(code, str)
-        if code.span.file:
-            self.site = span if not span.file else site
-        self.instantiate(fun, fr)
-        for p, arg in zip(code.params, args, strict=True):
-            self.bind(p, arg, fr, out)
-        if isinstance(code, Def):
-            self.fresh_sizes(code.ext, fr)
-        if has_function(t):
-            result = self.static(code.body, fr, out)
-            if ext:
-                self.bind_result_sizes(ext, t, self.type(code.body.type, fr), span, out)
+
+def inline(
+    sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result, out: list[Binding]
+) -> Value:
+    """The body of `fun` in place of a call."""
+    code, env, site = fun.code, fun.enter(), sp.site
+    assert not isinstance(code, str)
+    _go_into(sp, code, to.span)
+    for p, arg in zip(code.params, args, strict=True):
+        bind(sp, p, arg, env, out)
+    if isinstance(code, ty.Def):
+        fresh_sizes(sp, code.ext, env)
+    if has_function(to.type):
+        result = sp.static(code.body, env, out)
+        if to.ext:
+            _bind_sizes(to, type_of(sp, code.body.type, env), out)
+    else:
+        result = _with_sizes(sp, sp.ev(code.body, env), to)
+    sp.site = site
+    return result
+
+
+def _go_into(sp: Specialiser, code: ty.Def | ty.Lambda, span: Span) -> None:
+    """Code of the prelude that the user's code calls has the place of this call."""
+    if code.span.file and not span.file:
+        sp.site = span
+
+
+def _bind_sizes(to: Result, have: Type, out: list[Binding]) -> None:
+    """Bind the sizes of a functional value's type to what its body's type has."""
+    found: dict[Name, Size] = {}
+    match_sizes(set(to.ext), to.type, have, found)
+    for name, size in found.items():
+        out.append(((), ty.PVar(I64, to.span, name), size_exp(size, to.span)))
+
+
+def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:
+    """`body`, with the sizes of its type that only its value tells bound."""
+    if not to.ext:
+        return body
+    t, span, name = to.type, to.span, sp.ctx.fresh("res")
+    return ty.Let(t, span, to.ext, ty.PVar(t, span, name), body, ty.Var(t, span, name))
+
+
+def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
+    """A call of the version of `fun` for these types and functional arguments."""
+    root, walls = behind_walls(fun, args)
+    instance = instance_of(sp, root, args)
+    if walls and not all(isinstance(v, ty.Var) for v in instance.brought):
+        instance, walls = instance_of(sp, fun, args), []
+    brought: tuple[ty.Exp, ...] = instance.brought
+    for wall in reversed(walls):
+        brought = tuple(wall.variable(v) for v in brought if isinstance(v, ty.Var))
+    sizes = list(fun.sizes)
+    for ta in fun.types or ():
+        collect_sizes(ta, sizes)
+    dynamic = tuple(a for a in args if isinstance(a, ty.Exp))
+    operands = brought + dynamic or (ty.RecordExp(UNIT, to.span, ()),)
+    fn_type = to.type
+    for operand in reversed(operands):
+        fn_type = Arrow(operand.type, fn_type)
+    fn = ty.Var(fn_type, to.span, instance.name, (), tuple(sizes))
+    return ty.Apply(to.type, to.span, fn, operands, to.ext)
+
+
+def instance_of(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
+    """The version for the type arguments and the functional ones among `args`."""
+    key = (
+        id(fun.code),
+        0 if fun.env is None else id(fun.env),
+        tuple(type_key(t) for t in fun.types or ()),
+        tuple(None if isinstance(a, ty.Exp) else value_key(a) for a in args),
+    )
+    known = sp.instances.get(key)
+    if known is None:
+        known = _make(sp, fun, args)
+        sp.instances[key] = known
+    return known
+
+
+def _make(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
+    site, owner = sp.site, sp.owner
+    code = as_definition(fun.code)
+    sp.site = None
+    if fun.env is None:
+        sp.versions += 1
+        sp.owner = sp.versions
+    barrier = Barrier(sp.ctx.fresh)
+    env = Env(fun.env, barrier)
+    sizes = list(fresh_sizes(sp, code.size_params, env))
+    ext = fresh_sizes(sp, code.ext, env)
+    for name, t in zip(code.type_params, fun.types or (), strict=True):
+        env.names[name] = _erase(sp, t, sizes, barrier)
+    params: list[ty.Pat] = []
+    out: list[Binding] = []
+    for p, arg in zip(code.params, args, strict=True):
+        if isinstance(arg, ty.Exp):
+            params.append(pattern(sp, p, env))
         else:
-            body = self.ev(code.body, fr)
-            result = self.name_sizes(body, t, span, ext)
-        self.site = site
-        return result
-
-    def bind_result_sizes(
-        self, ext: tuple[Name, ...], t: Type, have: Type, span: Span, out: list[Binding]
-    ) -> None:
-        """Bind the sizes `ext` of a functional value's type `t` to what its body's type has."""
-        found: dict[Name, Size] = {}
-        match_sizes(set(ext), t, have, found)
-        for name, size in found.items():
-            out.append(((), PVar(I64, span, name), size_exp(size, span)))
-
-    def name_sizes(self, body: Exp, t: Type, span: Span, ext: tuple[Name, ...]) -> Exp:
-        """`body`, with the sizes of its type `t` that only its value tells bound to `ext`."""
-        if not ext:
-            return body
-        name = self.ctx.fresh("res")
-        return Let(t, span, ext, PVar(t, span, name), body, Var(t, span, name))
-
-    def call_instance(
-        self, fun: Fun, args: tuple[Value, ...], t: Type, span: Span, ext: tuple[Name, ...]
-    ) -> Exp:
-        """A call of the version of `fun` for these types and functional arguments."""
-        root, walls = behind_walls(fun, args)
-        instance = self.instance(root, args)
-        if walls and not all(isinstance(v, Var) for v in instance.brought):
-            instance, walls = self.instance(fun, args), []
-        brought: tuple[Exp, ...] = instance.brought
-        for wall in reversed(walls):
-            brought = tuple(wall.variable(v) for v in brought if isinstance(v, Var))
-        sizes = list(fun.sizes)
-        for ta in fun.types or ():
-            collect_sizes(ta, sizes)
-        dynamic = tuple(a for a in args if isinstance(a, Exp))
-        operands = brought + dynamic or (RecordExp(UNIT, span, ()),)
-        fn_type: Type = t
-        for operand in reversed(operands):
-            fn_type = Arrow(operand.type, fn_type)
-        fn = Var(fn_type, span, instance.name, (), tuple(sizes))
-        return Apply(t, span, fn, operands, ext)
-
-    def instance(self, fun: Fun, args: tuple[Value, ...]) -> Instance:
-        """The version for the type arguments and the functional ones among `args`."""
-        key = (
-            id(fun.code),
-            0 if fun.frame is None else id(fun.frame),
-            tuple(type_key(t) for t in fun.types or ()),
-            tuple(None if isinstance(a, Exp) else value_key(a) for a in args),
-        )
-        known = self.instances.get(key)
-        if known is None:
-            known = self._make(fun, args)
-            self.instances[key] = known
-        return known
-
-    def _make(self, fun: Fun, args: tuple[Value, ...]) -> Instance:
-        site, owner = self.site, self.owner
-        code = as_definition(fun.code)
-        self.site = None
-        if fun.frame is None:
-            self.versions += 1
-            self.owner = self.versions
-        barrier = Barrier(self.ctx.fresh)
-        fr = Frame(fun.frame, barrier)
-        sizes = list(self.fresh_sizes(code.size_params, fr))
-        ext = self.fresh_sizes(code.ext, fr)
-        for name, t in zip(code.type_params, fun.types or (), strict=True):
-            fr.names[name] = self._erase(t, sizes, barrier)
-        params: list[Pat] = []
-        out: list[Binding] = []
-        for p, arg in zip(code.params, args, strict=True):
-            if isinstance(arg, Exp):
-                params.append(self.pat(p, fr))
-            else:
-                self.bind(p, barrier.bring(arg), fr, out)
-        body = wrap(out, self.ev(code.body, fr))
-        ret = self.type(code.ret, fr)
-        outer = tuple(pair[0] for pair in barrier.brought.values())
-        inner = [PVar(v.type, v.span, v.name) for _, v in barrier.brought.values()]
-        made = replace(
-            code,
-            name=self.ctx.fresh(code.name),
-            type_params=(),
-            size_params=tuple(sizes),
-            params=(*inner, *params) or (PWild(UNIT, code.span),),
-            ret=ret,
-            ext=ext,
-            body=body,
-            is_entry=False,
-        )
-        self.done.append(made)
-        self.site, self.owner = site, owner
-        return Instance(made.name, outer, (fun, args), ret)
-
-    def _erase(self, t: Type, sizes: list[Name], barrier: Barrier) -> Type:
-        """`t` with a new size parameter for each size; arrows are brought through the barrier."""
-        if has_function(t):
-            return map_sizes(t, barrier.size)
-
-        def parameter(_: Size) -> Size:
-            name = self.ctx.fresh("n")
-            sizes.append(name)
-            return SizeVar(name)
-
-        return map_sizes(t, parameter)
-
-    # --- intrinsics --------------------------------------------------------------------------
-
-    def intrinsic(
-        self, fun: Fun, args: tuple[Value, ...], t: Type, span: Span, ext: tuple[Name, ...]
-    ) -> Exp:
-        """A saturated intrinsic; its functional arguments become lambdas."""
-        name = fun.code
-        assert isinstance(name, str)
-        assert fun.types is not None
-        operands: list[Exp] = []
-        for arg in args:
-            if isinstance(arg, Exp):
-                operands.append(arg)
-            elif isinstance(arg, Fun):
-                elem = fun.types[0]
-                params, result = ((elem,), fun.types[1]) if name == "map" else ((elem, elem), elem)
-                operands.append(self.as_lambda(arg, params, result, span))
-            else:
-                operands.append(self.residual(arg, t, span))
-        fn = Var(t, span, f"intrinsics.{name}", fun.types, fun.sizes)
-        return Apply(t, span, fn, tuple(operands), ext)
-
-    def as_lambda(self, fun: Fun, params: tuple[Type, ...], result: Type, span: Span) -> Lambda:
-        """A function value as a lambda of exactly these parameters."""
-        fn_type: Type = result
-        for p in reversed(params):
-            fn_type = Arrow(p, fn_type)
-        out: list[Binding] = []
-        code = fun.code
-        have = len(fun.args)
-        direct = not isinstance(code, str) and self.arity(code) == have + len(params)
-        if direct and not isinstance(code, str) and self.in_place(code, fun.args, ()):
-            fr, site = Frame(fun.frame), self.site
-            if code.span.file:
-                self.site = span if not span.file else site
-            self.instantiate(fun, fr)
-            for given_pat, arg in zip(code.params, fun.args, strict=False):
-                self.bind(given_pat, arg, fr, out)
-            pats = tuple(self.pat(p, fr) for p in code.params[have:])
-            at = self.user_span(code.span)
-            body = wrap(out, self.ev(code.body, fr))
-            self.site = site
-            return Lambda(fn_type, at, pats, body)
-        given = tuple(Var(p, span, self.ctx.fresh("x")) for p in params)
-        value = self.call(fun, given, result, span, (), out)
-        body = wrap(out, self.residual(value, result, span))
-        return Lambda(fn_type, span, tuple(PVar(v.type, span, v.name) for v in given), body)
+            bind(sp, p, barrier.bring(arg), env, out)
+    body = wrap(out, sp.ev(code.body, env))
+    ret = type_of(sp, code.ret, env)
+    outer = tuple(pair[0] for pair in barrier.brought.values())
+    inner = [ty.PVar(v.type, v.span, v.name) for _, v in barrier.brought.values()]
+    made = replace(
+        code,
+        name=sp.ctx.fresh(code.name),
+        type_params=(),
+        size_params=tuple(sizes),
+        params=(*inner, *params) or (ty.PWild(UNIT, code.span),),
+        ret=ret,
+        ext=ext,
+        body=body,
+        is_entry=False,
+    )
+    sp.done.append(made)
+    sp.site, sp.owner = site, owner
+    return Instance(made.name, outer, (fun, args), ret)
 
 
-def as_definition(code: Def | Lambda | str) -> Def:
+def _erase(sp: Specialiser, t: Type, sizes: list[Name], barrier: Barrier) -> Type:
+    """`t` with a new size parameter for each size; arrows are brought through the barrier."""
+    if has_function(t):
+        return map_sizes(t, barrier.size)
+
+    def parameter(_: Size) -> Size:
+        name = sp.ctx.fresh("n")
+        sizes.append(name)
+        return SizeVar(name)
+
+    return map_sizes(t, parameter)
+
+
+# --- intrinsics --------------------------------------------------------------------------
+
+
+def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
+    """A saturated intrinsic; its functional arguments become lambdas."""
+    name = fun.code
+    assert isinstance(name, str)
+    assert fun.types is not None
+    operands: list[ty.Exp] = []
+    for arg in args:
+        if isinstance(arg, ty.Exp):
+            operands.append(arg)
+        elif isinstance(arg, Closure):
+            elem = fun.types[0]
+            params, result = ((elem,), fun.types[1]) if name == "map" else ((elem, elem), elem)
+            operands.append(as_lambda(sp, arg, params, Result(result, to.span)))
+        else:
+            operands.append(residual(sp, arg, to.type, to.span))
+    fn = ty.Var(to.type, to.span, f"intrinsics.{name}", fun.types, fun.sizes)
+    return ty.Apply(to.type, to.span, fn, tuple(operands), to.ext)
+
+
+def as_lambda(sp: Specialiser, fun: Closure, params: tuple[Type, ...], to: Result) -> ty.Lambda:
+    """A function value as a lambda of exactly these parameters."""
+    fn_type = to.type
+    for p in reversed(params):
+        fn_type = Arrow(p, fn_type)
+    out: list[Binding] = []
+    code, span, have = fun.code, to.span, len(fun.args)
+    direct = arity(code) == have + len(params)
+    if direct and not isinstance(code, str) and in_place(sp, code, fun.args, ()):
+        env, site = fun.enter(), sp.site
+        _go_into(sp, code, span)
+        for given_pat, arg in zip(code.params, fun.args, strict=False):
+            bind(sp, given_pat, arg, env, out)
+        pats = tuple(pattern(sp, p, env) for p in code.params[have:])
+        span = user_span(sp, code.span)
+        body = wrap(out, sp.ev(code.body, env))
+        sp.site = site
+        return ty.Lambda(fn_type, span, pats, body)
+    given = tuple(ty.Var(p, span, sp.ctx.fresh("x")) for p in params)
+    body = wrap(out, residual(sp, call(sp, fun, given, to, out), to.type, span))
+    return ty.Lambda(fn_type, span, tuple(ty.PVar(v.type, span, v.name) for v in given), body)
+
+
+def as_definition(code: ty.Def | ty.Lambda | str) -> ty.Def:
     """The code of a function as a definition."""
-    if isinstance(code, Def):
+    if isinstance(code, ty.Def):
         return code
-    assert isinstance(code, Lambda)
-    ret = code.body.type
-    return Def("lambda", "lambda", (), (), code.params, ret, False, (), code.body, False, code.span)
+    assert isinstance(code, ty.Lambda)
+    params, ret = code.params, code.body.type
+    return ty.Def("lambda", "lambda", (), (), params, ret, False, (), code.body, False, code.span)
 
 
-def behind_walls(fun: Fun, args: tuple[Value, ...]) -> tuple[Fun, list[Barrier]]:
+def behind_walls(fun: Closure, args: tuple[Value, ...]) -> tuple[Closure, list[Barrier]]:
     """A local function as it was before it was brought behind walls, innermost wall first.
 
     All places that call it from behind different walls can share one version, unless functional
     arguments tie it to one of them.
     """
     walls: list[Barrier] = []
-    frame = fun.frame
-    if all(isinstance(a, Exp) for a in args) and not any(has_function(t) for t in fun.types or ()):
-        while frame is not None and frame.barrier is not None and not frame.names:
-            walls.append(frame.barrier)
-            frame = frame.parent
-    return (replace(fun, frame=frame) if walls else fun), walls
+    env = fun.env
+    if not (
+        any(map(has_function, fun.types or ())) or any(not isinstance(a, ty.Exp) for a in args)
+    ):
+        while env is not None and env.barrier is not None and not env.names:
+            walls.append(env.barrier)
+            env = env.parent
+    return (replace(fun, env=env) if walls else fun), walls

@@ -12,8 +12,9 @@ from dataclasses import replace
 from compiler.base.context import Ctx
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.frontend.typed import Def, TypedProg
-from compiler.lower.specialise import Specialiser
-from compiler.lower.static import Frame
+from compiler.lower.naming import Specialiser, fresh_sizes, pattern, type_of
+from compiler.lower.specialise import RULES, VALUES
+from compiler.lower.static import Env
 
 
 def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
@@ -28,23 +29,23 @@ def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
             "The program has no entry point.",
             hint="Mark a function with `entry`, or call it `main`.",
         )
-    spec = Specialiser({d.name: d for d in prog.defs}, ctx)
+    sp = Specialiser({d.name: d for d in prog.defs}, ctx, RULES, VALUES)
     names = {e.name for e in entries}
     for code in prog.defs:
         if code.is_entry and code.source_name in names:
-            _entry(spec, code)
-    return TypedProg(tuple(spec.done), entries)
+            _entry(sp, code)
+    return TypedProg(tuple(sp.done), entries)
 
 
-def _entry(spec: Specialiser, code: Def) -> None:
-    fr = Frame()
-    sizes = spec.fresh_sizes(code.size_params, fr)
-    params = tuple(spec.pat(p, fr) for p in code.params)
-    ext = spec.fresh_sizes(code.ext, fr)
-    body = spec.ev(code.body, fr)
-    ret = spec.type(code.ret, fr)
-    name = spec.ctx.fresh(code.name)
-    spec.done.append(
+def _entry(sp: Specialiser, code: Def) -> None:
+    env = Env()
+    sizes = fresh_sizes(sp, code.size_params, env)
+    params = tuple(pattern(sp, p, env) for p in code.params)
+    ext = fresh_sizes(sp, code.ext, env)
+    body = sp.ev(code.body, env)
+    ret = type_of(sp, code.ret, env)
+    name = sp.ctx.fresh(code.name)
+    sp.done.append(
         replace(
             code,
             name=name,

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
-from compiler.frontend.typed import (
-    Apply,
-    ArrayLit,
-    Coerce,
-    Const,
-    Def,
-    Exp,
-    Index,
-    Let,
-    Pat,
-    PConstr,
-    PRecord,
-    PrimOp,
-    PVar,
-    RecordExp,
-    Update,
-    Var,
-)
+from compiler.frontend import typed as ty
 from compiler.frontend.types import (
     UNIT,
     Array,
@@ -42,9 +26,9 @@ from compiler.frontend.types import (
     TypeVar,
 )
 from compiler.lower.measure import key_of
-from compiler.lower.static import I64, Frame, Rec, Tagged, Value, has_function
+from compiler.lower.static import I64, Closure, Env, Rec, Tagged, Value, has_function, type_key
 
-Binding = tuple[tuple[Name, ...], Pat, Exp]
+Binding = tuple[tuple[Name, ...], ty.Pat, ty.Exp]
 
 
 @dataclass(slots=True, eq=False)
@@ -52,20 +36,32 @@ class Instance:
     """A version that exists: its name and the outer variables that its calls pass first."""
 
     name: Name
-    brought: tuple[Exp, ...]
+    brought: tuple[ty.Exp, ...]
     keep: tuple[object, ...]
     """What the key's identities refer to."""
     type: Type
     """Of the result."""
 
 
-class Naming:
-    """The part of the specialiser that deals with names, types and function values."""
+class Specialiser:
+    """The state of specialising a program.
 
-    def __init__(self, defs: dict[Name, Def], ctx: Ctx) -> None:
+    `rules` rebuild what is data, by the class of the expression; `values` evaluate what is or holds
+    a function, that of `Exp` everything else.
+    """
+
+    def __init__(
+        self,
+        defs: dict[Name, ty.Def],
+        ctx: Ctx,
+        rules: Mapping[type, Callable[..., ty.Exp]],
+        values: Mapping[type, Callable[..., Value]],
+    ) -> None:
         self.defs = defs
         self.ctx = ctx
-        self.done: list[Def] = []
+        self.rules = rules
+        self.values = values
+        self.done: list[ty.Def] = []
         self.instances: dict[object, Instance] = {}
         self.site: Span | None = None
         """The user's call that led into the prelude code at hand."""
@@ -79,204 +75,261 @@ class Naming:
         """Lambdas that have been put in place, and in which version."""
         self.inside_arrow = 0
         """Sizes in a function's type may mention its parameters: expressions stay as they are."""
-        self.once: dict[Span, Var] = {}
+        self.once: dict[Span, ty.Var] = {}
         """Expressions of the text that the syntax tree holds twice, bound to a name."""
         self.higher: dict[Name, bool] = {}
 
-    def ev(self, e: Exp, fr: Frame) -> Exp:
+    def ev(self, e: ty.Exp, env: Env) -> ty.Exp:
         """The residual expression of an `e` that is no function."""
-        raise NotImplementedError
+        return self.rules[type(e)](self, e, env)
 
-    def global_value(self, e: Var, fr: Frame) -> Var | Const:
-        """A constant definition: its value if that is a literal, else a name for it."""
-        raise NotImplementedError
-
-    def static(self, e: Exp, fr: Frame, out: list[Binding]) -> Value:
+    def static(self, e: ty.Exp, env: Env, out: list[Binding]) -> Value:
         """The value of an `e` that is a function or holds one; what it computes goes to `out`."""
-        raise NotImplementedError
+        return self.values.get(type(e), self.values[ty.Exp])(self, e, env, out)
 
-    # --- places, types, sizes ----------------------------------------------------------------
 
-    def user_span(self, span: Span) -> Span:
-        """The span for code from `span`: prelude code takes the user's call that led there."""
-        return span if not span.file or self.site is None else self.site
+# --- spans, types, sizes ----------------------------------------------------------------
 
-    def type(self, t: Type, fr: Frame) -> Type:
-        """`t` with type parameters and sizes as the frame has them."""
-        cls = type(t)
-        if cls is PrimT:
-            return t
-        if isinstance(t, Array):
-            result = self.type(t.elem, fr)
-            dims = tuple(self.size(d, fr) for d in t.dims)
-            if isinstance(result, Array):
-                return Array(dims + result.dims, result.elem)
-            return Array(dims, result)
-        if isinstance(t, Record):
-            return Record(tuple((name, self.type(ft, fr)) for name, ft in t.fields))
-        if isinstance(t, TypeVar):
-            value = fr.lookup(t.name)
-            if isinstance(value, Type):
-                return value
-            raise CompilerBug(f"type parameter {t.name} has no instance")
-        if isinstance(t, Arrow):
-            self.inside_arrow += 1
-            t = replace(t, param=self.type(t.param, fr), result=self.type(t.result, fr))
-            self.inside_arrow -= 1
-            return t
-        if isinstance(t, Sum):
-            return Sum(tuple((c, tuple(self.type(p, fr) for p in ps)) for c, ps in t.variants))
+
+def user_span(sp: Specialiser, span: Span) -> Span:
+    """The span for code from `span`: prelude code takes the user's call that led there."""
+    return span if not span.file or sp.site is None else sp.site
+
+
+def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
+    """`t` with type parameters and sizes as the environment has them."""
+    cls = type(t)
+    if cls is PrimT:
         return t
-
-    def is_functional(self, t: Type, fr: Frame) -> bool:
-        """Whether `t`, as the frame has it, holds a function."""
-        if isinstance(t, PrimT | Array):
-            return False
-        if isinstance(t, Record):
-            return any(self.is_functional(ft, fr) for _, ft in t.fields)
-        if isinstance(t, TypeVar):
-            value = fr.lookup(t.name)
-            return isinstance(value, Type) and has_function(value)
-        return has_function(t)
-
-    def size(self, s: Size, fr: Frame) -> Size:
-        """A size in residual names."""
-        if isinstance(s, SizeConst):
-            return s
-        if isinstance(s, SizeVar):
-            return self._size_name(s, fr)
-        if isinstance(s, SizeOp):
-            return self._size_op(s, fr)
-        if isinstance(s, SizeExp) and isinstance(s.exp, Exp) and not self.inside_arrow:
-            exp = self.ev(s.exp, fr)
-            if isinstance(exp, Const):
-                return SizeConst(int(exp.value))
-            return SizeVar(exp.name) if isinstance(exp, Var) else SizeExp(key_of(exp), exp)
-        return s
-
-    def _size_op(self, s: SizeOp, fr: Frame) -> Size:
-        """Found out once for each frame: the parts of a long sum are the sums before it."""
-        known = fr.sizes.get(id(s))
-        if known is None:
-            lhs, rhs = self.size(s.lhs, fr), self.size(s.rhs, fr)
-            known = (s, fold_size(s.op, lhs, rhs))
-            if _has_value(s.lhs, lhs, fr) and _has_value(s.rhs, rhs, fr):
-                fr.sizes[id(s)] = known
-        return known[1]
-
-    def _size_name(self, s: SizeVar, fr: Frame) -> Size:
-        value = fr.lookup(s.name)
-        if isinstance(value, Size):
+    if isinstance(t, Array):
+        result = type_of(sp, t.elem, env)
+        dims = tuple(size_of(sp, d, env) for d in t.dims)
+        if isinstance(result, Array):
+            return Array(dims + result.dims, result.elem)
+        return Array(dims, result)
+    if isinstance(t, Record):
+        return Record(tuple((name, type_of(sp, ft, env)) for name, ft in t.fields))
+    if isinstance(t, TypeVar):
+        value = env.lookup(t.name)
+        if isinstance(value, Type):
             return value
-        if isinstance(value, Var):
-            return SizeVar(value.name)
-        if isinstance(value, Const):
-            return SizeConst(int(value.value))
-        if value is not None:
-            return s
-        if s.name in self.defs:
-            exp = self.global_value(Var(I64, NOWHERE, s.name), fr)
-            return SizeConst(int(exp.value)) if isinstance(exp, Const) else SizeVar(exp.name)
-        owner = self.size_owner.get(s.name)
-        if owner is not None:
-            self.global_value(Var(UNIT, NOWHERE, owner), fr)
-            return SizeVar(self.global_sizes[s.name])
+        raise CompilerBug(f"type parameter {t.name} has no instance")
+    if isinstance(t, Arrow):
+        sp.inside_arrow += 1
+        t = replace(t, param=type_of(sp, t.param, env), result=type_of(sp, t.result, env))
+        sp.inside_arrow -= 1
+        return t
+    if isinstance(t, Sum):
+        return Sum(tuple((c, tuple(type_of(sp, p, env) for p in ps)) for c, ps in t.variants))
+    return t
+
+
+def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
+    """Whether `t`, as the environment has it, holds a function."""
+    if isinstance(t, PrimT | Array):
+        return False
+    if isinstance(t, Record):
+        return any(is_functional(sp, ft, env) for _, ft in t.fields)
+    if isinstance(t, TypeVar):
+        value = env.lookup(t.name)
+        return isinstance(value, Type) and has_function(value)
+    return has_function(t)
+
+
+def size_of(sp: Specialiser, s: Size, env: Env) -> Size:
+    """A size in residual names."""
+    if isinstance(s, SizeConst):
         return s
+    if isinstance(s, SizeVar):
+        return _size_name(sp, s, env)
+    if isinstance(s, SizeOp):
+        return _size_op(sp, s, env)
+    if isinstance(s, SizeExp) and isinstance(s.exp, ty.Exp) and not sp.inside_arrow:
+        exp = sp.ev(s.exp, env)
+        if isinstance(exp, ty.Const):
+            return SizeConst(int(exp.value))
+        return SizeVar(exp.name) if isinstance(exp, ty.Var) else SizeExp(key_of(exp), exp)
+    return s
 
-    def fresh_sizes(self, names: tuple[Name, ...], fr: Frame) -> tuple[Name, ...]:
-        """New names for sizes that an expression brings forth."""
-        result = []
-        for name in names:
-            new = self.ctx.fresh(name)
-            fr.names[name] = SizeVar(new)
-            result.append(new)
-        return tuple(result)
 
-    # --- patterns ----------------------------------------------------------------------------
+def _size_op(sp: Specialiser, s: SizeOp, env: Env) -> Size:
+    """Found out once for each environment: the parts of a long sum are the sums before it."""
+    known = env.sizes.get(id(s))
+    if known is None:
+        lhs, rhs = size_of(sp, s.lhs, env), size_of(sp, s.rhs, env)
+        known = (s, fold_size(s.op, lhs, rhs))
+        if _has_value(s.lhs, lhs, env) and _has_value(s.rhs, rhs, env):
+            env.sizes[id(s)] = known
+    return known[1]
 
-    def pat(self, p: Pat, fr: Frame) -> Pat:
-        """`p` with new names, which the frame maps to."""
-        t, span = self.type(p.type, fr), self.user_span(p.span)
-        match p:
-            case PVar(name=name, consumes=consumes):
-                new = self.ctx.fresh(name)
-                fr.names[name] = Var(t, span, new)
-                return PVar(t, span, new, consumes)
-            case PRecord(fields=fields):
-                return PRecord(t, span, tuple((name, self.pat(q, fr)) for name, q in fields))
-            case PConstr(name=name, args=args):
-                return PConstr(t, span, name, tuple(self.pat(q, fr) for q in args))
-        return replace(p, type=t, span=span)
 
-    def bind(self, p: Pat, value: Value, fr: Frame, out: list[Binding]) -> None:
-        """Make `p` stand for `value`; what cannot be substituted is bound in `out`."""
-        match p, value:
-            case PVar(), _:
-                self._bind_variable(p, value, fr, out)
-            case PRecord(), Rec(fields=fields) | RecordExp(fields=fields):
-                parts = dict(fields)
-                for name, q in p.fields:
-                    self.bind(q, parts[name], fr, out)
-            case PConstr(), Tagged(args=args):
-                for q, part in zip(p.args, args, strict=True):
-                    self.bind(q, part, fr, out)
-            case PRecord() | PConstr(), Exp():
-                out.append(((), self.pat(p, fr), value))
-            case _, Exp() if not isinstance(value, Const | Var):
-                out.append(((), self.pat(p, fr), value))
+def _size_name(sp: Specialiser, s: SizeVar, env: Env) -> Size:
+    value = env.lookup(s.name)
+    if isinstance(value, Size):
+        return value
+    if isinstance(value, ty.Var):
+        return SizeVar(value.name)
+    if isinstance(value, ty.Const):
+        return SizeConst(int(value.value))
+    if value is not None:
+        return s
+    if s.name in sp.defs:
+        exp = constant(sp, ty.Var(I64, NOWHERE, s.name), env)
+        return SizeConst(int(exp.value)) if isinstance(exp, ty.Const) else SizeVar(exp.name)
+    owner = sp.size_owner.get(s.name)
+    if owner is not None:
+        constant(sp, ty.Var(UNIT, NOWHERE, owner), env)
+        return SizeVar(sp.global_sizes[s.name])
+    return s
 
-    def _bind_variable(self, p: PVar, value: Value, fr: Frame, out: list[Binding]) -> None:
-        """Substitute names, literals, functions and small sizes of the prelude; bind the rest."""
-        if not isinstance(value, Exp) or isinstance(value, Const | Var):
-            fr.names[p.name] = value
-            return
-        from_prelude = bool(p.span.file)
-        size = exp_size(value, 3) if from_prelude and p.type == I64 else None
-        if size is not None:
-            fr.names[p.name] = size
-            return
-        named = replace(p, name=called(value) or p.name) if from_prelude else p
-        pat = self.pat(named, fr)
-        fr.names[p.name] = fr.names[named.name]
-        out.append(((), pat, value))
 
-    def trivial(self, value: Value, out: list[Binding]) -> Value:
-        """`value` as something that may be used any number of times."""
-        if not isinstance(value, Exp) or isinstance(value, Const | Var):
-            return value
-        return self.named(value, "arg", out)
+def fresh_sizes(sp: Specialiser, names: tuple[Name, ...], env: Env) -> tuple[Name, ...]:
+    """New names for sizes that an expression brings forth."""
+    result = []
+    for name in names:
+        new = sp.ctx.fresh(name)
+        env.names[name] = SizeVar(new)
+        result.append(new)
+    return tuple(result)
 
-    def named(self, value: Exp, base: str, out: list[Binding]) -> Var:
-        """A new variable for `value`."""
-        var = Var(value.type, value.span, self.ctx.fresh(base))
-        out.append(((), PVar(value.type, value.span, var.name), value))
-        return var
 
-    def residual(self, value: Value, t: Type, span: Span) -> Exp:
-        """`value` as an expression."""
-        if isinstance(value, Exp):
-            return replace(value, span=span) if isinstance(value, Var | Const) else value
-        if isinstance(value, Size):
-            return size_exp(value, span)
-        if isinstance(value, Rec):
-            types = dict(t.fields) if isinstance(t, Record) else {}
-            return RecordExp(
-                t,
-                span,
-                tuple((n, self.residual(v, types.get(n, UNIT), span)) for n, v in value.fields),
-            )
-        raise Limitation(
-            "A function is used here as if it were data.",
-            self.user_span(span),
-            "Functions can be passed, bound and put into tuples, but not chosen or stored.",
+# --- constants ----------------------------------------------------------------------------
+
+
+def definition(sp: Specialiser, e: ty.Var) -> ty.Def:
+    """What a global name stands for."""
+    code = sp.defs.get(e.name)
+    if code is None:
+        raise CompilerBug(f"{e.name} is not defined", e.span)
+    return code
+
+
+def instantiated(sp: Specialiser, code: ty.Def | str, e: ty.Var, env: Env) -> Closure:
+    """Code that a global name stands for, with the name's type and size arguments."""
+    types = tuple(type_of(sp, t, env) for t in e.type_args)
+    return Closure(code, None, types, tuple(size_of(sp, s, env) for s in e.size_args))
+
+
+def constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Var | ty.Const:
+    """A constant definition: its value if that is a literal, else a name for it."""
+    code = definition(sp, e)
+    if isinstance(code.body, ty.Const):
+        return replace(code.body, span=user_span(sp, e.span))
+    types = tuple(type_of(sp, t, env) for t in e.type_args)
+    key = (e.name, tuple(type_key(t) for t in types), types)
+    known = sp.instances.get(key)
+    if known is None:
+        known = sp.instances[key] = _specialised(sp, code, types)
+    return ty.Var(known.type, user_span(sp, e.span), known.name)
+
+
+def _specialised(sp: Specialiser, code: ty.Def, types: tuple[Type, ...]) -> Instance:
+    """A version of a constant, which is made here."""
+    inner, site = Closure(code, None, types).enter(), sp.site
+    sp.site = None
+    name = sp.ctx.fresh(code.name)
+    ext = fresh_sizes(sp, code.ext, inner)
+    sp.global_sizes.update(zip(code.ext, ext, strict=True))
+    body = sp.ev(code.body, inner)
+    ret = type_of(sp, code.ret, inner)
+    sp.done.append(
+        ty.Def(name, code.source_name, (), (), (), ret, code.unique, ext, body, False, code.span)
+    )
+    sp.site = site
+    return Instance(name, (), (), ret)
+
+
+# --- patterns ----------------------------------------------------------------------------
+
+
+def pattern(sp: Specialiser, p: ty.Pat, env: Env) -> ty.Pat:
+    """`p` with new names, which the environment maps to."""
+    t, span = type_of(sp, p.type, env), user_span(sp, p.span)
+    match p:
+        case ty.PVar(name=name, consumes=consumes):
+            new = sp.ctx.fresh(name)
+            env.names[name] = ty.Var(t, span, new)
+            return ty.PVar(t, span, new, consumes)
+        case ty.PRecord(fields=fields):
+            return ty.PRecord(t, span, tuple((name, pattern(sp, q, env)) for name, q in fields))
+        case ty.PConstr(name=name, args=args):
+            return ty.PConstr(t, span, name, tuple(pattern(sp, q, env) for q in args))
+    return replace(p, type=t, span=span)
+
+
+def bind(sp: Specialiser, p: ty.Pat, value: Value, env: Env, out: list[Binding]) -> None:
+    """Make `p` stand for `value`; what cannot be substituted is bound in `out`."""
+    match p, value:
+        case ty.PVar(), _:
+            _bind_variable(sp, p, value, env, out)
+        case ty.PRecord(), Rec(fields=fields) | ty.RecordExp(fields=fields):
+            parts = dict(fields)
+            for name, q in p.fields:
+                bind(sp, q, parts[name], env, out)
+        case ty.PConstr(), Tagged(args=args):
+            for q, part in zip(p.args, args, strict=True):
+                bind(sp, q, part, env, out)
+        case ty.PRecord() | ty.PConstr(), ty.Exp():
+            out.append(((), pattern(sp, p, env), value))
+        case _, ty.Exp() if not isinstance(value, ty.Const | ty.Var):
+            out.append(((), pattern(sp, p, env), value))
+
+
+def _bind_variable(sp: Specialiser, p: ty.PVar, value: Value, env: Env, out: list[Binding]) -> None:
+    """Substitute names, literals, functions and small sizes of the prelude; bind the rest."""
+    if not isinstance(value, ty.Exp) or isinstance(value, ty.Const | ty.Var):
+        env.names[p.name] = value
+        return
+    from_prelude = bool(p.span.file)
+    size = exp_size(value, 3) if from_prelude and p.type == I64 else None
+    if size is not None:
+        env.names[p.name] = size
+        return
+    named = replace(p, name=called(value) or p.name) if from_prelude else p
+    pat = pattern(sp, named, env)
+    env.names[p.name] = env.names[named.name]
+    out.append(((), pat, value))
+
+
+def trivial(sp: Specialiser, value: Value, out: list[Binding]) -> Value:
+    """`value` as something that may be used any number of times."""
+    if not isinstance(value, ty.Exp) or isinstance(value, ty.Const | ty.Var):
+        return value
+    return named(sp, value, "arg", out)
+
+
+def named(sp: Specialiser, value: ty.Exp, base: str, out: list[Binding]) -> ty.Var:
+    """A new variable for `value`."""
+    var = ty.Var(value.type, value.span, sp.ctx.fresh(base))
+    out.append(((), ty.PVar(value.type, value.span, var.name), value))
+    return var
+
+
+def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
+    """`value` as an expression."""
+    if isinstance(value, ty.Exp):
+        return replace(value, span=span) if isinstance(value, ty.Var | ty.Const) else value
+    if isinstance(value, Size):
+        return size_exp(value, span)
+    if isinstance(value, Rec):
+        types = dict(t.fields) if isinstance(t, Record) else {}
+        return ty.RecordExp(
+            t,
+            span,
+            tuple((n, residual(sp, v, types.get(n, UNIT), span)) for n, v in value.fields),
         )
+    raise Limitation(
+        "A function is used here as if it were data.",
+        user_span(sp, span),
+        "Functions can be passed, bound and put into tuples, but not chosen or stored.",
+    )
 
 
-def _has_value(size: Size, value: Size, fr: Frame) -> bool:
+def _has_value(size: Size, value: Size, env: Env) -> bool:
     """Whether a size stands for this value from now on: none of its names is yet to be bound."""
     if isinstance(size, SizeVar):
         return value is not size
-    return isinstance(size, SizeConst) or id(size) in fr.sizes
+    return isinstance(size, SizeConst) or id(size) in env.sizes
 
 
 _KEEPS_NAME = (
@@ -286,20 +339,20 @@ _KEEPS_NAME = (
 _MADE_BY = {"map": "map", "scan": "scan", "iota": "iota", "replicate": "rep", "concat": "cat"}
 
 
-def called(e: Exp) -> Name:
+def called(e: ty.Exp) -> Name:
     """A name for the array that `e` computes, from the program's names where it can be."""
     match e:
-        case Var(name=name):
+        case ty.Var(name=name):
             return base_of(name)
-        case Let(body=inner) | Coerce(exp=inner):
+        case ty.Let(body=inner) | ty.Coerce(exp=inner):
             return called(inner)
-        case Index(array=array):
+        case ty.Index(array=array):
             return _part(called(array))
-        case ArrayLit():
+        case ty.ArrayLit():
             return "lit"
-        case Update(array=array):
+        case ty.Update(array=array):
             return called(array)
-        case Apply(fn=Var(name=name), args=args) if name.startswith("intrinsics."):
+        case ty.Apply(fn=ty.Var(name=name), args=args) if name.startswith("intrinsics."):
             form = name.removeprefix("intrinsics.")
             if form.startswith("flat_index"):
                 return _part(called(args[0]))
@@ -311,10 +364,10 @@ def _part(name: Name) -> Name:
     return name if not name or name.endswith("_part") else f"{name}_part"
 
 
-def wrap(out: list[Binding], body: Exp) -> Exp:
+def wrap(out: list[Binding], body: ty.Exp) -> ty.Exp:
     """`body` under the bindings of `out`, first outermost."""
     for sizes, p, rhs in reversed(out):
-        body = Let(body.type, rhs.span, sizes, p, rhs, body)
+        body = ty.Let(body.type, rhs.span, sizes, p, rhs, body)
     return body
 
 
@@ -329,28 +382,28 @@ def fold_size(op: str, lhs: Size, rhs: Size) -> Size:
     return SizeOp(op, lhs, rhs)
 
 
-def size_exp(size: Size, span: Span) -> Exp:
+def size_exp(size: Size, span: Span) -> ty.Exp:
     """A size as an i64 expression."""
     match size:
         case SizeConst(value):
-            return Const(I64, span, value)
+            return ty.Const(I64, span, value)
         case SizeVar(name):
-            return Var(I64, span, name)
+            return ty.Var(I64, span, name)
         case SizeOp(op, lhs, rhs):
-            return PrimOp(I64, span, op, "i64", (size_exp(lhs, span), size_exp(rhs, span)))
-        case SizeExp(_, exp) if isinstance(exp, Exp):
+            return ty.PrimOp(I64, span, op, "i64", (size_exp(lhs, span), size_exp(rhs, span)))
+        case SizeExp(_, exp) if isinstance(exp, ty.Exp):
             return exp
     raise CompilerBug(f"no such size: {size}", span)
 
 
-def exp_size(e: Exp, depth: int) -> Size | None:
+def exp_size(e: ty.Exp, depth: int) -> Size | None:
     """A short sum, difference or product of i64 variables and literals as a size, else None."""
     match e:
-        case Const(value=value):
+        case ty.Const(value=value):
             return SizeConst(int(value))
-        case Var(name=name):
+        case ty.Var(name=name):
             return SizeVar(name)
-        case PrimOp(op="+" | "-" | "*" as op, at="i64", args=(lhs, rhs)) if depth:
+        case ty.PrimOp(op="+" | "-" | "*" as op, at="i64", args=(lhs, rhs)) if depth:
             left, right = exp_size(lhs, depth - 1), exp_size(rhs, depth - 1)
             return None if left is None or right is None else fold_size(op, left, right)
     return None

@@ -1,9 +1,9 @@
 """What the specialiser knows about a name: a residual variable, a size, a type, or a function.
 
-Functions never exist at run time. A function value is its code with the frame it was made in; its
+Functions never exist at run time. A closure is code with the environment that it was made in; its
 free variables are found there when the code is put in place. Where code moves to a definition of
-its own, a `Barrier` stands between the frames: whatever is looked up through it becomes a parameter
-of that definition (defunctionalisation by specialisation).
+its own, a `Barrier` stands between the environments: whatever is looked up through it becomes a
+parameter of that definition (defunctionalisation by specialisation).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ I64 = PrimT("i64")
 
 
 @dataclass(slots=True, eq=False)
-class Fun:
+class Closure:
     """A function value: code, where it was made, its instance, and the arguments it already has.
 
     `code` is a definition, a lambda, or the name of an intrinsic. `types` is None for a local
@@ -39,10 +39,18 @@ class Fun:
     """
 
     code: Def | Lambda | str
-    frame: Frame | None
+    env: Env | None
     types: tuple[Type, ...] | None = ()
     sizes: tuple[Size, ...] = ()
     args: tuple[Value, ...] = ()
+
+    def enter(self) -> Env:
+        """An environment for its code, with the type and size parameters bound."""
+        env = Env(self.env)
+        if isinstance(self.code, Def):
+            env.names.update(zip(self.code.type_params, self.types or (), strict=False))
+            env.names.update(zip(self.code.size_params, self.sizes, strict=False))
+        return env
 
 
 @dataclass(slots=True, eq=False)
@@ -60,35 +68,35 @@ class Tagged:
     args: tuple[Value, ...]
 
 
-Value = Exp | Size | Type | Fun | Rec | Tagged
-"""In frames an `Exp` is always a `Var` or `Const`; as an argument it is any residual expression."""
+Value = Exp | Size | Type | Closure | Rec | Tagged
+"""In an `Env` an `Exp` is a `Var` or `Const`; as an argument it is any residual expression."""
 
 
 @dataclass(slots=True, eq=False)
-class Frame:
+class Env:
     """Names of one activation of some code, then those around it."""
 
-    parent: Frame | None = None
+    parent: Env | None = None
     barrier: Barrier | None = None
-    """What stands between this frame and its parent."""
+    """What stands between this environment and its parent."""
     names: dict[Name, Value] = field(default_factory=dict)
     sizes: dict[int, tuple[Size, Size]] = field(default_factory=dict)
     """By identity: sums and products whose names all have values, and what they are."""
 
     def lookup(self, name: Name) -> Value | None:
         """The value of `name` as seen from here; None for a global name."""
-        frame: Frame | None = self
+        env: Env | None = self
         barriers: list[Barrier] | None = None
-        while frame is not None:
-            value = frame.names.get(name)
+        while env is not None:
+            value = env.names.get(name)
             if value is not None:
                 if barriers:
                     for barrier in reversed(barriers):
                         value = barrier.bring(value)
                 return value
-            if frame.barrier is not None:
-                barriers = [*barriers, frame.barrier] if barriers else [frame.barrier]
-            frame = frame.parent
+            if env.barrier is not None:
+                barriers = [*barriers, env.barrier] if barriers else [env.barrier]
+            env = env.parent
         return None
 
 
@@ -116,17 +124,17 @@ class Barrier:
         self.wrapped[id(value)] = (value, inside)
         return inside
 
-    def _wrap(self, value: Fun | Rec | Tagged) -> Value:
+    def _wrap(self, value: Closure | Rec | Tagged) -> Value:
         if isinstance(value, Tagged):
             return Tagged(value.name, tuple(self.bring(a) for a in value.args))
         if isinstance(value, Rec):
             return Rec(tuple((name, self.bring(v)) for name, v in value.fields))
-        frame = None if value.frame is None else Frame(value.frame, self)
+        env = None if value.env is None else Env(value.env, self)
         types = value.types
         if types is not None:
             types = tuple(map_sizes(t, self.size) for t in types)
         sizes = tuple(self.size(s) for s in value.sizes)
-        return Fun(value.code, frame, types, sizes, tuple(self.bring(a) for a in value.args))
+        return Closure(value.code, env, types, sizes, tuple(self.bring(a) for a in value.args))
 
     def variable(self, var: Var) -> Var:
         """The parameter that stands for an outer variable."""
@@ -216,10 +224,10 @@ def has_function(t: Type) -> bool:
 
 def value_key(value: Value) -> object:
     """Equal only for values that make equal code; holds identities, so keep the values alive."""
-    if isinstance(value, Fun):
+    if isinstance(value, Closure):
         code = value.code if isinstance(value.code, str) else id(value.code)
-        frame = 0 if value.frame is None else id(value.frame)
-        return (code, frame, value.types, value.sizes, tuple(value_key(a) for a in value.args))
+        env = 0 if value.env is None else id(value.env)
+        return (code, env, value.types, value.sizes, tuple(value_key(a) for a in value.args))
     if isinstance(value, Rec):
         return tuple((name, value_key(v)) for name, v in value.fields)
     if isinstance(value, Tagged):
