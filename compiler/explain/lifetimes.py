@@ -42,6 +42,7 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.walk import all_stms, free
+from compiler.storage.blocks import Meanings
 
 Data = dict[str, Any]
 PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
@@ -105,7 +106,6 @@ class _Walk:
     points: list[Data] = field(default_factory=list)
     blocks: dict[Name, _Block] = field(default_factory=dict)
     arrays: dict[Name, _Array] = field(default_factory=dict)
-    sources: dict[Name, list[Operand]] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
     uses: list[tuple[Name, int, tuple[int, ...]]] = field(default_factory=list)
     carried: dict[Name, int] = field(default_factory=dict)
@@ -146,9 +146,6 @@ class _Walk:
             case If(_, then, orelse):
                 for body in (then, orelse):
                     self._inside(body, depth + 1, loops)
-                results = zip(stm.pat, zip(then.results, orelse.results, strict=True), strict=True)
-                for param, both in results:
-                    self.sources[param.name] = list(both)
                 self._point(label(stm, "end of if"), depth, stm.prov)
                 self._bind(stm.pat, stm.prov, loops, "")
             case Loop():
@@ -169,13 +166,9 @@ class _Walk:
         self._use(exp.init, here, loops)
         inner = (*loops, here)
         self._bind(exp.params, stm.prov, inner, "")
-        for param, init, result in zip(exp.params, exp.init, exp.body.results, strict=True):
-            self.sources[param.name] = [init, result]
-            self.carried[param.name] = here
+        self.carried.update((param.name, here) for param in exp.params)
         self._inside(exp.body, depth + 1, inner)
         self.loops[here] = len(self.points) - 1
-        for param, init, result in zip(stm.pat, exp.init, exp.body.results, strict=True):
-            self.sources[param.name] = [init, result]
         self._point(label(stm, "end of loop"), depth, stm.prov)
         self._bind(stm.pat, stm.prov, loops, "")
 
@@ -185,20 +178,10 @@ class _Walk:
         for inner in all_stms(exp.body.stms):
             if isinstance(inner.exp, Alloc):
                 self._alloc(inner.pat[0], inner.exp, here, loops, inner.prov, times)
-            elif isinstance(inner.exp, Loop):
-                loop = inner.exp
-                for params in (loop.params, inner.pat):
-                    parts = zip(params, loop.init, loop.body.results, strict=True)
-                    for param, init, result in parts:
-                        self.sources[param.name] = [init, result]
-                    self._bind(params, inner.prov, loops, "")
-            elif isinstance(inner.exp, If):
-                branches = zip(inner.exp.then.results, inner.exp.orelse.results, strict=True)
-                for param, both in zip(inner.pat, branches, strict=True):
-                    self.sources[param.name] = list(both)
-                self._bind(inner.pat, inner.prov, loops, "")
-            else:
-                self._bind(inner.pat, inner.prov, loops, "")
+                continue
+            if isinstance(inner.exp, Loop):
+                self._bind(inner.exp.params, inner.prov, loops, "")
+            self._bind(inner.pat, inner.prov, loops, "")
 
     # --- what is made, and what is used ---
 
@@ -251,23 +234,10 @@ class _Walk:
                 if loop not in array.loops:
                     array.last = max(array.last, self.loops[loop])
                     break
+        meanings = Meanings(self.fun.body.stms)
         for array in self.arrays.values():
-            array.roots = self._roots(array.block)
-
-    def _roots(self, block: Name) -> tuple[Name, ...]:
-        """The allocated blocks and parameters that a block's name may stand for."""
-        found: list[Name] = []
-        seen: set[Name] = set()
-        todo = [block]
-        while todo:
-            name = todo.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            if name in self.blocks:
-                found.append(name)
-            todo += [s for s in reversed(self.sources.get(name, [])) if isinstance(s, str)]
-        return tuple(found)
+            roots = {name.removesuffix("'") for name in meanings.of(array.block)}
+            array.roots = tuple(name for name in self.blocks if name in roots)
 
     # --- the answer ---
 

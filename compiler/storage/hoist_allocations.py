@@ -37,7 +37,8 @@ from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
 from compiler.protocol.refusals import NotHoisted
-from compiler.storage.interference import Aliases, Sizes, mentioned, owners
+from compiler.storage.blocks import all_links, classes
+from compiler.storage.interference import Sizes, mentioned, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
 DOUBLE = Rule(
@@ -81,7 +82,7 @@ class _Hoisting:
         self.loop = loop
         self.made = made
         self.ctx = ctx
-        self.same = Aliases(loop.body.stms)
+        self.same = classes(loop.body.stms)
         self.before: list[Stm] = []
         self.gone: set[Name] = set()
         self.params: list[Param] = []
@@ -102,11 +103,11 @@ class _Hoisting:
             )
             if isinstance(param.type, Mem)
         ]
-        kept = {self.same.root(name) for _, name in blocks if name not in self.made}
+        kept = {self.same.find(name) for _, name in blocks if name not in self.made}
         for name, stm in self.made.items():
             assert isinstance(stm.exp, Alloc)
             positions = [k for k, result in blocks if result == name]
-            if not positions and self.same.root(name) in kept:
+            if not positions and self.same.find(name) in kept:
                 continue
             if stm.exp.count.names() & inside:
                 self._refused(name, stm, stm.exp, inside)
@@ -241,8 +242,8 @@ class _Hoisting:
         names = {self.loop.params[k].name for k, _ in blocks}
         chain = [at]
         seen = {
-            self.same.root(self.loop.params[at].name),
-            self.same.root(str(self.loop.body.results[at])),
+            self.same.find(self.loop.params[at].name),
+            self.same.find(str(self.loop.body.results[at])),
         }
         while True:
             now = self.loop.params[chain[-1]].name
@@ -252,10 +253,10 @@ class _Hoisting:
             if not following:
                 break
             chain += following
-            seen.add(self.same.root(self.loop.params[following[0]].name))
+            seen.add(self.same.find(self.loop.params[following[0]].name))
         for k, result in blocks:
             plain = result in names or result in self.made
-            if k not in chain and not plain and self.same.root(result) in seen:
+            if k not in chain and not plain and self.same.find(result) in seen:
                 return None
         if len(seen) != len(chain) + 1:
             return None
@@ -273,7 +274,8 @@ class _Hoisting:
         if not self.outer.sizes.known.equal(old.count, exp.count):
             return False
         owner = owners(stms)
-        if Aliases((*stms[:at], *stms[at + 1 :])).has(start):
+        others = all_links((*stms[:at], *stms[at + 1 :]))
+        if any(start in (name, block) for name, block, _ in others):
             return False
         arrays = {name for name, block in owner.items() if block == start} | {start}
         if any(not arrays.isdisjoint(mentioned(s)) for s in stms[at + 1 :]):

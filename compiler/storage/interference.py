@@ -9,7 +9,7 @@ One that may be a result of the body lives from its first use to the end of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compiler.algebra.argument import Argument
@@ -26,15 +26,11 @@ from compiler.ir.nodes import (
     Array,
     Body,
     Function,
-    If,
-    Loop,
-    Mem,
-    Operand,
-    Param,
     Stm,
 )
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, visit
+from compiler.storage.blocks import classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +74,23 @@ def lives(body: Body) -> list[Life]:
     if len(allocs) < 2:
         return []
     owner = owners(body.stms)
-    same = Aliases(body.stms)
+    same = classes(body.stms)
     first: dict[Name, int] = {}
     last: dict[Name, int] = {}
     for at, stm in enumerate(body.stms):
         for name in mentioned(stm):
             block = owner.get(name, name)
             first.setdefault(block, at)
-            last[same.root(block)] = at
+            last[same.find(block)] = at
     given = {owner.get(result, result) for result in body.results if isinstance(result, str)}
-    escaped = {same.root(block) for block in given if block not in allocs}
+    escaped = {same.find(block) for block in given if block not in allocs}
     end = len(body.stms)
     found = []
     for name, made in allocs.items():
         stm = body.stms[made]
         assert isinstance(stm.exp, Alloc)
         if name in first:
-            root = same.root(name)
+            root = same.find(name)
             until = end if root in escaped or name in given else last[root]
             found.append(Life(name, stm.exp, made, first[name], last[root], until, stm.prov))
     return sorted(found, key=lambda life: life.start)
@@ -119,40 +115,6 @@ def mentioned(stm: Stm) -> set[Name]:
 
 def _ignore(name: Name) -> None:
     """Do nothing."""
-
-
-class Aliases:
-    """Names of blocks in classes: two names of different classes never mean the same block.
-
-    Branches and loops give blocks more names: their results, and what loops carry.
-    """
-
-    def __init__(self, stms: Iterable[Stm]) -> None:
-        self._parent: dict[Name, Name] = {}
-        for stm in all_stms(stms):
-            match stm.exp:
-                case If(_, then, orelse):
-                    self._join(stm.pat, then.results, orelse.results)
-                case Loop(params, init, _, body):
-                    self._join(params, init, body.results, [param.name for param in stm.pat])
-
-    def _join(self, params: Sequence[Param], *operands: Sequence[Operand]) -> None:
-        for param, *others in zip(params, *operands, strict=True):
-            if isinstance(param.type, Mem):
-                for other in others:
-                    self._parent[self.root(str(other))] = self.root(param.name)
-
-    def has(self, name: Name) -> bool:
-        """Whether a block has other names."""
-        return name in self._parent or name in self._parent.values()
-
-    def root(self, name: Name) -> Name:
-        """The name that stands for the class."""
-        parent = self._parent
-        while (above := parent.get(name, name)) != name:
-            parent[name] = parent.get(above, above)
-            name = parent[name]
-        return name
 
 
 class Sizes:

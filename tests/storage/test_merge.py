@@ -18,14 +18,14 @@ from compiler.codegen.c import program as c
 from compiler.codegen.to_imp import to_imp
 from compiler.explain.graph import interference
 from compiler.ir import printer
-from compiler.ir.nodes import Alloc, Mem, Param, Prog
+from compiler.ir.nodes import Alloc, Prog
 from compiler.ir.parser import parse
+from compiler.ir.sharing import Classes
 from compiler.ir.values import Value, show
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
-from compiler.storage.interference import Aliases
 from compiler.storage.merge import merge
 from tests import blocks
 from tests.generate import program
@@ -323,14 +323,13 @@ def test_names_of_blocks_stay_in_their_class() -> None:
     for _ in range(200):
         names = [f"b_{k}" for k in range(12)]
         alike = {name: {name} for name in names}
-        same = Aliases(())
+        same = Classes()
         for _ in range(rng.randint(1, 14)):
             one, other = rng.sample(names, 2)
-            param = Param(one, Mem("i64", "device"))
-            same._join([param], [other])
+            same.join(one, other)
             both = alike[one] | alike[other]
             alike |= dict.fromkeys(both, both)
             for name in rng.sample(names, rng.randint(0, 12)):
-                same.root(name)
+                same.find(name)
         for name in rng.sample(names, 12):
-            assert {n for n in names if same.root(n) == same.root(name)} == alike[name]
+            assert {n for n in names if same.find(n) == same.find(name)} == alike[name]

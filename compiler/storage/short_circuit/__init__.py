@@ -14,7 +14,6 @@ budget.py       what proofs may take (8)
 costs.py        where a copy takes less time (9)
 assumptions.py  what holds at a place of the program
 contexts.py     facts that grow, by their names
-blocks.py       which blocks a name may stand for
 terms.py        index arithmetic as polynomials
 tree.py         a function as a tree that can be edited
 origins.py      where the facts of a proof come from

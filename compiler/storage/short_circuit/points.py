@@ -46,6 +46,7 @@ from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.spelling import sentence
 from compiler.ir.walk import se_uses
 from compiler.protocol.refusals import Refusal
+from compiler.storage.blocks import Meanings
 from compiler.storage.short_circuit import costs, in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import (
@@ -57,7 +58,6 @@ from compiler.storage.short_circuit.attempts import (
     UPDATE,
     Attempt,
 )
-from compiler.storage.short_circuit.blocks import Blocks
 from compiler.storage.short_circuit.budget import BUDGET, SPENT, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
@@ -124,8 +124,8 @@ class Shortcut:
         """Arrays that are parts of others now: that they fit is checked where they are created."""
         self.beside: dict[Name, tuple[Poly, ...]] = {}
         """For arrays that are parts of others now: sizes that must not be negative."""
-        self.blocks = Blocks(self.tree)
-        self.aliases = self.blocks.roots
+        self.meanings = Meanings(fun.body.stms, self.tree.block)
+        self.aliases = self.meanings.of
         self.summaries = Summaries(self.tree)
 
     def run(self) -> Function:
@@ -169,7 +169,7 @@ class Shortcut:
             self._overwrite(item, carried)
             for param, result, start in in_place.unchanged_blocks(self.tree, item):
                 self.tree.stop_carrying(item, param, result, start)
-                self.blocks.changed()
+                self.meanings.changed()
                 self.summaries.forget()
 
     def _overwrite(self, item: Item, carried: bool) -> None:
@@ -263,7 +263,7 @@ class Shortcut:
         assert attempt.target is not None
         self.tree.rename(old, attempt.target.block)
         self.tree.removed.add(old)
-        self.blocks.changed()
+        self.meanings.changed()
         self.summaries.forget()
         attempt.projected = self.tree.mem[name]
         attempt.moved = {name: attempt.projected}

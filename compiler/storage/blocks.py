@@ -1,0 +1,109 @@
+"""Which blocks a name may mean, after allocation: the one answer for passes and panes.
+
+A block is called by its allocation, or as a parameter. Branches that return blocks, and loops that
+carry them, give them more names. Whoever wants to know which names may mean one block asks for
+their classes; whoever wants to know which blocks a name may mean, for its `Meanings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from compiler.base.names import Name
+from compiler.ir.nodes import Alloc, If, Loop, Mem, Stm
+from compiler.ir.sharing import Classes
+from compiler.ir.walk import NESTED, all_stms, children, stms_of
+
+Link = tuple[Name, Name, bool]
+"""A name of a block, what it may mean, and whether an earlier iteration of a loop made it so."""
+
+
+def links(stm: Stm) -> Iterator[Link]:
+    """The names that a branch or loop gives to blocks."""
+    match stm.exp:
+        case If(_, then, orelse):
+            for param, one, other in zip(stm.pat, then.results, orelse.results, strict=True):
+                if isinstance(param.type, Mem):
+                    yield param.name, str(one), False
+                    yield param.name, str(other), False
+        case Loop(params, init, _, body):
+            for param, out, start, end in zip(params, stm.pat, init, body.results, strict=True):
+                if isinstance(param.type, Mem):
+                    for name in (param.name, out.name):
+                        yield name, str(start), False
+                        yield name, str(end), name == param.name
+
+
+def all_links(stms: Iterable[Stm]) -> Iterator[Link]:
+    """Those of all statements, also inner ones."""
+    for stm in all_stms(stms):
+        yield from links(stm)
+
+
+def classes(stms: Iterable[Stm]) -> Classes:
+    """Names of blocks in classes: two names of different classes never mean the same block."""
+    found = Classes()
+    for name, block, _ in all_links(stms):
+        found.join(name, block)
+    return found
+
+
+class Meanings:
+    """The blocks that each name of a function may mean."""
+
+    def __init__(self, stms: Iterable[Stm], now: Callable[[Name], Name] = lambda name: name):
+        """`now`: the name that a block has by now, where a pass gives blocks others."""
+        self._stms = stms
+        self._now = now
+        self._found: dict[Name, frozenset[Name]] = {}
+
+    def changed(self) -> None:
+        """Forget what was found out, after blocks have got other names."""
+        self._found.clear()
+
+    def of(self, block: Name) -> frozenset[Name]:
+        """The blocks that a name may mean.
+
+        What a loop hands on from earlier iterations is a block of its own, with a prime: what the
+        body allocates is another block in each iteration.
+        """
+        found = self._found.get(block)
+        if found is None:
+            found = self._found[block] = frozenset(self._search(block))
+        return found
+
+    def _search(self, block: Name) -> Iterator[Name]:
+        """Through all ways to a block, and the loops whose earlier iterations are on the way."""
+        links, allocated_in = self._table
+        start: tuple[Name, frozenset[int]] = (block, frozenset())
+        seen, todo = {start}, [start]
+        while todo:
+            name, loops = todo.pop()
+            if name not in links:
+                yield name if loops.isdisjoint(allocated_in.get(name, ())) else f"{name}'"
+            for source, loop in links.get(name, ()):
+                step = (self._now(source), loops | {loop} if loop is not None else loops)
+                if step not in seen:
+                    seen.add(step)
+                    todo.append(step)
+
+    @cached_property
+    def _table(self) -> tuple[dict[Name, list[tuple[Name, int | None]]], dict[Name, list[int]]]:
+        """What each name may mean, with a loop by its `id`; the loops that a block is made in."""
+        meant: dict[Name, list[tuple[Name, int | None]]] = {}
+        allocated_in: dict[Name, list[int]] = {}
+
+        def enter(stms: Iterable[Stm], loops: list[int]) -> None:
+            for stm in stms:
+                if isinstance(stm.exp, Alloc):
+                    allocated_in[stm.pat[0].name] = loops
+                elif type(stm.exp) in NESTED:
+                    for name, block, earlier in links(stm):
+                        meant.setdefault(name, []).append((block, id(stm) if earlier else None))
+                    inner = [*loops, id(stm)] if isinstance(stm.exp, Loop) else loops
+                    for child in children(stm.exp):
+                        enter(stms_of(child), inner)
+
+        enter(self._stms, [])
+        return meant, allocated_in
