@@ -126,6 +126,14 @@ RUN = {
         "module f32_k = mk f32 entry main = f32_k.copy",
         "[1f32, 2f32]", "[1.0f32, 2.0f32]",
     ),
+    "a module type that fixes a type whose values differ in size": (
+        "module type s = {type ctx type map 'ctx val mk : ctx -> map ctx}\n"
+        "module mk (P: {type~ ctx}) : s with ctx = P.ctx = {\n"
+        " type~ ctx = P.ctx type map 'ctx = (i32, ctx) def mk ctx = (0i32, ctx)}\n"
+        "module m = mk {type~ ctx = ?[k].[k]bool}\n"
+        "entry main (x: bool) = length [m.mk [x, false], m.mk [false, x]]",
+        "true", "2i64",
+    ),
     "a sum type that a module type tells": (
         "module type s = {val event : (#down i32 | #up i32 | #step) -> i32 -> i32}\n"
         "module m : s = {def event _ s = s}\n"

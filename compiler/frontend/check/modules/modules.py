@@ -38,7 +38,7 @@ from compiler.frontend.check.scope.state import Checker, Silent, show
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import metas_in_size
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
-from compiler.frontend.check.types.walks import metas_in, subst
+from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
 from compiler.frontend.types import Size, Type, TypeVar
 
 
@@ -331,7 +331,7 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
     if not isinstance(value, (Scheme, Builtin)):
         return value
     st.level += 1
-    mark = st.scope.mark()
+    mark, since = st.scope.mark(), len(st.serials)
     types: list[Name] = []
     sizes: list[Name] = []
     open_types: set[Name] = set()
@@ -353,7 +353,9 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
     if not isinstance(value, Scheme):
         return value
     params = tuple(types), tuple(sizes)
-    return _narrowed(value, actual, params, frozenset(lifted), frozenset(open_types))
+    narrow = _narrowed(value, actual, params, frozenset(lifted), frozenset(open_types))
+    free = names_in_type(narrow.type) - {*sizes}
+    return narrow if all(st.serials.get(name, -1) < since for name in free) else value
 
 
 def _narrowed(
