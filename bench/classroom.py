@@ -36,7 +36,7 @@ from app.clients import TOKEN_HEADER
 from bench.compile import program_of
 from bench.machine import ROOT, save
 from compiler.api import MEMORY_STAGES
-from tests.app import endless
+from testing import endless
 
 PUPILS = 30
 RUNS = 10

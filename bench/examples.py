@@ -11,7 +11,7 @@ from bench.machine import EXAMPLES
 from compiler.base.context import Options
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
-from tests.blocks import read
+from testing.blocks import read
 
 Values = list[Any]
 Random = np.random.Generator

@@ -25,7 +25,7 @@ from compiler.pipeline import Compilation
 from compiler.runtime.cc import COUNTING
 from compiler.runtime.runner import run_c
 from compiler.worker import with_deep_stack
-from tests.futhark_suite import same
+from testing.results import same
 
 WITHOUT = frozenset(("shortcircuit", "merge"))
 ROUNDS = 5

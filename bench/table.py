@@ -9,8 +9,8 @@ import json
 import textwrap
 from typing import Any
 
-from bench.fuzz import KINDS
 from bench.machine import RESULTS, ROOT
+from testing.fuzz import KINDS
 
 HEAD = """# Figures
 

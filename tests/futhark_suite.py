@@ -19,15 +19,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from compiler import api, pipeline
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.worker import decode_source
-from tests.blocks import Case, read
+from testing.blocks import Case, read
+from testing.results import same
 
 SECONDS = 20
 OPTIONS = {"verify": True, "unsafe": True}
@@ -52,21 +50,6 @@ def limit(seconds: int) -> Iterator[None]:
         yield
     finally:
         signal.alarm(0)
-
-
-def same(found: list[Any], expected: list[Any]) -> bool:
-    """Equal shapes and types; equal integers; floats within the suite's tolerance."""
-    if len(found) != len(expected):
-        return False
-    for left, right in zip(map(np.asarray, found), map(np.asarray, expected), strict=True):
-        if left.shape != right.shape or left.dtype != right.dtype:
-            return False
-        if left.dtype.kind == "f":
-            if not np.allclose(left, right, rtol=2e-3, atol=2e-3, equal_nan=True):
-                return False
-        elif not np.array_equal(left, right):
-            return False
-    return True
 
 
 def run_case(source: str, case: Case, backend: str, stage: str) -> str:

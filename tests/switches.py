@@ -54,10 +54,11 @@ from compiler.storage.merge import merge
 from compiler.storage.short_circuit import assumptions, short_circuit
 from compiler.targets import target_named
 from compiler.worker import with_deep_stack
-from tests import blocks
-from tests.futhark_suite import same
+from testing import blocks
+from testing.attempts import THRESHOLDS
+from testing.results import same
 from tests.storage import programs
-from tests.storage.helpers import THRESHOLDS, arguments
+from tests.storage.helpers import arguments
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 PASSES = ("simplify", "fuse", "flatten")

@@ -34,7 +34,7 @@ TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in DOCUME
 EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
 FILES = [
     f"/{path.relative_to(ROOT).as_posix()}"
-    for folder in ("app", "bench", "compiler", "docs", "static", "templates", "tests")
+    for folder in ("app", "bench", "compiler", "docs", "static", "templates", "testing", "tests")
     for path in (ROOT / folder).rglob("*.*")
     if "__pycache__" not in path.parts
 ] + [f"/{path.name}" for path in ROOT.iterdir()]

@@ -21,8 +21,8 @@ from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
 from compiler.protocol.runs import ValidityRequest
 from compiler.runtime import nvrtc, runner, sanitize
-from tests.blocks import Case, read
-from tests.futhark_suite import same
+from testing.blocks import Case, read
+from testing.results import same
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 IR_STAGES = [s.id for s in pipeline.STAGES if s.kind == "ir"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import campaign
 from compiler.runtime import runner, sanitize
-from tests.generate_extremes import program
+from testing import campaign
+from testing.generators.extremes import program
 
 
 @pytest.mark.skipif(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench import fuzz, table
 from compiler import api, worker
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
-from tests import generate_inputs as generate
+from testing import fuzz
+from testing.generators import inputs as generate
 
 CASES = 120
 
@@ -98,13 +98,3 @@ def test_a_process_that_dies_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     report = fuzz.run_batch("prove", 3, 3)
     assert report.found == [(4, "the process died, status 9")]
     assert report.outcomes == {"ok": 1}
-
-
-def test_the_page_of_figures_has_the_cases() -> None:
-    report = fuzz.Report()
-    report.outcomes.update({"ok": 3, "syntax": 4})
-    report.slowest = (0.25, 6)
-    made = fuzz.figures("check", 0, report)
-    machine = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}
-    text = table.fuzz_part([{"machine": machine, "command": "python", "figures": made}])
-    assert "| check | 7 | 0 | syntax 4, ok 3 | 0.25 |" in text

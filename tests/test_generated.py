@@ -1,6 +1,7 @@
 """Random programs mean the same at every stage and on every back end that runs here.
 
-A failure names the seed; `tests/generate.py` makes the program again, and `shrunk` a shorter one.
+A failure names the seed; `testing/generators/programs.py` makes the program again, and `shrunk` a
+shorter one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from compiler.ir.walk import all_stms, without_prov
 from compiler.pipeline import STAGES, Compilation, verify
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp
-from tests.generate import Generated, program
+from testing.generators.programs import Generated, program
 
 IR_STAGES = [stage.id for stage in STAGES if stage.kind == "ir"]
 

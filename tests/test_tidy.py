@@ -118,6 +118,21 @@ def test_no_file_imports_itself_through_others() -> None:
     assert a_cycle(dependencies()) == []
 
 
+APART = {"tests": "bench", "bench": "tests", "testing": "tests bench app"}
+"""Who may not import whom. Benchmarks may start the server, what they share with tests may not."""
+
+
+@pytest.mark.parametrize("folder", APART)
+def test_tests_and_benchmarks_share_only_what_is_in_testing(folder: str) -> None:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                found = name.split(".")[0]
+                assert found not in APART[folder].split(), f"{relative(path)} imports {name}"
+
+
 def test_imports_stand_at_the_top() -> None:
     late: set[tuple[str, str]] = set()
     for path in FILES:

@@ -12,7 +12,7 @@ from compiler.algebra.notation import Reader
 from compiler.algebra.show import unambiguous
 from compiler.base.errors import UsageError
 
-PAIRS = json.loads((Path(__file__).parent / "pairs.json").read_text())
+PAIRS = json.loads((Path(__file__).parents[2] / "testing" / "pairs.json").read_text())
 ROWS = {"other": ["n >= 1", "i >= 0", "i < n"]}
 
 

@@ -21,7 +21,7 @@ from compiler.algebra.notation import Reader, facts_of
 from compiler.algebra.poly import Poly
 from compiler.algebra.show import verdict_json
 
-DATA = json.loads((Path(__file__).parent / "pairs.json").read_text("utf-8"))
+DATA = json.loads((Path(__file__).parents[2] / "testing" / "pairs.json").read_text("utf-8"))
 PAIRS = [
     pytest.param(group["assumptions"], pair, id=f"{group['name']}-{pair['name']}")
     for group in DATA

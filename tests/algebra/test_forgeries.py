@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from bench import grids
-from bench.certificates import changed
-from bench.prove import FAMILIES, family, random_lmad
 from compiler.algebra.certificate import Absurd, Sum
 from compiler.algebra.poly import Poly
+from testing import grids
+from testing.certificates import changed
+from testing.forgeries import FAMILIES, family, random_lmad
 
 
 @pytest.mark.parametrize("name", FAMILIES)

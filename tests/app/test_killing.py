@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.app import endless
+from testing import endless
 from tests.app.conftest import FAKE
 from tests.codegen.helpers import needs_cc
 

@@ -18,7 +18,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parser import parse
 from compiler.codegen.imp.verify import verify
 from compiler.pipeline import Compilation
-from tests import generate, generate_storage
+from testing.generators import programs, storage
 from tests.runtime.test_programs import CASES
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
@@ -48,7 +48,7 @@ def test_what_is_made_passes(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_made_of_generated_programs_passes(seed: int) -> None:
-    for source in (generate.program(seed, 8).source, generate_storage.program(seed).source):
+    for source in (programs.program(seed, 8).source, storage.program(seed).source):
         for target in ("c", "cuda"):
             try:
                 prog = made(source, target)

@@ -15,7 +15,8 @@ from compiler.ir.nodes import Prog, SegOp, Stm
 from compiler.semantics import heap, heap_kernels
 from compiler.semantics.machine import Block, Machine
 from compiler.semantics.trace import KernelTrace, RunningKernel
-from tests.storage.helpers import THRESHOLDS, with_memory
+from testing.attempts import THRESHOLDS
+from tests.storage.helpers import with_memory
 
 Touched = dict[tuple[str, bool], set[tuple[tuple[int, ...], int]]]
 """For each block, and for reads and writes, the pairs of a point and a cell."""

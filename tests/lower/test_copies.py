@@ -21,7 +21,7 @@ from compiler.lower.constants import Definitions, Lowered
 from compiler.lower.copies import copy_before_writes
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from tests import blocks
+from testing import blocks
 from tests.codegen.helpers import needs_cc
 
 PROGRAM = Path(__file__).parent / "programs" / "copies.fut"

@@ -23,7 +23,7 @@ from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
 from compiler.pipeline import verify
 from compiler.semantics import interp
-from tests import blocks
+from testing import blocks
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.fut"))
 CASES = [(path, case) for path in PROGRAMS for case in blocks.read(path).cases]

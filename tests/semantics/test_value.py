@@ -23,12 +23,14 @@ from compiler.ir.parser import parse
 from compiler.ir.values import Value
 from compiler.pipeline import STAGES, Compilation
 from compiler.semantics import interp, value
-from tests import blocks, cases, generate, generate_extremes, generate_storage
+from testing import blocks
+from testing.attempts import Always
+from testing.generators import extremes, programs, storage
+from tests import cases
 from tests.parallel import random_nests
 from tests.parallel.test_random_nests import arguments
 from tests.parallel.versions import flat, versions
 from tests.runtime.test_extremes import CASES
-from tests.storage.helpers import Always
 from tests.switches import few
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
@@ -88,7 +90,7 @@ def test_examples(path: Path, target: str) -> None:
 
 @pytest.mark.parametrize("seed", range(5000, 5012))
 def test_generated_programs(seed: int) -> None:
-    made = generate.program(seed, 8, smallest=seed % 2)
+    made = programs.program(seed, 8, smallest=seed % 2)
     work = Compilation(made.source)
     for stage in IR_STAGES:
         assert_same(work.result(stage).prog, "main", made.inputs)
@@ -96,7 +98,7 @@ def test_generated_programs(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(700, 712))
 def test_generated_programs_about_memory(seed: int) -> None:
-    made = generate_storage.program(seed)
+    made = storage.program(seed)
     try:
         work = Compilation(made.source)
     except CompileError:
@@ -108,7 +110,7 @@ def test_generated_programs_about_memory(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(900, 912))
 def test_generated_programs_at_the_ends_of_64_bits(seed: int) -> None:
-    made = generate_extremes.program(seed)
+    made = extremes.program(seed)
     soa = Compilation(made.source).result("soa").prog
     for args in made.inputs:
         assert_same(soa, "main", args)

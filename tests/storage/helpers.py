@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from compiler.base.context import Ctx, Options
+from compiler.base.context import Ctx
 from compiler.base.names import NameSource
 from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Param, Prog
@@ -15,25 +13,11 @@ from compiler.ir.values import Value
 from compiler.pipeline import verify
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
-from compiler.storage.short_circuit import ID, short_circuit
-from compiler.storage.short_circuit.trial import FREE
 from compiler.targets import target_named
 from tests.storage import programs
 
 ALL = {name: text for name, text in vars(programs).items() if name.isupper()}
 TARGETS = ("c", "cuda")
-
-
-class Always(dict[str, int]):
-    """Thresholds that every amount of parallelism reaches."""
-
-    def get(self, name: str, default: object = None) -> int:
-        """The least amount."""
-        return 0
-
-
-THRESHOLDS: tuple[dict[str, int], ...] = ({}, Always())
-"""Those of a run: the usual ones, and the versions that these leave out."""
 
 
 def context(target: str = "c") -> Ctx:
@@ -55,18 +39,6 @@ def expanded(text: str, target: str, ctx: Ctx | None = None) -> Prog:
     prog = expand(with_memory(text, ctx), ctx)
     verify(prog, "expanded")
     return prog
-
-
-def attempts(
-    prog: Prog, options: Options | None = None, names: NameSource | None = None
-) -> list[dict[str, Any]]:
-    """The attempts of short-circuiting on a program of stage `funmem`, as plain data."""
-    options = options or Options()
-    tags, target = (names or NameSource()).fork(FREE), target_named(options.target)
-    ctx = Ctx(options, tags, target=target, stage="shortcircuit")
-    short_circuit(prog, ctx)
-    found: list[dict[str, Any]] = ctx.records[ID].told()
-    return found
 
 
 def arguments(prog: Prog, seed: int) -> list[Value]:

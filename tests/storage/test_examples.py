@@ -10,8 +10,8 @@ import pytest
 from compiler.base.context import Options
 from compiler.explain import validity
 from compiler.pipeline import Compilation
-from tests import blocks
-from tests.storage.helpers import THRESHOLDS
+from testing import blocks
+from testing.attempts import THRESHOLDS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.campaign import Manner, failure
 from compiler.ir.values import Value
 from compiler.runtime import runner
-from tests.generate_storage import Generated
+from testing.campaign import Manner, failure
+from testing.generators.storage import Generated
 
 NO_POINTS = """
 entry main [n] (xs: [n]i64) (ys: [n + n]i64) =

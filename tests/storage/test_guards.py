@@ -13,7 +13,7 @@ from compiler.ir.values import Value
 from compiler.ir.walk import all_stms, se_parts
 from compiler.pipeline import Compilation
 from compiler.semantics import heap, interp
-from tests.storage.helpers import attempts
+from testing.attempts import attempts
 
 WINDOWS = "entry main [n] (k: i64) (xs: [n]i32): [][]i32 = lmad_slice_2d xs 0 (1, 1) (n - k + 1) k"
 SOME = "entry main [n] (o: i64) (k: i64) (xs: [n]i32): [][]i32 = lmad_slice_2d xs o (1, 1) k k"

@@ -10,7 +10,7 @@ from compiler.base.names import base_of
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
-from tests.storage.helpers import attempts
+from testing.attempts import attempts
 from tests.storage.test_short_circuit import check, copies, outcomes
 
 HALVES = """

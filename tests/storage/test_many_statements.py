@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import growth
 from compiler.storage.short_circuit import budget
-from tests.storage.helpers import attempts
+from testing.attempts import attempts
+from testing.generators import families
 from tests.storage.test_short_circuit import check, outcomes
 
 N, M, MANY = 70, 3, 40
@@ -51,7 +51,7 @@ ALL_IN_PLACE = [
 
 @pytest.mark.parametrize("family", ALL_IN_PLACE)
 def test_each_of_many_is_built_in_its_place(family: str) -> None:
-    found = outcomes(getattr(growth, family)(MANY))
+    found = outcomes(getattr(families, family)(MANY))
     assert len(found) >= MANY
     assert {condition for _, condition in found} == {0}
 
@@ -59,7 +59,7 @@ def test_each_of_many_is_built_in_its_place(family: str) -> None:
 @pytest.mark.parametrize("family", INPUTS)
 def test_results_are_those_of_the_interpreter(family: str) -> None:
     count = 5 if family == "nested_loops" else 24
-    check(getattr(growth, family)(count), INPUTS[family])
+    check(getattr(families, family)(count), INPUTS[family])
 
 
 @pytest.mark.parametrize("family", ["computed_first", "parts", "constant_slices"])
@@ -72,7 +72,7 @@ def test_steps_grow_no_faster_than_the_program(
 
     def steps(count: int) -> int:
         spent.clear()
-        outcomes(getattr(growth, family)(count))
+        outcomes(getattr(families, family)(count))
         return sum(spent)
 
     assert steps(80) < 2.6 * steps(40)
@@ -81,7 +81,7 @@ def test_steps_grow_no_faster_than_the_program(
 def test_a_budget_that_is_spent_is_told_and_the_rest_compiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    source = growth.unknown_rows(6)
+    source = families.unknown_rows(6)
     monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (60, False))
     rows = [np.int64(k) for k in (2, 3, 3, 0, 1, 4)]
     work = check(source, [ROWS, *rows])

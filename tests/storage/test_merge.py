@@ -27,8 +27,8 @@ from compiler.pipeline import Compilation, verify
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
 from compiler.storage.merge import merge
-from tests import blocks
-from tests.generate import program
+from testing import blocks
+from testing.generators.programs import program
 from tests.storage.helpers import ALL, arguments, expanded
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))

@@ -18,7 +18,7 @@ from compiler.ir.nodes import Alloc, Loop
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
-from tests.storage.helpers import attempts
+from testing.attempts import attempts
 from tests.storage.test_short_circuit import check, copies, ints, outcomes
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from compiler.pipeline import Compilation
-from tests.storage.helpers import attempts
+from testing.attempts import attempts
 
 LOOP = """
 entry main [n] (xs: *[n]i64) (k: i64): *[n]i64 =

@@ -23,8 +23,8 @@ from compiler.pipeline import Compilation, verify
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.wording import not_apart
-from tests.generate import program
-from tests.storage.helpers import Always, attempts
+from testing.attempts import Always, attempts
+from testing.generators.programs import program
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.campaign import Manner, Report, check_batch, count_attempts, failure, shrunk
 from compiler.base.errors import CompileError
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
-from tests.generate_storage import Generated, program
+from testing.campaign import Manner, Report, check_batch, count_attempts, failure, shrunk
+from testing.generators.storage import Generated, program
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
 

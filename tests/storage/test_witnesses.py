@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.witnesses import judged, measure, refusals
 from compiler.ir import values
 from compiler.pipeline import Compilation
 from compiler.semantics import interp
-from tests.storage.helpers import attempts
+from testing.attempts import attempts
+from testing.witnesses import judged, measure, refusals
 
 OLD_ROW = """
 entry main [n] (xs: *[n]i32) (zs: [2]i32) (k: i64): (*[n]i32, i32) =

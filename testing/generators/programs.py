@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.base.prim import DTYPE
 from compiler.ir.values import Value
-from tests.generate_expressions import ELEMENTS, Expressions, Kind, Scope
+from testing.generators.expressions import ELEMENTS, Expressions, Kind, Scope
 
 LARGEST_SIZE = 6
 

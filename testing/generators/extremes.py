@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.base.prim import DTYPE
 from compiler.ir.values import Value
-from tests.generate_storage import Generated
+from testing.generators.storage import Generated
 
 LARGEST = 2**63 - 1
 EXTREMES = (

@@ -16,8 +16,8 @@ import numpy as np
 from compiler.algebra.poly import Poly
 from compiler.base.prim import DTYPE
 from compiler.ir.values import Value
-from tests.generate_arrays import Arrays, Shape, shown_dims
-from tests.generate_places import ONE, Arr, Column, Scope, text
+from testing.generators.arrays import Arrays, Shape, shown_dims
+from testing.generators.places import ONE, Arr, Column, Scope, text
 
 N, M = Poly.var("n"), Poly.var("m")
 

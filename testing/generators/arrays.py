@@ -6,7 +6,7 @@ import random
 
 from compiler.algebra.poly import Poly
 from compiler.base.prim import DTYPE
-from tests.generate_places import Arr, Places, Scope, text
+from testing.generators.places import Arr, Places, Scope, text
 
 Shape = tuple[Poly, ...]
 

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import campaign, classroom, examples, prove, readers, short_circuit, table, whole
+from bench import campaign, classroom, examples, fuzz, prove, readers, short_circuit, table, whole
 from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.runtime import runner
 from compiler.storage.short_circuit import assumptions
+from testing.campaign import Report
+from testing.forgeries import family
+from testing.fuzz import Report as Cases
 
 ROOT = Path(__file__).parent.parent
 MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}
@@ -110,12 +113,12 @@ def test_the_page_has_random_pairs_and_programs() -> None:
     proved = {
         "known": prove.known_pairs(),
         "constant": {"pairs": 3, "wrong": 0, "mean_us": 1.0},
-        "matrix": prove.family("matrix", 40),
+        "matrix": family("matrix", 40),
     }
     text = table.prove_part(data(proved))
     assert f"| matrix | 40 | {proved['matrix']['disjoint']} |" in text
     assert "0 are accepted" in text
-    report = campaign.Report()
+    report = Report()
     report.counts.update({"programs": 7, "refused": 2, "update: done": 3, "update: condition 5": 1})
     text = table.campaign_part(data(campaign.figures(40, report)))
     assert "7 programs from seed 40 on: 0 differences" in text
@@ -198,3 +201,12 @@ def test_percentiles_are_values_that_there_are() -> None:
     assert classroom.percentile(values, 100) == 100.0
     assert classroom.percentile([3.0], 50) == 3.0
     assert classroom.percentile([], 95) == 0.0
+
+
+def test_the_page_has_the_cases_of_bad_input() -> None:
+    report = Cases()
+    report.outcomes.update({"ok": 3, "syntax": 4})
+    report.slowest = (0.25, 6)
+    made = fuzz.figures("check", 0, report)
+    text = table.fuzz_part([data(made)])
+    assert "| check | 7 | 0 | syntax 4, ok 3 | 0.25 |" in text

@@ -18,7 +18,7 @@ from typing import Any
 from compiler.protocol.fields import fields
 from compiler.protocol.operations import OPERATIONS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
 Change = Callable[[random.Random, str], str]
 
@@ -337,7 +337,7 @@ def _lmad(rng: random.Random) -> Any:
 
 @cache
 def _known() -> list[Json]:
-    groups = json.loads((ROOT / "tests" / "algebra" / "pairs.json").read_text())
+    groups = json.loads((ROOT / "testing" / "pairs.json").read_text())
     return [
         {"assumptions": group["assumptions"], "a": pair["a"], "b": pair["b"]}
         for group in groups

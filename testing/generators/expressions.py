@@ -1,4 +1,4 @@
-"""Random expressions of a given type, for `tests/generate.py`."""
+"""Random expressions of a given type, for `programs.py`."""
 
 from __future__ import annotations
 

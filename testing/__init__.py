@@ -1,0 +1,1 @@
+"""What tests and benchmarks share: random programs, ways to run and compare them. Not shipped."""

@@ -1,0 +1,385 @@
+"""Random programs about memory, compared at every stage and in C.
+
+Programs are compiled in batches, each with an entry point of its own. Batches differ in what is
+switched off, in which code versions are taken and in how hard the C compiler tries, all by their
+number: a seed range means the same every time. `bench/campaign.py` runs them by the thousand.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from compiler.base.context import Options
+from compiler.base.deadline import within
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
+from compiler.base.text import plain
+from compiler.ir.values import Value, show
+from compiler.pipeline import STAGES, Compilation
+from compiler.runtime import imp_interp, runner, sanitize
+from compiler.runtime.cc import compile_c
+from compiler.semantics import heap, interp, value
+from compiler.switches import PASSES
+from testing.attempts import Always, attempts
+from testing.generators import extremes, storage
+from testing.generators.storage import Generated
+
+BATCH = 20
+"""Programs in a batch."""
+SECONDS = 60.0
+"""For one run in C."""
+SMALL = 2000
+"""Elements of input, up to which a program is also evaluated one point after the other."""
+EXTREME_SECONDS = 3.0
+EXTREME_BYTES = 1 << 28
+"""What a run may use that is likely to be refused."""
+LITTLE = ("memory", "bytes", "did not finish", "processor time")
+"""Words of errors that depend on what a run may use."""
+IR = [stage.id for stage in STAGES if stage.kind == "ir"]
+MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
+SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a batch is compiled and run: without `disabled`, by the C compiler with `effort`.
+
+    `verified`: with checks after every pass. `versions`: always the most parallel version of the
+    code. `gpu`: the code for CUDA as well, up to its text. `counted`: attempts are counted.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    effort: str = "-O0"
+    verified: bool = False
+    versions: bool = False
+    gpu: bool = False
+    counted: bool = False
+    sanitized: bool = False
+    extreme: bool = False
+
+    @staticmethod
+    def of(batch: int, sanitized: bool = False, extreme: bool = False) -> Manner:
+        """The manner of that batch."""
+        rng = random.Random(f"manner {batch}")
+        off: list[str] = []
+        if batch % 4 == 3:
+            names = [s for s in SWITCHES if s.startswith(("shortcircuit", "merge"))]
+            off = rng.sample(names if rng.random() < 0.6 else SWITCHES, rng.randint(1, 4))
+        return Manner(
+            frozenset(off),
+            ("-O1" if sanitized else "-O3") if batch % 12 == 0 else "-O0",
+            verified=batch % 5 == 0,
+            versions=batch % 4 == 1,
+            gpu=batch % 4 == 2,
+            counted=batch % 8 == 0 and not extreme,
+            sanitized=sanitized or extreme,
+            extreme=extreme,
+        )
+
+    def program(self, seed: int, name: str = "main") -> Generated:
+        """The program of that seed."""
+        return (extremes if self.extreme else storage).program(seed, name)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """For the C compiler."""
+        return (*sanitize.FLAGS, self.effort) if self.sanitized else (self.effort,)
+
+
+@dataclass
+class Report:
+    """What was found: `differences` has (seed, where, what), `counts` everything countable."""
+
+    differences: list[tuple[int, str, str]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Report) -> None:
+        """Both together."""
+        self.differences += other.differences
+        self.counts += other.counts
+
+
+class Difference(Exception):
+    """A stage says something else than the value semantics."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+        self.where, self.what = where, what
+
+
+# --- one program -----------------------------------------------------------------------------
+
+
+def same(found: Sequence[Any], expected: Sequence[Value], where: str) -> None:
+    """Raise Difference unless the results are equal."""
+    if len(found) != len(expected):
+        raise Difference(where, f"{len(found)} results instead of {len(expected)}")
+    for k, (got, want) in enumerate(zip(found, expected, strict=True)):
+        got = np.asarray(got)[()]
+        if got.dtype != want.dtype or not np.array_equal(got, want):
+            raise Difference(where, f"result {k} is {show(got)} and should be {show(want)}")
+
+
+def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[str, int, Any]]:
+    """Where, number of the input, a function that gives the results: all but C."""
+    args = made.inputs[0]
+    thresholds = Always() if manner.versions else {}
+    for stage in IR:
+        prog = work.result(stage).prog
+        chosen = thresholds if IR.index(stage) >= IR.index("flat") else {}
+        yield stage, 0, lambda p=prog, t=chosen: interp.run(p, made.name, args, thresholds=t)
+        if stage in MEMORY:
+            yield (
+                f"heap {stage}",
+                0,
+                lambda p=prog, t=chosen: heap.run(p, made.name, args, thresholds=t)[0],
+            )
+    imp = work.result("imp").prog
+    yield "imp", 0, lambda: imp_interp.run(imp, made.name, args)
+    merged = work.result("merged").prog
+    for at, more in enumerate(made.inputs[1:], 1):
+        yield "heap merged", at, lambda a=more: heap.run(merged, made.name, a)[0]
+    if manner.gpu:
+        prog = work.result("merged", "cuda").prog
+        yield "heap merged, cuda", 0, lambda: heap.run(prog, made.name, args)[0]
+
+
+def check(work: Compilation, made: Generated, manner: Manner) -> None:
+    """Raise Difference if a stage or C differs from the value semantics at `soa`.
+
+    That of small inputs is found twice: fast, and by the letter.
+    """
+    if manner.extreme:
+        check_extremes(work, made, manner)
+        return
+    soa = work.result("soa").prog
+    expected = []
+    for args in made.inputs:
+        try:
+            expected.append(interp.run(soa, made.name, args))
+        except CompilerBug as error:
+            raise Difference("soa", error.message) from error
+        if sum(np.size(arg) for arg in args) <= SMALL:
+            plain = _tried(partial(value.run, soa, made.name, args), "by the letter")
+            same(plain, expected[-1], "by the letter")
+    for where, at, run in runs(work, made, manner):
+        same(_tried(run, where), expected[at], where)
+    code = work.result("c").text
+
+    def in_c(args: list[Value]) -> list[Any]:
+        flags, sanitized = (manner.effort,), manner.sanitized
+        return runner.run_c(code, made.name, args, SECONDS, flags=flags, sanitized=sanitized).values
+
+    for args, want in zip(made.inputs, expected, strict=True):
+        same(_tried(partial(in_c, args), "c"), want, "c")
+
+
+def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
+    """Raise Difference if something else than a failure happens where the program fails.
+
+    How much memory there is, and how long a run may take, may differ.
+    """
+    soa, imp, code = work.result("soa").prog, work.result("imp").prog, work.result("c").text
+    few = EXTREME_BYTES >> 8
+
+    def in_c(args: list[Value]) -> list[Any]:
+        return runner.run_c(
+            code,
+            made.name,
+            args,
+            EXTREME_SECONDS,
+            memory_bytes=EXTREME_BYTES,
+            cores=1,
+            flags=(manner.effort,),
+            sanitized=True,
+        ).values
+
+    for args in made.inputs:
+        expected = outcome(
+            lambda a=args: timed(lambda: interp.run(soa, made.name, a, EXTREME_BYTES))
+        )
+        for where, run in (
+            ("by the letter", partial(timed, partial(value.run, soa, made.name, args, few))),
+            ("imp", partial(timed, partial(imp_interp.run, imp, made.name, args))),
+            ("c", partial(in_c, args)),
+        ):
+            found = outcome(run)
+            if isinstance(expected, str) or isinstance(found, str):
+                little = any(word in str(x) for x in (expected, found) for word in LITTLE)
+                if not little and isinstance(expected, str) != isinstance(found, str):
+                    raise Difference(where, f"{shown(found)} and not {shown(expected)}")
+            else:
+                same(found, expected, where)
+
+
+def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
+    """The results, or the message of an ordinary error. Raises Difference for any other."""
+    try:
+        return run()
+    except runner.Crash as error:
+        raise Difference("run", f"crash: {error.message}") from error
+    except RuntimeError_ as error:
+        return error.message
+    except Exception as error:
+        text = getattr(error, "message", "") or str(error)
+        raise Difference("run", f"{type(error).__name__}: {text}") from error
+
+
+def timed(run: Callable[[], list[Any]]) -> list[Any]:
+    """A run of an interpreter."""
+    return within(EXTREME_SECONDS, run)
+
+
+def shown(found: list[Any] | str) -> str:
+    """An outcome in few words."""
+    if isinstance(found, str):
+        return f"the error `{found}`"
+    return f"({', '.join(show(np.asarray(v)[()])[:80] for v in found)})"
+
+
+def _tried(run: Callable[[], list[Any]], where: str) -> list[Any]:
+    try:
+        return run()
+    except Exception as error:
+        text = getattr(error, "message", "") or str(error)
+        raise Difference(where, f"{type(error).__name__}: {text}") from error
+
+
+# --- a batch ---------------------------------------------------------------------------------
+
+
+def compiled(source: str, manner: Manner) -> Compilation:
+    """All stages up to C. Raises Difference for a defect, CompileError for a refusal."""
+    work = Compilation(source, Options(disabled=manner.disabled, verify=manner.verified))
+    try:
+        for stage in (*IR, "imp", "c"):
+            work.result(stage)
+        if manner.gpu:
+            work.result("merged", "cuda")
+            work.result("cuda")
+    except CompilerBug as error:
+        raise Difference("compile", error.message) from error
+    return work
+
+
+def check_batch(batch: int, sanitized: bool = False, extreme: bool = False) -> Report:
+    """The programs of one batch."""
+    manner = Manner.of(batch, sanitized, extreme)
+    report = Report()
+    made = [manner.program(seed, f"p{seed}") for seed in range(batch * BATCH, (batch + 1) * BATCH)]
+    made, whole = accepted(made, manner, report)
+    for one in made:
+        report.counts["programs"] += 1
+        try:
+            check(whole or compiled(one.source, manner), one, manner)
+        except Difference as found:
+            report.differences.append((one.seed, found.where, found.what))
+        except RuntimeError_ as error:
+            report.counts["programs"] -= 1
+            report.counts["failing"] += 1
+            report.counts[f"failing: {error.message[:60]}"] += 1
+        except CompileError as error:
+            report.differences.append((one.seed, "compile", f"alone: {error.message}"))
+    if manner.counted and whole is not None:
+        count_attempts(whole, report)
+    return report
+
+
+def accepted(
+    made: list[Generated], manner: Manner, report: Report
+) -> tuple[list[Generated], Compilation | None]:
+    """The programs that are not refused, and all of them compiled, if that works out."""
+    while made:
+        try:
+            work = compiled("\n".join(g.source for g in made), manner)
+            compile_c(plain(work.result("c").text), manner.flags)
+            return made, work
+        except (CompilerBug, Difference):
+            break
+        except CompileError as error:
+            refused = at_line(made, error.span.line)
+            if refused is None:
+                break
+            report.counts["refused"] += 1
+            report.counts[f"refused: {type(error).__name__}"] += 1
+            made = [one for one in made if one is not refused]
+    return [one for one in made if not is_refused(one, manner, report)], None
+
+
+def at_line(made: list[Generated], line: int) -> Generated | None:
+    """The program that has that line when all are put together."""
+    for one in made:
+        count = one.source.count("\n") + 1
+        if 0 < line <= count:
+            return one
+        line -= count
+    return None
+
+
+def is_refused(made: Generated, manner: Manner, report: Report) -> bool:
+    """Whether a program is refused, or already reported as one that cannot be compiled."""
+    try:
+        compiled(made.source, manner)
+    except CompileError as error:
+        report.counts["refused"] += 1
+        report.counts[f"refused: {type(error).__name__}"] += 1
+        return True
+    except Difference as found:
+        report.counts["programs"] += 1
+        report.differences.append((made.seed, found.where, found.what))
+        return True
+    return False
+
+
+def count_attempts(work: Compilation, report: Report) -> None:
+    """How often each kind of attempt ended how."""
+    funmem = work.result("funmem").prog
+    report.counts["counted programs"] += len(funmem.funs)
+    for one in attempts(funmem, work.options):
+        outcome = "done" if one["done"] else f"condition {one['condition']}"
+        report.counts[f"{one['rule'].partition('/')[2]}: {outcome}"] += 1
+        report.counts["obligations"] += len(one["obligations"])
+
+
+# --- shrinking -------------------------------------------------------------------------------
+
+
+def shrunk(made: Generated, fails: Callable[[Generated], bool]) -> Generated:
+    """The program with one result, without the lines that it needs not to fail."""
+
+    def still(lines: list[str]) -> bool:
+        return fails(replace(made, source="\n".join(lines) + "\n"))
+
+    lines = made.source.splitlines()
+    for name in re.findall(r"\w+", lines[-1])[1:]:
+        fewer = [*lines[:-1], f"  in {name}"]
+        if still(fewer):
+            lines = fewer
+            break
+    for size in (16, 8, 5, 4, 3, 2, 1):
+        at = 1
+        while at + size < len(lines):
+            fewer = lines[:at] + lines[at + size :]
+            if still(fewer):
+                lines = fewer
+            else:
+                at += 1
+    return replace(made, source="\n".join(lines) + "\n")
+
+
+def failure(made: Generated, manner: Manner) -> str:
+    """Where it differs and how, or "" if nothing differs or the program is refused."""
+    try:
+        check(compiled(made.source, manner), made, manner)
+    except Difference as found:
+        return str(found)
+    except CompileError:
+        pass
+    return ""

@@ -1,0 +1,1 @@
+"""Random programs and inputs, and families of programs of any size."""

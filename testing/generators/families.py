@@ -1,0 +1,248 @@
+"""Families of programs of any length: updates, parts, functions, loops, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+DEEPEST = 60
+
+
+def constant_slices(count: int) -> str:
+    """Updates of slices at distinct constant indices."""
+    lines = [
+        f"  let a = a with [{8 * k}:{8 * k + 8}] = map (\\x -> x * {k + 2} + s) xs"
+        for k in range(count)
+    ]
+    return _entry("(a: *[]i64) (xs: [8]i64) (s: i64): []i64", lines, "a")
+
+
+def constant_rows(count: int) -> str:
+    """Updates of rows at distinct constant indices, each computed before it is put."""
+    lines = []
+    for k in range(count):
+        lines += [f"  let r{k} = map (\\x -> x + {k + 1}) xs", f"  let a = a with [{k}] = r{k}"]
+    return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def symbolic_slices(count: int) -> str:
+    """Updates of slices at distinct multiples of a size."""
+    lines = [
+        f"  let a = a with [{k}*n:{k}*n + n] = map (\\x -> x * {k + 2} + s) xs"
+        for k in range(count)
+    ]
+    return _entry("[n] (a: *[]i64) (xs: [n]i64) (s: i64): []i64", lines, "a")
+
+
+def scalar_updates(count: int) -> str:
+    """Updates of single elements, with a row between them that is put at the end."""
+    lines = ["  let r = map (\\x -> x * 2) xs"]
+    lines += [f"  let a = a with [{k}, 0] = a[{k}, 0] + {k}" for k in range(1, count)]
+    lines += ["  let a = a with [0] = r"]
+    return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def read_rows(count: int) -> str:
+    """Rows that are each computed from the row before."""
+    lines = [f"  let a = a with [{k + 1}] = map (\\x -> x + {k}) a[{k}]" for k in range(count)]
+    return _entry("[n][m] (a: *[n][m]i64): [n][m]i64", lines, "a")
+
+
+def unknown_rows(count: int) -> str:
+    """Rows at indices that are arguments: nothing is known of them."""
+    params = " ".join(f"(i{k}: i64)" for k in range(count))
+    lines = [f"  let a = a with [i{k}] = map (\\x -> x + {k}) a[0]" for k in range(count)]
+    return _entry(f"[n][m] (a: *[n][m]i64) {params}: [n][m]i64", lines, "a")
+
+
+def computed_first(count: int) -> str:
+    """Arrays that are all computed first, then put into one array."""
+    lines = [f"  let r{k} = map (\\x -> x * {k + 2}) xs" for k in range(count)]
+    lines += [f"  let a = a with [{k}] = r{k}" for k in range(count)]
+    return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def computed_first_slices(count: int) -> str:
+    """Arrays that are all computed first, then put into slices at multiples of a size."""
+    lines = [f"  let r{k} = scan (+) 0 (map (\\x -> x * {k + 2}) xs)" for k in range(count)]
+    lines += [f"  let a = a with [{k}*m:{k}*m + m] = r{k}" for k in range(count)]
+    return _entry("[m] (a: *[]i64) (xs: [m]i64): []i64", lines, "a")
+
+
+def parts(count: int) -> str:
+    """A concatenation of parts of one size."""
+    lines = [f"  let r{k} = map (\\x -> x * {k + 2}) xs" for k in range(count)]
+    return _entry("[m] (xs: [m]i64): []i64", lines, " ++ ".join(f"r{k}" for k in range(count)))
+
+
+def parts_of_any_size(count: int) -> str:
+    """A concatenation of parts of sizes that have nothing to do with each other."""
+    params = " ".join(f"[m{k}]" for k in range(count))
+    arrays = " ".join(f"(x{k}: [m{k}]i64)" for k in range(count))
+    lines = [f"  let r{k} = map (\\x -> x * {k + 2}) x{k}" for k in range(count)]
+    whole = " ++ ".join(f"r{k}" for k in range(count))
+    return _entry(f"{params} {arrays}: []i64", lines, whole)
+
+
+def literal(count: int) -> str:
+    """An array literal of arrays."""
+    lines = [f"  let r{k} = map (\\x -> x * {k + 2}) xs" for k in range(count)]
+    whole = ", ".join(f"r{k}" for k in range(count))
+    return _entry("[m] (xs: [m]i64): [][m]i64", lines, f"[{whole}]")
+
+
+def functions(count: int) -> str:
+    """Functions, each of which updates a row."""
+    text = [
+        f"def f{k} [n][m] (a: *[n][m]i64) (xs: [m]i64): *[n][m]i64 =\n"
+        f"  let r = map (\\x -> x + {k}) xs\n  in a with [{k}] = r\n"
+        for k in range(count)
+    ]
+    lines = [f"  let a = f{k} a xs" for k in range(count)]
+    return "\n".join(text) + _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def functions_not_inlined(count: int) -> str:
+    """Functions that are not inlined, each of which updates a row."""
+    text = [
+        f"#[noinline]\ndef f{k} [n][m] (a: *[n][m]i64) (xs: [m]i64): *[n][m]i64 =\n"
+        f"  let r = map (\\x -> x + {k}) xs\n  in a with [{k}] = r\n"
+        for k in range(count)
+    ]
+    lines = [f"  let a = f{k} a xs" for k in range(count)]
+    return "\n".join(text) + _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def loops(count: int) -> str:
+    """Loops one after the other, each of which fills a row."""
+    lines = [
+        f"  let a = loop a for i < n do a with [i] = map (\\x -> x * i + {k}) xs"
+        for k in range(count)
+    ]
+    return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def nested_loops(count: int) -> str:
+    """Loops inside of loops, at most 8 deep, then the next nest."""
+    lines = []
+    left = count
+    while left > 0:
+        depth = min(left, 8)
+        head = "".join(f"loop a for i{k} < n do " for k in range(depth))
+        lines.append(f"  let a = {head}a with [i{depth - 1}] = map (\\x -> x + i0) xs")
+        left -= depth
+    return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def arms(count: int) -> str:
+    """Arms of one chain of conditions, each of which makes a row."""
+    lines = ["  let r ="]
+    lines += [f"    if c == {k} then map (\\x -> x + {k}) xs else" for k in range(count)]
+    lines += ["    xs", "  let a = a with [0] = r"]
+    return _entry("[n][m] (c: i64) (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def branches(count: int) -> str:
+    """Conditions one after the other, each of which makes a row."""
+    lines = [
+        f"  let a = a with [{k}] = if c == {k} then map (\\x -> x + {k}) xs else copy xs"
+        for k in range(count)
+    ]
+    return _entry("[n][m] (c: i64) (a: *[n][m]i64) (xs: [m]i64): [n][m]i64", lines, "a")
+
+
+def asserted(count: int) -> str:
+    """Conditions that are asserted one after the other, with an update after each."""
+    lines = []
+    for k in range(count):
+        lines += [
+            f"  let i{k} = assert (s != {k}) {k}",
+            f"  let a = a with [i{k}] = map (\\x -> x + s) xs",
+        ]
+    return _entry("[n][m] (a: *[n][m]i64) (xs: [m]i64) (s: i64): [n][m]i64", lines, "a")
+
+
+def in_kernel(count: int) -> str:
+    """The row of one point, put together of parts."""
+    row = " ++ ".join(f"map (\\y -> y * x + {k}) xs" for k in range(count))
+    return _entry("[n][m] (xs: [m]i64) (ys: [n]i64)", [], f"map (\\x -> {row}) ys")
+
+
+def maps(count: int) -> str:
+    """Maps that each take the place of the one before."""
+    lines = [
+        f"  let a = scan (+) 0 a\n  let a = map2 (\\x y -> x * {k + 2} + y) a xs"
+        for k in range(count)
+    ]
+    return _entry("[n] (a: *[n]i64) (xs: [n]i64): [n]i64", lines, "a")
+
+
+def map_chain(count: int) -> str:
+    """Maps that each take the result of the one before: all become one."""
+    lines = [f"  let x{k + 1} = map (\\x -> x * {k + 2} + {k}) x{k}" for k in range(count)]
+    return _entry("[n] (x0: [n]i64): [n]i64", lines, f"x{count}")
+
+
+def statements(count: int) -> str:
+    """Reads of one array, each put to use at once."""
+    lines = [f"  let x{k + 1} = x{k} * {k % 7 + 2} + xs[{k}]" for k in range(count)]
+    return _entry("[n] (xs: [n]i64) (x0: i64): i64", lines, f"x{count}")
+
+
+def small_functions(count: int) -> str:
+    """Functions on numbers, each called once."""
+    text = [f"def f{k} (x: i64) = x * {k} + 1\n" for k in range(count)]
+    lines = [f"  let x{k + 1} = f{k} x{k}" for k in range(count)]
+    return "".join(text) + "\n" + _entry("(x0: i64): i64", lines, f"x{count}")
+
+
+def depth(count: int) -> str:
+    """Conditions inside of conditions, at most 60 deep, then the next nest."""
+    lines = []
+    for first in range(0, count, DEEPEST):
+        last = min(count, first + DEEPEST)
+        heads = [f"if x{k} > {k} then let x{k + 1} = x{k} * 3 in " for k in range(first, last)]
+        tails = "".join(f" else x{k}" for k in reversed(range(first, last)))
+        lines.append(f"  let x{last} = {''.join(heads)}x{last}{tails}")
+    return _entry("(x0: i64): i64", lines, f"x{count}")
+
+
+def scalars(count: int) -> str:
+    """Scalars, each of which is made of the ones before."""
+    lines = [f"  let x{k + 1} = if x{k} > {k} then x{k} * 3 else x{k} + {k}" for k in range(count)]
+    return _entry("(x0: i64): i64", lines, f"x{count}")
+
+
+FAMILIES: tuple[Callable[[int], str], ...] = (
+    constant_slices,
+    constant_rows,
+    symbolic_slices,
+    scalar_updates,
+    read_rows,
+    unknown_rows,
+    computed_first,
+    computed_first_slices,
+    parts,
+    parts_of_any_size,
+    literal,
+    functions,
+    functions_not_inlined,
+    loops,
+    nested_loops,
+    arms,
+    branches,
+    asserted,
+    in_kernel,
+    maps,
+    map_chain,
+    scalars,
+    statements,
+    small_functions,
+    depth,
+)
+
+
+def _entry(head: str, lines: list[str], result: str) -> str:
+    body = "\n".join(lines)
+    if not lines:
+        return f"entry main {head} =\n  {result}\n"
+    return f"entry main {head} =\n{body}\n  in {result}\n"
