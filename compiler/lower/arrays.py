@@ -12,7 +12,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Fate
 from compiler.base.rules import Rule
 from compiler.frontend import typed as ty
-from compiler.frontend.types import Array, PrimT, row_of
+from compiler.frontend.types import Array, PrimT, Type, row_of
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either, full_slices
 from compiler.ir.nodes import (
@@ -119,7 +119,7 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
     rows = [s.lower(x) for x in e.elems]
     s.prov = (e.span,)
     declared = components(elem) or (("bool", (), ""),)
-    names = s.names(hint or "a", (end for _, _, end in declared))
+    names = s.names(hint or "a", e.type)
     result: list[Arr] = []
     for k, (prim, dims, _) in enumerate(declared):
         column = [row[k] if row else FALSE for row in rows]
@@ -422,7 +422,7 @@ def _index(s: Lowering, e: ty.Index, hint: Name) -> Value:
     _check_subscript(s, subscript, first.shape)
     if not components(e.type):
         return ()
-    names = s.names(hint or _part_name(s, e, first), (end for _, _, end in components(e.type)))
+    names = s.names(hint or _part_name(s, e, first), e.type)
     result = tuple(
         _read(s, x, subscript.dims, name)
         for x, name in zip(value, names, strict=True)
@@ -474,18 +474,33 @@ def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
     _check_subscript(s, subscript, first.shape)
     if not new:
         return value
-    hint = hint or (e.array.name if isinstance(e.array, ty.Var) else "")
-    names = s.names(base_of(hint), (end for _, _, end in components(e.type)))
+    names = names_of_result(s, e.type, e.array, hint)
+    return written(s, value, new, subscript.dims, names, isinstance(e.array, ty.Index))
+
+
+def names_of_result(s: Lowering, t: Type, source: ty.Exp, hint: Name) -> list[Name]:
+    """What the components of an updated array are called: as what was updated, if it has a name."""
+    return s.names(base_of(hint or (source.name if isinstance(source, ty.Var) else "")), t)
+
+
+def written(
+    s: Lowering,
+    value: Value,
+    new: Value,
+    dims: tuple[ir.DimIndex, ...],
+    names: list[Name],
+    is_view: bool,
+) -> Value:
+    """Arrays with `dims` replaced; with what they have there already, they stay as they are."""
     result: list[Arr] = []
     taken: set[Name] = set()
-    is_view = isinstance(e.array, ty.Index)
     for array, component, name in zip(value, new, names, strict=True):
         assert isinstance(array, Arr)
-        full, shape = full_slice(s, array, subscript.dims)
+        full, shape = full_slice(s, array, dims)
         if isinstance(component, Arr | Var) and s.parts.get(component.name) == (array.name, full):
             result.append(array)
             continue
-        item = apart(s, s.expect(component, shape), array)
+        item = _apart(s, s.expect(component, shape), array)
         if array.name in taken or array.borrowed or is_view:
             array = s.copied(array, name)
         taken.add(array.name)
@@ -509,14 +524,11 @@ def _nested(s: Lowering, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]
     return dims, value
 
 
-def apart(s: Lowering, component: SE | Arr, array: Arr) -> SE | Arr:
+def _apart(s: Lowering, component: SE | Arr, array: Arr) -> SE | Arr:
     """`component`, copied if it is a view of the array that is to be overwritten."""
-    if not isinstance(component, Arr):
-        return component
-    base = s.base.get(array.name, array.name)
-    if s.base.get(component.name, component.name) != base:
-        return component
-    return s.copied(component)
+    if isinstance(component, Arr) and s.base_of(component) == s.base_of(array):
+        return s.copied(component)
+    return component
 
 
 RULES: dict[type, Lower] = {

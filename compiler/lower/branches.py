@@ -133,7 +133,7 @@ def _join(
     ]
     s.sizes.update({d.name: p for d, p in joined.sizes.items() if isinstance(d, SizeVar)})
     bodies = [_branch_body(s, joined, which, shapes) for which in (0, 1)]
-    names = s.names(hint or "r", (end for _, _, end in declared))
+    names = s.names(hint or "r", e.type)
     value = s.params(names, e.type, shapes)
     heads = tuple(Param(name, ir.I64) for name in joined.new)
     s.emit((*heads, *as_params(value)), ir.If(cond, bodies[0], bodies[1]))

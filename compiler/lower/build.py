@@ -106,9 +106,9 @@ class Lowering:
             return hint
         return self.ctx.fresh(hint)
 
-    def names(self, hint: str, suffixes: Iterable[str]) -> list[Name]:
-        """A name for each component of one value."""
-        ends = list(suffixes)
+    def names(self, hint: str, t: Type) -> list[Name]:
+        """A name for each component of a value of type `t`."""
+        ends = [end for _, _, end in components(t)]
         if len(ends) == 1:
             return [self.name(hint or "t")]
         base = base_of(hint) if hint else "t"
@@ -137,8 +137,12 @@ class Lowering:
     def view(self, exp: ir.Exp, of: Arr, shape: Shape, hint: str = "") -> Arr:
         """Bind a view of an array."""
         new = self.array(exp, of.prim, shape, hint)
-        self.base[new.name] = self.base.get(of.name, of.name)
+        self.base[new.name] = self.base_of(of)
         return replace(new, borrowed=True) if of.borrowed else new
+
+    def base_of(self, array: Arr) -> Name:
+        """The array that an array looks at; itself if it is no view."""
+        return self.base.get(array.name, array.name)
 
     def borrowed(self, array: Arr) -> Arr:
         """An array that is a new one in the source, and in memory one that exists."""

@@ -14,6 +14,7 @@ Nothing is copied for programs that use each array under one name: the type chec
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -76,10 +77,8 @@ class Memory:
 
     def of(self, names: Iterable[Operand]) -> set[Name]:
         """The roots of all arrays among some names."""
-        return {root for name in names if isinstance(name, str) for root in self._of(name)}
-
-    def _of(self, name: Name) -> Sources:
-        return self.roots.get(name, NOTHING)
+        roots = self.roots
+        return {root for n in names if isinstance(n, str) for root in roots.get(n, NOTHING)}
 
     def bind(self, params: Iterable[Param], level: int) -> None:
         """Bring arrays into scope that are views of nothing."""
@@ -112,10 +111,10 @@ class Memory:
                 for param, value in zip(params, init, strict=True):
                     if not param.unique and isinstance(value, str):
                         self.level[param.name] = _OUTSIDE
-                        self.roots[param.name] |= self._of(value)
+                        self.roots[param.name] |= self.roots[value]
                 self._carried(params, init)
                 self.learn(body.stms, level + 1)
-                if self._carried(params, body.results):
+                while self._carried(params, body.results):
                     self.learn(body.stms, level + 1)
             case _:
                 for part in walk.children(exp):
@@ -154,9 +153,7 @@ class Memory:
 
 
 def copy_before_writes(
-    fun: Function,
-    definitions: Definitions,
-    ctx: Ctx,
+    fun: Function, definitions: Definitions, ctx: Ctx
 ) -> tuple[Function, tuple[bool, ...]]:
     """The function with the copies that it needs, and which results may have a cell twice.
 
@@ -238,16 +235,13 @@ class _Copier:
         """An expression with the copies that its bodies need."""
         match exp:
             case If(cond, then, orelse):
-                sides = [self._branch(side, live, level) for side in (then, orelse)]
+                sides = [self._body(side, level, live) for side in (then, orelse)]
                 same = sides[0] is then and sides[1] is orelse
                 return exp if same else If(cond, *sides)
             case Loop(params, init, form, body):
                 new = self._iteration(params, body, level + 1)
                 return exp if new is body else Loop(params, init, form, new)
         return walk.rewrite(exp, walk.Rewrite(fn=partial(self._lambda, level=level + 1)))
-
-    def _branch(self, body: Body, live: set[Name], level: int) -> Body:
-        return self._body(body, body.results, live | self.memory.of(body.results), level, [])
 
     def _iteration(self, params: Sequence[Param], body: Body, level: int) -> Body:
         """The body of a loop: what it hands on to unique parameters is theirs alone."""
@@ -259,24 +253,17 @@ class _Copier:
                 if because:
                     prov = body.stms[-1].prov if body.stms else ()
                     results[at] = self._copy(value, because, prov, copies)
-        return self._body(body, tuple(results), self.memory.of(body.results), level, copies)
+        new = self._body(body, level, set())
+        return Body((*new.stms, *copies), tuple(results)) if copies else new
 
     def _lambda(self, fn: Lambda, level: int) -> Lambda:
-        body = self._body(fn.body, fn.body.results, self.memory.of(fn.body.results), level, [])
+        body = self._body(fn.body, level, set())
         return fn if body is fn.body else Lambda(fn.params, body, fn.returns)
 
-    def _body(
-        self,
-        body: Body,
-        results: tuple[Operand, ...],
-        live: set[Name],
-        level: int,
-        last: list[Stm],
-    ) -> Body:
-        stms = self.stms(body.stms, live, level)
-        same = not last and all(a is b for a, b in zip(stms, body.stms, strict=False))
-        same = same and len(stms) == len(body.stms)
-        return body if same else Body((*stms, *last), results)
+    def _body(self, body: Body, level: int, live: set[Name]) -> Body:
+        stms = self.stms(body.stms, live | self.memory.of(body.results), level)
+        same = len(stms) == len(body.stms) and all(map(operator.is_, stms, body.stms))
+        return body if same else Body(stms, body.results)
 
 
 def _taken(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:

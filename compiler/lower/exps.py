@@ -236,7 +236,7 @@ def component_names(s: Lowering, pat: ty.Pat) -> list[tuple[Name, bool]]:
         return [pair for _, inner in pat.fields for pair in component_names(s, inner)]
     hint = pat.name if isinstance(pat, ty.PVar) else "unused"
     unique = isinstance(pat, ty.PVar) and pat.consumes
-    return [(n, unique) for n in s.names(hint, (end for _, _, end in components(pat.type)))]
+    return [(n, unique) for n in s.names(hint, pat.type)]
 
 
 # --- the rest ----------------------------------------------------------------------------------

@@ -89,10 +89,9 @@ def _results(
     """The statement of a call, with the results' shapes in the caller's names."""
     fun = target.fun
     s.shares = s.shares or any(target.doubled)
-    ends = [end for _, _, end in components(e.type)]
-    extra = len(fun.results) - len(ends)
+    extra = len(fun.results) - len(components(e.type))
     names = [s.name(base_of(p.name)) for p in fun.results[:extra]]
-    names += s.names(hint or "r", ends)
+    names += s.names(hint or "r", e.type)
     pat, value = instance_params(fun.results, names, mapping)
     s.emit(pat, ir.Call(fun.name, operands))
     for component in value:

@@ -16,11 +16,10 @@ from compiler.ir import guards
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import SE, TRUE, DimLmad, Fun, Lit
 from compiler.ir.sizes import se_of
-from compiler.lower.arrays import apart, full_slice, simple
+from compiler.lower.arrays import full_slice, names_of_result, simple, written
 from compiler.lower.build import Lowering
-from compiler.lower.components import components
 from compiler.lower.exps import se
-from compiler.lower.values import Arr, Message, Value, operand
+from compiler.lower.values import Arr, Message, Value
 
 
 def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
@@ -38,7 +37,7 @@ def _flat_index(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         _check_count(s, count, words)
     _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
     named = base_of(source.name) if isinstance(source, ty.Var) else "xs"
-    names = s.names(hint or f"{named}_part", (end for _, _, end in components(e.type)))
+    names = s.names(hint or f"{named}_part", e.type)
     result: list[Arr] = []
     for array, name in zip(value, names, strict=True):
         assert isinstance(array, Arr)
@@ -59,20 +58,8 @@ def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     words = show_lmad(dim)
     _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
     _check_distinct(s, dim, words)
-    hint = hint or (target.name if isinstance(target, ty.Var) else "")
-    names = s.names(base_of(hint), (end for _, _, end in components(e.type)))
-    result: list[Arr] = []
-    taken: set[Name] = set()
-    for array, component, name in zip(value, new, names, strict=True):
-        assert isinstance(array, Arr)
-        full, shape = full_slice(s, array, (dim,))
-        item = apart(s, s.expect(component, shape), array)
-        if array.name in taken or array.borrowed:
-            array = s.copied(array, name)
-        taken.add(array.name)
-        exp = ir.Update(array.name, full, operand(item))
-        result.append(s.array(exp, array.prim, array.shape, name))
-    return tuple(result)
+    names = names_of_result(s, e.type, target, hint)
+    return written(s, value, new, (dim,), names, is_view=False)
 
 
 def _number(s: Lowering, e: ty.Exp, hint: str) -> SE:

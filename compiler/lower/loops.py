@@ -150,7 +150,7 @@ def _loop_result(s: Lowering, e: ty.Loop, loop: ir.Loop, carried: Carried, hint:
     own = pat_hint(s, e.pat)
     hint = hint or (own and base_of(own))
     if hint or not isinstance(e.pat, ty.PRecord):
-        names = s.names(hint or "r", (end for _, _, end in components(e.pat.type)))
+        names = s.names(hint or "r", e.pat.type)
     else:
         names = [s.ctx.fresh(name) for name, _ in component_names(s, e.pat)]
     value = s.params(names, e.pat.type, shapes)

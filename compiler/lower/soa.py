@@ -130,7 +130,7 @@ def _function_results(
     value = s.expect_all(body, locally)
     heads, shapes = _result_sizes(s, code, locally)
     results = [Param(name, I64) for name in heads.values()]
-    result_names = s.names("res", (end for _, _, end in declared))
+    result_names = s.names("res", code.ret)
     params = as_params(s.params(result_names, code.ret, shapes))
     aliased = _aliased(s, value)
     if code.unique:

@@ -109,7 +109,7 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     returns = tuple(array_type(prim, s) for (prim, _, _), s in zip(declared, shapes, strict=True))
     code = Lambda(as_params(params), ir.Body(tuple(stms), tuple(operand(x) for x in body)), returns)
     used = tuple(a.name for a in arrays_of(xs)) if params else ()
-    names = s.names(hint or "map", (end for _, _, end in declared))
+    names = s.names(hint or "map", e.type)
     value = tuple(
         Arr(name, prim, (width, *shape))
         for name, (prim, _, _), shape in zip(names, declared, shapes, strict=True)
@@ -195,17 +195,16 @@ def _fold(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     s.prov = (e.span,)
     commutative = fn.name == "intrinsics.reduce_comm"
     op = ir.Operator(lam, tuple(operand(x) for x in neutral), commutative)
-    ends = [end for _, _, end in components(elem)]
     rows = _identity(s, tuple(("x", t) for t in lam.returns))
     arrays = tuple(a.name for a in arrays_of(xs))
     if fn.name == "intrinsics.scan":
-        names = s.names(hint or "scan", ends)
+        names = s.names(hint or "scan", elem)
         value: Value = tuple(
             Arr(n, a.prim, (width, *a.shape[1:])) for n, a in zip(names, arrays_of(xs), strict=True)
         )
         s.emit(as_params(value), ir.Scan(width, (op,), rows, arrays))
         return value
-    names = s.names(hint or "red", ends)
+    names = s.names(hint or "red", elem)
     value = s.params(names, elem, shapes)
     s.emit(as_params(value), ir.Reduce(width, (op,), rows, arrays))
     return value
@@ -239,16 +238,15 @@ def _scatter(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     returns = tuple(t for r in plain.returns[rank:] for t in (*plain.returns[:rank], r))
     code = Lambda(plain.params, ir.Body((), results), returns)
     arrays = tuple(a.name for a in (*arrays_of(at), *arrays_of(values)))
-    value = _like(s, dests, fn.type_args[0], hint or base_of(dests[0].name))
+    value = _like(s, dests, e.type, hint or base_of(dests[0].name))
     to = tuple(ir.Dest(d.name, rank) for d in dests)
     s.emit(as_params(value), ir.Scatter(outer_size(at), to, code, arrays))
     return value
 
 
-def _like(s: Lowering, arrays: tuple[Arr, ...], elem: Type, hint: Name) -> Value:
-    """New variables of the same types."""
-    ends = [end for _, _, end in components(elem)] or [""]
-    names = s.names(hint, ends)
+def _like(s: Lowering, arrays: tuple[Arr, ...], t: Type, hint: Name) -> Value:
+    """New variables for arrays like these, which are a value of type `t`."""
+    names = s.names(hint, t)
     return tuple(Arr(n, a.prim, a.shape) for n, a in zip(names, arrays, strict=True))
 
 
@@ -270,7 +268,7 @@ def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     types = [*(("i", ir.I64) for _ in at), *(("v", t) for t in lam.returns)]
     rows = _identity(s, tuple(types))
     op = ir.Operator(lam, tuple(operand(x) for x in neutral))
-    value = _like(s, dests, elem, hint or base_of(dests[0].name))
+    value = _like(s, dests, e.type, hint or base_of(dests[0].name))
     hist_op = ir.HistOp(tuple(d.name for d in dests), rank, op)
     arrays = tuple(a.name for a in (*arrays_of(at), *arrays_of(values)))
     s.emit(as_params(value), ir.Hist(outer_size(at), (hist_op,), rows, arrays))
@@ -328,8 +326,7 @@ def _replicate(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     n = _count(s, e)
     value = s.lower(e.args[1]) or (FALSE,)
     s.prov = (e.span,)
-    ends = [end for _, _, end in components(fn.type_args[0])] or [""]
-    names = s.names(hint or "rep", ends)
+    names = s.names(hint or "rep", e.type)
     result: list[Arr] = []
     for component, name in zip(value, names, strict=True):
         shape = component.shape if isinstance(component, Arr) else ()
@@ -344,8 +341,7 @@ def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     """One array after the other."""
     xs, ys = s.lower(e.args[0]), s.lower(e.args[1])
     s.prov = (e.span,)
-    ends = [end for _, _, end in components(fn.type_args[0])] or [""]
-    names = s.names(hint or "cat", ends)
+    names = s.names(hint or "cat", e.type)
     result: list[Arr] = []
     for a, b, name in zip(arrays_of(xs), arrays_of(ys), names, strict=True):
         second = s.expect(b, (b.shape[0], *a.shape[1:]))
