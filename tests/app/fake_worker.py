@@ -68,10 +68,12 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
         "because": "`ys` is read once.",
         "hint": "",
         "numbers": [["bytes saved", "4*n"]],
+        "attempt": None,
     }
     copied = {
         **remark,
         "kind": "missed",
+        "attempt": 2,
         "rule": "shortcircuit/copy",
         "src": [[4, 1, 4, 11]],
         "because": "`row` is copied. `row` would overwrite cell 4, which is read later.",
@@ -99,7 +101,7 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
             return {"ok": False, "error": error}
     params = re.findall(r"\((\w+): (.*?)\)(?= \(| =)", request["source"])
     named = {"names": [name for name, _ in params], "params": [kind for _, kind in params]}
-    entry = named if params else {"params": ["[]i64"]}
+    entry = named if params else {"names": ["xs"], "params": ["[]i64"]}
     entries = [{"name": "main", **entry, "results": ["i64"]}]
     warnings = [
         {
@@ -142,13 +144,11 @@ TREES = [
 ]
 
 
+SPACE = [{"index": "i", "bound": "n"}]
+
+
 def memory(request: dict[str, Any]) -> dict[str, Any]:
     """One array of n rows and m columns, stored by columns, each written by a thread of its own."""
-    if request.get("kernel"):
-        points = [{"point": [cell], "cells": [cell]} for cell in range(24)]
-        access = {"array": "ys_1", "block": "ys_mem_2", "writes": True, "points": points}
-        whole = {"complete": True, "certain": True, "because": "", "cell": ""}
-        return {"ok": True, "accesses": [{**access, **whole}]}
     src = [[2, 1, 2, 5]]
     lmad = "0 + {(n : 1), (m : n)}"
     array = {"name": "ys_1", "base": "ys", "prim": "i64", "shape": ["n", "m"], "block": "ys_mem_2"}
@@ -156,23 +156,35 @@ def memory(request: dict[str, Any]) -> dict[str, Any]:
         {
             "name": "main",
             "arrays": [{**array, "lmad": lmad, "symbols": ["m", "n"], "src": src}],
-            "blocks": [{"name": "ys_mem_2", "count": "n*m", "prim": "i64", "space": "device"}],
-            "kernels": [
+            "blocks": [
                 {
-                    "name": "ys_1",
-                    "kind": "segmap",
-                    "level": "grid",
-                    "space": [{"index": "i", "bound": "n"}],
+                    "name": "ys_mem_2",
+                    "count": "n*m",
+                    "bytes": "8*n*m",
+                    "kind": "alloc",
+                    "prim": "i64",
+                    "space": "device",
                     "src": src,
                 }
             ],
+            "kernels": [
+                {"name": "ys_1", "kind": "segmap", "level": "grid", "space": SPACE, "src": src}
+            ],
         }
     ]
-    if not request.get("array"):
-        return {"ok": True, "functions": functions}
-    n, m = request["values"]["n"], request["values"]["m"]
-    cells = [{"index": [i, j], "cell": i + j * n} for i in range(n) for j in range(m)]
-    return {"ok": True, "block": "ys_mem_2", "cells": cells, "complete": True}
+    answer: dict[str, Any] = {"ok": True, "functions": functions}
+    if request.get("kernel"):
+        points = [{"point": [cell], "cells": [cell]} for cell in range(24)]
+        access = {"array": "ys_1", "block": "ys_mem_2", "writes": True, "points": points}
+        more = {"complete": True, "certain": True, "because": "", "cell": ""}
+        answer |= {"kernel": "ys_1", "space": SPACE, "accesses": [{**access, **more}]}
+    if request.get("array"):
+        n, m = request["values"]["n"], request["values"]["m"]
+        cells = [{"index": [i, j], "cell": i + j * n} for i in range(n) for j in range(m)]
+        where = {"array": "ys_1", "block": "ys_mem_2", "lmad": f"0 + {{({n} : 1), ({m} : {n})}}"}
+        answer |= {**where, "shape": [n, m], "cells": cells, "first": 0, "last": n * m - 1}
+        answer |= {"complete": True}
+    return answer
 
 
 FACT = "n - 2*b - 1 >= 0"
@@ -197,8 +209,10 @@ DISJOINT = {
     "witness": None,
     "reason": "",
     "missing": None,
+    "enough": [],
     "facts": [FACT, "b >= 0"],
     "steps": [STEP],
+    "text": [STEP["says"]],
 }
 OVERLAP = {
     **DISJOINT,
@@ -206,6 +220,7 @@ OVERLAP = {
     "witness": {"values": {"b": 1, "n": 4}, "cell": 4, "a": [0], "b": [1]},
     "reason": "Both hold cell 4 for b = 1, n = 4.",
     "steps": [],
+    "text": [],
 }
 UNKNOWN = {
     **DISJOINT,
@@ -214,6 +229,7 @@ UNKNOWN = {
     "missing": "m_9 - k_4 - 1 >= 0",
     "enough": ["m_9 - n_2 >= 0"],
     "steps": [],
+    "text": [],
 }
 ORIGINS = [
     {"why": "`k` counts the iterations of a loop", "src": [[3, 1, 3, 9]]},
@@ -224,13 +240,13 @@ ORIGINS = [
 def prove(request: dict[str, Any]) -> dict[str, Any]:
     """Disjoint, unless the second LMAD mentions `OVER` or `OPEN` and nothing more is assumed."""
     if "BAD" in request["a"]:
-        error = {"kind": "usage", "message": "`BAD` is not a polynomial.", "span": None}
-        return {"ok": False, "error": error}
+        error = {"kind": "usage", "message": "`BAD` is not a polynomial.", "hint": ""}
+        return {"ok": False, "error": {**error, "span": None}}
     second = request["b"]
     verdict = OVERLAP if "OVER" in second else UNKNOWN if "OPEN" in second else DISJOINT
     if "m - n >= 0" in request.get("assumptions", {}).get("other", ()):
         verdict = DISJOINT
-    return {"ok": True, **verdict}
+    return {"ok": True, **verdict, "ms": 0.5}
 
 
 def cells(request: dict[str, Any]) -> dict[str, Any]:
@@ -261,6 +277,7 @@ def attempts() -> dict[str, Any]:
     lmads = {"write": "n_2 + {(n_2 : 1)}", "use": "2*n_2 + {(n_2 : 1)}"}
     place = {"block": "ys_mem_2", "lmad": "n + {(n : 1)}"}
     made = {
+        "number": 1,
         "rule": "shortcircuit/update",
         "source": "row_3",
         "destination": "ys_1",
@@ -271,6 +288,8 @@ def attempts() -> dict[str, Any]:
         "title": "",
         "because": "`row` is built in its place in `ys`, and never copied.",
         "hint": "",
+        "witness": None,
+        "way_out": None,
         "place": place,
         "creation": "row_3",
         "projected": place,
@@ -282,6 +301,7 @@ def attempts() -> dict[str, Any]:
     }
     kept = {
         **made,
+        "number": 2,
         "rule": "shortcircuit/copy",
         "done": False,
         "condition": 5,
@@ -292,13 +312,20 @@ def attempts() -> dict[str, Any]:
         "moved": [],
         "lifted": [],
         "obligations": [
-            {**lmads, "use": "{(n_2 : n_2)} OVER", "why": "in `ys`", **OVERLAP},
-            {**lmads, "use": "2*n_2 + {(n_2 : 1)} OPEN", "why": "in `zs`", **UNKNOWN},
+            {**lmads, "use": "{(n_2 : n_2)} OVER", "why": "in `ys`", **OVERLAP, "origins": []},
+            {
+                **lmads,
+                "use": "2*n_2 + {(n_2 : 1)} OPEN",
+                "why": "in `zs`",
+                **UNKNOWN,
+                "origins": [],
+            },
         ],
         "allocated": "",
     }
     outside = {
         **kept,
+        "number": 3,
         "rule": "shortcircuit/concat",
         "source": "zs_7",
         "src": [[2, 1, 2, 5]],
@@ -325,8 +352,8 @@ def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
             {**block, "name": "ys_mem_2", "kind": "alloc", "at": 2, "until": 3},
         ],
         "arrays": [
-            {**array, "name": "tmp_5", "block": "tmp_mem_6", "first": 1, "last": 2},
-            {**array, "name": "ys_1", "block": "ys_mem_2", "first": 2, "last": 3},
+            {**array, "name": "tmp_5", "base": "tmp", "block": "tmp_mem_6", "first": 1, "last": 2},
+            {**array, "name": "ys_1", "base": "ys", "block": "ys_mem_2", "first": 2, "last": 3},
         ],
         "symbols": ["n"],
     }
@@ -344,6 +371,7 @@ def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
 def interference() -> dict[str, Any]:
     """Three blocks, of which the first and the last share memory."""
     node = {"prim": "i64", "space": "device", "bytes": "8*n_2", "src": [[4, 1, 4, 11]]}
+    node |= {"escapes": False}
     lives = [("a_mem_1", 0, 1, 0), ("b_mem_3", 1, 2, 1), ("c_mem_4", 2, 3, 0)]
     body = {
         "where": "`main`",
@@ -367,6 +395,7 @@ def run_error(source: str) -> dict[str, Any]:
     number, line = next((n, t) for n, t in enumerate(source.split("\n"), 1) if "FAILS" in t)
     column = line.index("FAILS") + 1
     error = {"kind": "runtime", "message": "Index [7] out of bounds for array of shape [3]."}
+    error |= {"hint": ""}
     return {"ok": False, "error": {**error, "span": [number, column, number, column + 5]}}
 
 
@@ -436,7 +465,8 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [run_error(source)]
         case "run":
             output = inputs(request)
-            return [{"ok": True, "output": output, "ms": 0.5, "total_ms": clock()}]
+            made = {"output": output, "results": ["[]i64"], "backend": "ref"}
+            return [{"ok": True, **made, "ms": 0.5, "total_ms": clock()}]
         case "memory":
             return [memory(request)]
         case "prove":
@@ -455,12 +485,13 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [{"ok": True, "trees": TREES}]
         case "validity":
             found: bool | None = None if "SLOWLY" in source else "DIFFERS" not in source
-            verdicts = {"fused": {"valid": True}, "funmem": {"valid": found, "because": "So."}}
+            fused = {"valid": True, "because": ""}
+            verdicts = {"fused": fused, "funmem": {"valid": found, "because": "So."}}
             return [{"ok": True, "stages": verdicts}]
         case "generate":
             return [{"ok": True, "input": inputs(request), "sizes": {}}]
-    error = {"kind": "usage", "message": f"Unknown operation `{request['op']}`.", "span": None}
-    return [{"ok": False, "error": error}]
+    error = {"kind": "usage", "message": f"Unknown operation `{request['op']}`.", "hint": ""}
+    return [{"ok": False, "error": {**error, "span": None}}]
 
 
 def slowly(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
