@@ -41,7 +41,7 @@ def index() -> Response:
         operations=operations,
         also={
             "GET /api/openapi.json": "The operations, their fields and answers (OpenAPI).",
-            "GET /api/manifest": "The pipeline's stages: id, title, explain, kind.",
+            "GET /api/manifest": "The pipeline's stages: id, title, explain, kind, memory.",
             "GET /api/backends": "What runs programs here: id, and what is missing if it cannot.",
             "GET /api/examples": "The example programs.",
             "POST /api/share": "Freeze source, options, run and view; answers id and url.",

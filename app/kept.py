@@ -33,14 +33,14 @@ def attempts(jobs: ClientJobs, source: Any, options: Any) -> list[Answer] | None
 
 def _pairs(attempt: Answer) -> list[Answer]:
     """Each pair of accesses once: statements that touch the same cells ask the same question."""
-    each = {(one["write"], one["use"], one["why"]): one for one in attempt["obligations"]}
+    each = {repr((one["write"], one["use"], one["why"])): one for one in attempt["obligations"]}
     return list(each.values())
 
 
 def _drawn(jobs: ClientJobs, pair: Answer) -> Answer:
     """A pair with its cells for values that meet the facts, or those of the witness."""
     body = {
-        "assumptions": {"other": pair["facts"]},
+        "assumptions": {"nonnegative": pair["facts"]},
         "lmads": [pair["write"], pair["use"]],
         "values": (pair["witness"] or {}).get("values", {}),
     }
@@ -61,8 +61,7 @@ def lifetimes(
     """Blocks and arrays over the program at each stage that says where arrays lie."""
     found: list[Answer] = []
     for info in manifest:
-        stage = stages.get(info["id"])
-        if info.get("kind") != "ir" or stage is None or " @ " not in stage["text"]:
+        if not info["memory"] or info["id"] not in stages:
             continue
         body = {"source": source, "options": options, "stage": info["id"]}
         valued = jobs.must("lifetimes", {**body, "values": {}})

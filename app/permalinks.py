@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database import Base, Database, available, is_full
+from app.older import upgraded
 
 State = dict[str, Any]
 FORMAT = 1
@@ -97,7 +98,12 @@ class Permalinks:
         """The state behind an id, as JSON."""
         with available("read"):
             row = self._find(name)
-        return None if row is None else zstandard.decompress(row.content).decode()
+        if row is None:
+            return None
+        text = zstandard.decompress(row.content).decode()
+        state = json.loads(text)
+        today = upgraded(state)
+        return text if today is state else json.dumps(today, separators=(",", ":"))
 
 
 def is_id(name: str) -> bool:

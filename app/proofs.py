@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.protocol.polynomials import (
+    Polynomial,
+    Spell,
+    as_called,
+    identity,
+    names_in,
+    shown,
+    shown_cells,
+    shown_sentence,
+)
+
 Data = dict[str, Any]
 Row = tuple[int, list[str]]
 
-_TAGGED = re.compile(r"(?<![\w'])[A-Za-z_][\w']*_\d+(?![\w'])")
 _POINTS = {
     "concat": "concatenation",
     "kernel-result": "result of a kernel",
@@ -91,43 +98,70 @@ def attempt_view(attempt: Data) -> AttemptView:
         outcome = "✗", "refused"
     if rule == "guard":
         outcome = ("✓", "proved") if done else ("!", "checked when it runs")
+    names = attempt["names"]
     amounts = [("to copy", attempt["copied"]), ("to allocate", attempt["allocated"])]
+    spell = as_called(names_in([sizes for _, sizes in amounts]), names)
     return AttemptView(
         sign=outcome[0],
         outcome=outcome[1],
-        source=plain(attempt["source"]),
-        destination=plain(attempt["destination"]),
+        source=names.get(attempt["source"], attempt["source"]),
+        destination=names.get(attempt["destination"], attempt["destination"]),
         point=_POINTS.get(rule, rule),
         line=_line(attempt["src"]),
         because=attempt["because"],
         hint=_way_out(attempt),
-        bytes=[(f"less {what}" if done else what, text) for what, text in amounts if text],
-        pairs=[_pair(_plain_names(one)) for one in attempt["obligations"]],
+        bytes=[
+            (f"less {what}" if done else what, _amount(sizes, spell))
+            for what, sizes in amounts
+            if sizes
+        ],
+        pairs=[_pair(one, names) for one in attempt["obligations"]],
     )
 
 
-def _pair(one: Data) -> PairView:
+def _amount(sizes: Sequence[Polynomial], spell: Spell) -> str:
+    return " or ".join(f"{shown(size, spell)} B" for size in sizes)
+
+
+def _pair(one: Data, names: dict[str, str]) -> PairView:
     picture = one.get("picture") or {"values": {}, "sets": [], "strides": []}
+    witness, missing = one.get("witness"), one.get("missing")
+    spell = as_called([*names_in(one), *(witness or picture)["values"]], names)
     origins = one.get("origins") or [{"why": "", "src": []}] * len(one["facts"])
     facts = {
-        fact: (fact, str(origin["why"]), _line(origin["src"]))
+        claim: (claim, str(origin["why"]), _line(origin["src"]))
         for fact, origin in zip(one["facts"], origins, strict=False)
+        for claim in (_claim(fact, spell),)
     }
-    witness, missing = one.get("witness"), one.get("missing")
-    more = f"Witness: cell {witness['cell']}{_values(witness['values'])}." if witness else ""
+    more = f"Witness: cell {witness['cell']}{_values(witness['values'], spell)}." if witness else ""
     if missing:
-        more = f"It was not shown that `{missing}`."
+        more = f"It was not shown that `{_claim(missing, spell)}`."
     return PairView(
-        write=one["write"],
-        use=one["use"],
+        write=shown_cells(one["write"], spell),
+        use=shown_cells(one["use"], spell),
         why=one["why"],
         verdict=_verdict(one),
         more=more,
-        values=_values(picture["values"]).strip(),
+        values=_values(picture["values"], spell).strip(),
         rows=grid(picture["sets"], picture["strides"]),
         facts=list(facts.values()),
-        steps=one["steps"],
+        steps=[_step(step, spell) for step in one["steps"]],
     )
+
+
+def _claim(poly: Polynomial, spell: Spell) -> str:
+    return f"{shown(poly, spell)} >= 0"
+
+
+def _step(step: Data, spell: Spell) -> Data:
+    """A step as text."""
+    return {
+        "says": shown_sentence(step["says"], spell),
+        "offset": shown(step["offset"], spell),
+        "dims": [[shown(part, spell) for part in dim] for dim in step["dims"]],
+        "needs": [identity(need, spell) for need in step["needs"]],
+        "parts": [_step(part, spell) for part in step["parts"]],
+    }
 
 
 def _verdict(one: Data) -> str:
@@ -147,9 +181,9 @@ def _way_out(attempt: Data) -> str:
     return " ".join(text for text in (str(attempt["hint"]), said) if text)
 
 
-def _values(values: Data) -> str:
-    shown = [f"{name} = {value}" for name, value in values.items() if name.isidentifier()]
-    return f" for {', '.join(shown)}" if shown else ""
+def _values(values: Data, spell: Spell) -> str:
+    texts = [f"{spell(name)} = {value}" for name, value in values.items() if name.isidentifier()]
+    return f" for {', '.join(texts)}" if texts else ""
 
 
 def grid(sets: list[list[int]], strides: list[int]) -> list[Row]:
@@ -186,8 +220,9 @@ def memory_views(kept: Sequence[Data], titles: dict[str, str]) -> list[FunctionV
             view = _memory_view(fun, titles.get(str(one["stage"]), str(one["stage"])))
             if not stages or stages[-1].blocks != view.blocks or stages[-1].peak != view.peak:
                 stages.append(view)
-        names = _plain_names(list(values))
-        sizes = (f"{at} = {value}" for at, value in zip(names, values.values(), strict=True))
+        called = {name: base for _, fun in own for name, base in fun["names"].items()}
+        spell = as_called(values, called)
+        sizes = (f"{spell(at)} = {value}" for at, value in values.items())
         views.append(FunctionView(name, ", ".join(sizes), stages))
     return views
 
@@ -208,20 +243,6 @@ def _memory_view(fun: Data, title: str) -> MemoryView:
             for block in fun["blocks"]
         ],
     )
-
-
-def plain(name: str) -> str:
-    """A name without its tag."""
-    return _TAGGED.sub(lambda at: at[0].rpartition("_")[0], name)
-
-
-def _plain_names(data: Any) -> Any:
-    """The data with names as their author wrote them, where no two names become one."""
-    text = json.dumps(data)
-    tagged = {name: plain(name) for name in set(_TAGGED.findall(text))}
-    count = Counter(tagged.values())
-    names = {name: base for name, base in tagged.items() if count[base] == 1}
-    return json.loads(_TAGGED.sub(lambda at: names.get(at[0], at[0]), text)) if names else data
 
 
 def _line(spans: list[list[int]]) -> int:

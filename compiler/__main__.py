@@ -25,6 +25,7 @@ from compiler.base.names import untagged
 from compiler.ir import values
 from compiler.protocol import programs, proofs, runs
 from compiler.protocol.kinds import Options
+from compiler.protocol.polynomials import shown_cells
 from compiler.protocol.proofs import Certificate
 from compiler.protocol.reading import checked
 
@@ -163,7 +164,8 @@ def _attempts(args: argparse.Namespace) -> int:
         if attempt["way_out"]:
             print(f"  {attempt['way_out']['says']} {attempt['way_out']['text'].strip()}")
         for pair in attempt["obligations"]:
-            print(untagged(f"  {pair['write']}  and  {pair['use']}"))
+            both = (shown_cells(pair[which]) for which in ("write", "use"))
+            print(untagged(f"  {'  and  '.join(both)}"))
             reason = f": {pair['reason']}" if pair["reason"] else ""
             print(untagged(f"    {pair['why']}: {pair['verdict']}{reason}"))
             for line in pair["text"] if args.proofs else ():

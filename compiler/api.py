@@ -18,6 +18,7 @@ from compiler.algebra import cells as cell_sets
 from compiler.algebra.disjoint import Disjoint, disjoint
 from compiler.algebra.encode import document
 from compiler.algebra.notation import Reader, facts_of
+from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
@@ -89,7 +90,14 @@ def answers(
 def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
     """The pipeline, as panes and documents show it."""
     stages: list[programs.StageInfo] = [
-        {"id": s.id, "title": s.title, "explain": s.explain, "kind": s.kind} for s in STAGES
+        {
+            "id": s.id,
+            "title": s.title,
+            "explain": s.explain,
+            "kind": s.kind,
+            "memory": s.id in MEMORY_STAGES,
+        }
+        for s in STAGES
     ]
     for info, stage in zip(stages, STAGES, strict=True):
         if stage.machine:
@@ -490,7 +498,8 @@ def prove(asked: proofs.ProveRequest) -> Json:
         verdict = disjoint(a, b, facts_of(reader, asked.assumptions))
         found = [verdict.theorem()] if isinstance(verdict, Disjoint) else []
         more = {"certificate": document(found)} if asked.certificate else {}
-        return verdict_json(verdict) | more
+        read = {"a": plain_cells(a, reader.factor), "b": plain_cells(b, reader.factor)}
+        return verdict_json(verdict, reader.factor) | read | more
 
     answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}

@@ -6,7 +6,6 @@ proposed where none are given.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.notation import Reader, checked, facts_of
+from compiler.algebra.plain import plain
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
@@ -44,18 +44,17 @@ def cells(
     reader = Reader(opaque=True)
     read = [reader.lmad(lmad) for lmad in lmads]
     facts = facts_of(reader, _readable(assumptions))
-    extremes = _extremes(reader)
-    own = frozenset(reader.quotients.values()) | facts.equalities.keys() | extremes.keys()
+    own = frozenset(reader.quotients.values()) | facts.equalities.keys() | reader.extremes.keys()
     symbols = sorted(reader.names - own)
     normal = [_normal(lmad, facts) for lmad in read]
     chosen = {name: values[name] for name in symbols if name in values}
     proposed = _proposed(normal, facts, chosen)
     point = {**{name: proposed.get(name, 1) for name in symbols}, **chosen}
-    env = _complete(reader, facts, point, extremes)
+    env = _complete(reader, facts, point)
     drawn = [_points(lmad.evaluate(env), limit) for lmad in normal]
     sets = [{at["cell"] for at in one["points"]} for one in drawn]
     shared = sorted(sets[0] & sets[1]) if len(sets) > 1 else []
-    broken = [f"{bound} >= 0" for bound in facts.bounds if bound.evaluate(env) < 0]
+    broken = [plain(b, reader.factor) for b in facts.bounds if b.evaluate(env) < 0]
     return {
         "symbols": symbols,
         "values": {name: point[name] for name in symbols},
@@ -82,28 +81,10 @@ def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:
     return lmad.subst(facts.equalities) if facts.equalities else lmad
 
 
-def _extremes(reader: Reader) -> dict[Name, tuple[str, tuple[Poly, Poly]]]:
-    """The names that stand for `min(a, b)` or `max(a, b)`, with what they are of."""
-    found: dict[Name, tuple[str, tuple[Poly, Poly]]] = {}
-    for name in sorted(reader.names, key=len):
-        if not name.startswith(("min(", "max(")):
-            continue
-        match ast.parse(name, mode="eval").body:
-            case ast.Call(func=ast.Name(id="min" | "max" as which), args=[first, second]):
-                sides = reader.poly(ast.unparse(first)), reader.poly(ast.unparse(second))
-                found[name] = which, sides
-    return found
-
-
-def _complete(
-    reader: Reader,
-    facts: Facts,
-    point: Point,
-    extremes: Mapping[Name, tuple[str, tuple[Poly, Poly]]],
-) -> Point:
+def _complete(reader: Reader, facts: Facts, point: Point) -> Point:
     """The values with those of quotients, extremes, and names that equalities define."""
     env = dict(point)
-    for name, (which, sides) in extremes.items():
+    for name, (which, *sides) in sorted(reader.extremes.items(), key=lambda one: len(one[0])):
         if not (sides[0].names() | sides[1].names()) <= env.keys():
             env[name] = 1
             continue

@@ -13,9 +13,11 @@ from typing import Any
 
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.plain import applied
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
+from compiler.protocol.polynomials import Factor
 
 _KEYS = (
     "nonnegative",
@@ -27,6 +29,7 @@ _KEYS = (
 _BOUNDS = ("upper_bounds_exclusive", "lower_bounds_exclusive")
 _KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div)
 _FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
+_TERMS = "A polynomial is text, a whole number, or a list of terms: a number, then its factors."
 LONGEST = 4000
 """Characters of a polynomial."""
 MOST_TERMS = 200
@@ -48,9 +51,22 @@ class Reader:
         self.bounds: list[Poly] = []
         self.names: set[Name] = set()
         self.quotients: dict[tuple[Poly, Poly], Name] = {}
+        self.extremes: dict[Name, tuple[str, Poly, Poly]] = {}
+        """Names that stand for a minimum or maximum, with what it is of."""
+
+    def factor(self, name: Name) -> Factor:
+        """A name as the data of answers: itself, or the operation that it stands for."""
+        for (dividend, divisor), quotient in self.quotients.items():
+            if quotient == name:
+                return applied("//", dividend, divisor, factor=self.factor)
+        if name in self.extremes:
+            return applied(*self.extremes[name], factor=self.factor)
+        return name
 
     def poly(self, text: object) -> Poly:
-        """The polynomial that a text (or a number) denotes. Raises UsageError."""
+        """The polynomial that text, a number or data of an answer denotes. Raises UsageError."""
+        if isinstance(text, list):
+            return self._plain(text, 0)
         if isinstance(text, int) and not isinstance(text, bool):
             return _within(Poly.const(text))
         if not isinstance(text, str):
@@ -70,8 +86,7 @@ class Reader:
             case ast.Constant(value=int(value)) if not isinstance(value, bool):
                 return _within(Poly.const(value))
             case ast.Name(id=name):
-                self.names.add(name)
-                return Poly.var(name)
+                return self._name(name)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return -self._of(inner, text)
             case ast.BinOp(left=left, op=operator, right=right):
@@ -86,9 +101,48 @@ class Reader:
         )
 
     def _opaque(self, node: ast.expr) -> Poly:
-        name = ast.unparse(node)
+        match node:
+            case ast.Call(func=ast.Name(id="min" | "max" as op), args=[first, second]):
+                text = ast.unparse(node)
+                return self._extreme(op, self._of(first, text), self._of(second, text))
+        return self._name(ast.unparse(node))
+
+    def _extreme(self, op: str, first: Poly, second: Poly) -> Poly:
+        name = f"{op}({first}, {second})"
+        self.extremes[name] = op, first, second
+        return self._name(name)
+
+    def _name(self, name: Name) -> Poly:
         self.names.add(name)
         return Poly.var(name)
+
+    def _plain(self, terms: list[Any], depth: int) -> Poly:
+        """The same for terms: each a number, then factors."""
+        total = Poly.const(0)
+        for term in terms[: MOST_TERMS + 1]:
+            if not isinstance(term, list) or not term or type(term[0]) is not int:
+                raise UsageError(_TERMS)
+            product = Poly.const(term[0])
+            for factor in term[1:]:
+                product = _product(product, self._factor(factor, depth))
+            total = _within(total + product)
+        return total
+
+    def _factor(self, factor: object, depth: int) -> Poly:
+        match factor:
+            case str() if factor and len(factor) <= LONGEST:
+                return self._name(factor)
+            case {"op": str(op), "of": list(parts)} if depth < MOST_DEGREE:
+                if len(parts) > MOST_DIMS or not all(isinstance(part, list) for part in parts):
+                    raise UsageError(_TERMS)
+                sides = [self._plain(part, depth + 1) for part in parts]
+                if op in ("/", "//") and len(sides) == 2:
+                    return self._quotient(*sides)
+                if op in ("min", "max") and len(sides) == 2:
+                    return self._extreme(op, *sides)
+                if self.opaque:
+                    return self._name(f"{op}({', '.join(map(str, sides))})"[:LONGEST])
+        raise UsageError(_TERMS)
 
     def _binary(self, left: Poly, operator: ast.operator, right: Poly, text: str) -> Poly:
         match operator:

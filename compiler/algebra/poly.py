@@ -186,7 +186,7 @@ class Poly:
         if only is not None:
             return spell(only)
         parts: list[str] = []
-        for mono, coeff in sorted(self.terms.items(), key=_display_order):
+        for mono, coeff in self.in_order():
             spelt = [(spell(name), power) for name, power in mono]
             factors = [name if power == 1 else f"{name}**{power}" for name, power in spelt]
             if abs(coeff) != 1 or not factors:
@@ -195,6 +195,10 @@ class Poly:
             separator = f"{sign or '+'} " if parts else sign
             parts.append(separator + "*".join(factors))
         return " ".join(parts)
+
+    def in_order(self) -> list[tuple[Monomial, int]]:
+        """Its terms as they are shown: those of the highest degree first."""
+        return sorted(self.terms.items(), key=_display_order)
 
     @property
     def constant(self) -> int | None:

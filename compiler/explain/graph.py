@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.base.names import base_of
+from compiler.algebra.plain import applied, plain
+from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
 from compiler.explain.lifetimes import label
 from compiler.ir.nodes import Body, Function, If, Loop, Prog
+from compiler.protocol.polynomials import Factor, names_in
 from compiler.protocol.storage import Colour as Shared
 from compiler.protocol.storage import FunctionGraphs, Interference, Node, Place
 from compiler.storage.interference import Life, Sizes, lives
@@ -17,7 +19,13 @@ from compiler.storage.merge import Colour, Colouring
 
 def interference(prog: Prog) -> list[FunctionGraphs]:
     """For each function one graph per body with several blocks."""
-    return [{"name": fun.name, "bodies": _graphs(fun)} for fun in prog.funs]
+    return [_function(fun) for fun in prog.funs]
+
+
+def _function(fun: Function) -> FunctionGraphs:
+    bodies = _graphs(fun)
+    called = {name: base_of(name) for name in names_in(bodies)}
+    return {"name": fun.name, "names": called, "bodies": bodies}
 
 
 def _graphs(fun: Function) -> list[Interference]:
@@ -65,7 +73,7 @@ def _node(life: Life, colour: int) -> Node:
     return {
         "name": life.name,
         "base": base_of(life.name),
-        "bytes": str(life.bytes),
+        "bytes": plain(life.bytes),
         "prim": life.alloc.prim,
         "space": life.alloc.space,
         "from": life.start,
@@ -77,10 +85,14 @@ def _node(life: Life, colour: int) -> Node:
 
 
 def _colour(colour: Colour, number: dict[str, int]) -> Shared:
+    def factor(name: Name) -> Factor:
+        sides = colour.larger.get(name)
+        return name if sides is None else applied("max", *sides, factor=factor)
+
     size = BYTES[colour.keeper.alloc.prim]
     total = sum((life.alloc.count for life in colour.members[1:]), colour.keeper.alloc.count)
     return {
         "members": [number[life.name] for life in colour.members],
-        "bytes": str(colour.count * size),
-        "saved": str((total - colour.count) * size),
+        "bytes": plain(colour.count * size, factor),
+        "saved": plain((total - colour.count) * size, factor),
     }

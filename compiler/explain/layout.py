@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from compiler.algebra.lmad import Lmad
+from compiler.algebra.plain import plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name, base_of
@@ -36,6 +37,7 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.walk import all_stms
+from compiler.protocol.polynomials import names_in
 from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFunction
 from compiler.semantics.indices import all_indices
 
@@ -65,7 +67,14 @@ def _function(fun: Function) -> MemoryFunction:
     for stm in all_stms(fun.body.stms):
         if isinstance(stm.exp, _SEGOPS) and stm.pat:
             kernels.append(_kernel(stm, stm.exp))
-    return {"name": fun.name, "blocks": blocks, "arrays": arrays, "kernels": kernels}
+    called = {name: base_of(name) for name in names_in([*blocks, *arrays, *kernels])}
+    return {
+        "name": fun.name,
+        "names": called,
+        "blocks": blocks,
+        "arrays": arrays,
+        "kernels": kernels,
+    }
 
 
 def _params(fun: Function) -> Iterator[tuple[Param, Prov, object]]:
@@ -87,8 +96,8 @@ def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> BlockInfo:
         "name": param.name,
         "prim": kind.prim,
         "space": kind.space,
-        "count": None if count is None else str(count),
-        "bytes": None if count is None else str(count * BYTES[kind.prim]),
+        "count": None if count is None else plain(count),
+        "bytes": None if count is None else plain(count * BYTES[kind.prim]),
         "kind": "alloc" if made else "parameter" if exp == "parameter" else "carried",
         "src": user_spans(prov),
     }
@@ -101,9 +110,9 @@ def _array(param: Param, kind: Array, known: Known, prov: Prov) -> ArrayInfo:
         "name": param.name,
         "base": base_of(param.name),
         "prim": kind.prim,
-        "shape": [str(size) for size in kind.shape],
+        "shape": [plain(size) for size in kind.shape],
         "block": kind.mem.block,
-        "lmad": str(kind.mem.lmad),
+        "lmad": plain_cells(kind.mem.lmad),
         "symbols": sorted(lmad.names()),
         "src": user_spans(prov),
     }
@@ -114,7 +123,7 @@ def _kernel(stm: Stm, exp: SegOp) -> KernelInfo:
         "name": stm.pat[0].name,
         "kind": type(exp).__name__.lower(),
         "level": exp.level,
-        "space": [{"index": index, "bound": str(bound)} for index, bound in exp.space.dims],
+        "space": [{"index": index, "bound": plain(bound)} for index, bound in exp.space.dims],
         "src": user_spans(stm.prov),
     }
 
@@ -147,7 +156,7 @@ def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMI
     return {
         "array": array,
         "block": kind.mem.block,
-        "lmad": str(lmad),
+        "lmad": plain_cells(lmad),
         "shape": list(lmad.shape),
         "cells": pairs,
         "first": first,
@@ -189,7 +198,7 @@ def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = L
     fun, stm, exp = _find_kernel(prog, kernel)
     kinds = ((param.name, param.type) for param, _, _ in _params(fun))
     mems = {name: kind.mem for name, kind in kinds if isinstance(kind, Array) and kind.mem}
-    space = [{"index": index, "bound": str(bound)} for index, bound in exp.space.dims]
+    space = [{"index": index, "bound": plain(bound)} for index, bound in exp.space.dims]
     found = touches(stm, exp, mems, _definitions(fun), values, limit)
     return {"kernel": kernel, "space": space, "accesses": found}
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from compiler.algebra.plain import plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
@@ -42,6 +43,7 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.walk import all_stms, free
+from compiler.protocol.polynomials import names_in
 from compiler.storage.blocks import Meanings
 
 Data = dict[str, Any]
@@ -243,11 +245,14 @@ class _Walk:
 
     def _answer(self) -> Data:
         sizes = self._sizes()
+        blocks = [self._block(block, sizes[block.name]) for block in self.blocks.values()]
+        arrays = [_array(array) for array in self.arrays.values()]
         return {
             "name": self.fun.name,
+            "names": {name: base_of(name) for name in names_in([*blocks, *arrays])},
             "points": self.points,
-            "blocks": [self._block(block, sizes[block.name]) for block in self.blocks.values()],
-            "arrays": [_array(array) for array in self.arrays.values()],
+            "blocks": blocks,
+            "arrays": arrays,
             "symbols": sorted(frozenset[Name]().union(*(size.names() for size in sizes.values()))),
         }
 
@@ -281,7 +286,7 @@ class _Walk:
             "prim": block.prim,
             "space": block.space,
             "kind": block.kind,
-            "bytes": str(size),
+            "bytes": plain(size),
             "at": min([block.at, *(a.first for a in held)]),
             "until": max([block.at, *(a.last for a in held)]),
             "per_point": block.per_point,
@@ -332,8 +337,8 @@ def _array(array: _Array) -> Data:
         "name": array.param.name,
         "base": base_of(array.param.name),
         "prim": array.kind.prim,
-        "shape": [str(size) for size in array.kind.shape],
-        "lmad": str(array.kind.mem.lmad),
+        "shape": [plain(size) for size in array.kind.shape],
+        "lmad": plain_cells(array.kind.mem.lmad),
         "block": array.block,
         "blocks": list(array.roots),
         "first": array.first,

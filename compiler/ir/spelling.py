@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from compiler.algebra.plain import FactorOf, applied, plain
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
@@ -18,8 +19,11 @@ from compiler.ir.nodes import (
     SE_NODES,
     Array,
     ArrayLit,
+    Bin,
     Concat,
+    Conv,
     Copy,
+    Fun,
     Function,
     If,
     Index,
@@ -33,13 +37,17 @@ from compiler.ir.nodes import (
     SegMap,
     SegRed,
     SegScan,
+    Select,
     Slice,
     Stm,
+    Un,
     Update,
     Var,
 )
 from compiler.ir.show_scalar import show_se
+from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms
+from compiler.protocol.polynomials import Factor, Polynomial
 
 Meaning = SE | Poly | tuple[str, Poly, Poly]
 """What a number is: an expression, a polynomial, or an operator and its operands."""
@@ -73,6 +81,40 @@ _CALLED: dict[type, str] = {
 """Statements that compute what has no name of its own."""
 _THINGS = frozenset((Replicate, Concat, ArrayLit, Iota))
 """Of these, the statement and its result are called the same."""
+
+
+def as_factor(what: Meaning, factor: FactorOf) -> Factor:
+    """What a name stands for as the data of answers; `factor`: the same of names in it."""
+    match what:
+        case Poly():
+            return applied("", what, factor=factor)
+        case (str(op), Poly() as a, Poly() as b):
+            return applied(op, a, b, factor=factor)
+        case _:
+            return _operation(what)
+
+
+def _operation(se: SE) -> Factor:
+    """A scalar expression as the data of answers."""
+    match se:
+        case Var(name, _):
+            return name
+        case Bin(op, _, a, b):
+            return {"op": op, "of": [_operand(a), _operand(b)]}
+        case Un(op, _, a):
+            return {"op": "-" if op == "neg" else op, "of": [_operand(a)]}
+        case Conv(src, dst, a):
+            return {"op": f"{dst}.{src}", "of": [_operand(a)]}
+        case Fun(name, _, args):
+            return {"op": name, "of": [_operand(arg) for arg in args]}
+        case Select(cond, then, orelse):
+            return {"op": "select", "of": [_operand(part) for part in (cond, then, orelse)]}
+    return {"op": show_se(se), "of": []}
+
+
+def _operand(se: SE) -> Polynomial:
+    poly = poly_of(se)
+    return [[1, _operation(se)]] if poly is None else plain(poly)
 
 
 class Spelling:

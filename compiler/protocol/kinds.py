@@ -31,6 +31,14 @@ class Length:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A type that has a name in schemas, and what is said of it."""
+
+    name: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
 class AtLeast:
     """A number that is not smaller."""
 

@@ -53,6 +53,8 @@ class StageInfo(TypedDict):
     explain: str
     kind: str
     """`ast`, `typed`, `ir`, `imp` or `text`"""
+    memory: bool
+    """whether it says where arrays lie"""
     machine: NotRequired[str]
     """what runs a text"""
 

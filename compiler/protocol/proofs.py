@@ -15,6 +15,7 @@ from compiler.protocol.kinds import (
     Says,
     Span,
 )
+from compiler.protocol.polynomials import Cells, Polynomial, Sentence
 from compiler.protocol.storage import Cell
 
 
@@ -22,25 +23,25 @@ class Product(TypedDict):
     """A product of facts."""
 
     coefficient: int
-    factors: list[str]
+    factors: list[Polynomial]
 
 
 class Need(TypedDict):
-    """An inequality as a sum of products of facts."""
+    """What is not negative, since it is a sum of products of facts."""
 
-    claim: str
+    claim: Polynomial
     scale: int
+    """what the claim is multiplied by"""
     sum: list[Product]
-    text: str
 
 
 class Step(TypedDict):
     """A step of a proof that a sum is never 0."""
 
     rule: str
-    says: str
-    offset: str
-    dims: list[Annotated[list[str], Length(3)]]
+    says: Sentence
+    offset: Polynomial
+    dims: list[Annotated[list[Polynomial], Length(3)]]
     """stride, low, high"""
     needs: list[Need]
     parts: list[Step]
@@ -64,11 +65,12 @@ class Proved(TypedDict):
     """whether the checker, or a witness, confirms it"""
     witness: Witness | None
     reason: str
-    missing: str | None
-    """the inequality that would have been needed"""
-    enough: list[str]
-    """inequalities that imply the missing one, without some of its names"""
-    facts: list[str]
+    missing: Polynomial | None
+    """what would have to be not negative"""
+    enough: list[Polynomial]
+    """what, if not negative, implies it, without some of its names"""
+    facts: list[Polynomial]
+    """what is not negative"""
     steps: list[Step]
     text: list[str]
     """the steps as lines"""
@@ -86,6 +88,9 @@ class Certificate(TypedDict):
 class ProveAnswer(Answer, Proved):
     """A verdict."""
 
+    a: Cells
+    """as it was read"""
+    b: Cells
     ms: float
     certificate: NotRequired[Certificate]
     """if it was asked for; it holds no claim if none was proved"""
@@ -93,6 +98,7 @@ class ProveAnswer(Answer, Proved):
 
 Assumptions = Annotated[dict[str, Any] | None, Says("is an object")]
 Lmad = Annotated[str | dict[str, Any], Says("is an LMAD, as text or as an object")]
+"""in the notation of `docs/proving.md`, or as in an answer"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +141,8 @@ class CellsOfLmadsAnswer(Answer):
     """names that need values"""
     values: dict[str, int]
     """proposed where none are given"""
-    broken: list[str]
-    """assumptions that they do not meet"""
+    broken: list[Polynomial]
+    """assumed to be not negative, and negative for these values"""
     lmads: list[CellSet]
     shared: list[int]
     """cells of the first two"""
@@ -171,8 +177,8 @@ class Origin(TypedDict):
 class Obligation(Proved):
     """Two accesses that must not meet."""
 
-    write: str
-    use: str
+    write: Cells
+    use: Cells
     why: str
     origins: list[Origin]
     """of each fact"""
@@ -182,7 +188,7 @@ class MemoryPlace(TypedDict):
     """Where an array lies; empty where that is not known."""
 
     block: NotRequired[str]
-    lmad: NotRequired[str]
+    lmad: NotRequired[Cells]
 
 
 class Moved(MemoryPlace):
@@ -213,6 +219,8 @@ class Attempt(TypedDict):
 
     number: int
     """which remarks of it have, too"""
+    names: dict[str, str]
+    """what each name below is called by the program's author"""
     rule: str
     source: str
     destination: str
@@ -238,9 +246,9 @@ class Attempt(TypedDict):
     moved: list[Moved]
     lifted: list[str]
     obligations: list[Obligation]
-    copied: str
-    """bytes that are saved"""
-    allocated: str
+    copied: list[Polynomial]
+    """bytes that are saved; of several, one of them"""
+    allocated: list[Polynomial]
 
 
 class AttemptsAnswer(Answer):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from compiler.protocol import kinds
 from compiler.protocol.fields import Field, fields, is_shape
-from compiler.protocol.kinds import LEAST, MOST, AtLeast, Length, Own
+from compiler.protocol.kinds import LEAST, MOST, AtLeast, Length, Named, Own
 
 Schema = dict[str, Any]
 _SIMPLE = {str: "string", bool: "boolean", float: "number", int: "integer", type(None): "null"}
@@ -60,6 +60,9 @@ class Schemas:
         for mark in marks:
             if isinstance(mark, AtLeast):
                 schema = {**schema, "minimum": mark.least}
+            elif isinstance(mark, Named):
+                self.found[mark.name] = schema | {"description": mark.says}
+                schema = {"$ref": self.where + mark.name}
             elif isinstance(mark, Length):
                 schema = {**schema, "minItems": mark.count, "maxItems": mark.count}
                 if mark.name:

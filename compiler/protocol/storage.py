@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from compiler.protocol.kinds import Answer, Length, Numbers, OfProgram, Operation, Span
+from compiler.protocol.polynomials import Cells, Polynomial
 
 
 class ArrayInfo(TypedDict):
@@ -15,10 +16,9 @@ class ArrayInfo(TypedDict):
     base: str
     """the name that its author gave it"""
     prim: str
-    shape: list[str]
+    shape: list[Polynomial]
     block: str
-    lmad: str
-    """`offset + {(size : stride), ..}`"""
+    lmad: Cells
     symbols: list[str]
     """what a picture needs values for"""
     src: list[Span]
@@ -30,9 +30,9 @@ class BlockInfo(TypedDict):
     name: str
     prim: str
     space: str
-    count: str | None
+    count: Polynomial | None
     """elements; null where the block comes from outside"""
-    bytes: str | None
+    bytes: Polynomial | None
     kind: Literal["parameter", "alloc", "carried"]
     src: list[Span]
 
@@ -41,7 +41,7 @@ class Width(TypedDict):
     """A dimension of a kernel's threads."""
 
     index: str
-    bound: str
+    bound: Polynomial
 
 
 class KernelInfo(TypedDict):
@@ -59,6 +59,8 @@ class MemoryFunction(TypedDict):
     """A function with its memory."""
 
     name: str
+    names: dict[str, str]
+    """what each name below is called by the program's author"""
     blocks: list[BlockInfo]
     arrays: list[ArrayInfo]
     kernels: list[KernelInfo]
@@ -82,7 +84,7 @@ class CellsAnswer(MemoryAnswer):
 
     array: str
     block: str
-    lmad: str
+    lmad: Cells
     """for these values"""
     shape: list[int]
     cells: list[Cell]
@@ -166,7 +168,7 @@ class LifeBlock(TypedDict):
     prim: str
     space: str
     kind: str
-    bytes: str
+    bytes: Polynomial
     size: NotRequired[int]
     """in bytes, for the values"""
     at: int
@@ -182,8 +184,8 @@ class LifeArray(TypedDict):
     name: str
     base: str
     prim: str
-    shape: list[str]
-    lmad: str
+    shape: list[Polynomial]
+    lmad: Cells
     block: str
     blocks: list[str]
     """where it lies; several if it is in one of them"""
@@ -203,6 +205,8 @@ class LifeFunction(TypedDict):
     """A function's memory over its statements."""
 
     name: str
+    names: dict[str, str]
+    """what each name below is called by the program's author"""
     points: list[LifePoint]
     blocks: list[LifeBlock]
     arrays: list[LifeArray]
@@ -247,7 +251,7 @@ Node = TypedDict(
     {
         "name": str,
         "base": str,
-        "bytes": str,
+        "bytes": Polynomial,
         "prim": str,
         "space": str,
         "from": int,
@@ -274,9 +278,9 @@ class Colour(TypedDict):
     """Blocks that can share memory."""
 
     members: list[int]
-    bytes: str
+    bytes: Polynomial
     """that they need together"""
-    saved: str
+    saved: Polynomial
 
 
 class Interference(TypedDict):
@@ -294,6 +298,8 @@ class FunctionGraphs(TypedDict):
     """The bodies of a function that have several blocks."""
 
     name: str
+    names: dict[str, str]
+    """what each name in `bodies` is called by the program's author"""
     bodies: list[Interference]
 
 

@@ -188,6 +188,8 @@ class Colour:
     until: int
     count: Poly
     grown: list[Stm] = field(default_factory=list)
+    larger: dict[Name, tuple[Poly, Poly]] = field(default_factory=dict)
+    """Names in `count` that stand for the larger of two sizes, where none is computed."""
 
     @property
     def keeper(self) -> Life:
@@ -279,7 +281,9 @@ class Colouring:
         if not self._commit(colour, life, "becomes as large as the larger of both"):
             return None
         if self.ctx is None:
-            colour.count = Poly.var(f"max({small}, {large})")
+            name = f"max({small}, {large})"
+            colour.larger[name] = small, large
+            colour.count = Poly.var(name)
             return colour
         size = self.ctx.fresh("size")
         common, small, large = _common(small, large)

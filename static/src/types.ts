@@ -47,6 +47,8 @@ export interface StageInfo {
   explain: string;
   /** `ast`, `typed`, `ir`, `imp` or `text` */
   kind: string;
+  /** whether it says where arrays lie */
+  memory: boolean;
   /** what runs a text */
   machine?: string;
 }
@@ -365,6 +367,8 @@ export interface MemoryAnswer {
 /** A function with its memory. */
 export interface MemoryFunction {
   name: string;
+  /** what each name below is called by the program's author */
+  names: Record<string, string>;
   blocks: BlockInfo[];
   arrays: ArrayInfo[];
   kernels: KernelInfo[];
@@ -376,11 +380,20 @@ export interface BlockInfo {
   prim: string;
   space: string;
   /** elements; null where the block comes from outside */
-  count: string | null;
-  bytes: string | null;
+  count: Polynomial | null;
+  bytes: Polynomial | null;
   kind: "parameter" | "alloc" | "carried";
   src: Span[];
 }
+
+/** An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands. */
+export interface Applied {
+  op: string;
+  of: Polynomial[];
+}
+
+/** Its terms: each a coefficient, then its factors, with repetition. */
+export type Polynomial = readonly ((number | string | Applied)[])[];
 
 /** An array and its place. */
 export interface ArrayInfo {
@@ -388,13 +401,19 @@ export interface ArrayInfo {
   /** the name that its author gave it */
   base: string;
   prim: string;
-  shape: string[];
+  shape: Polynomial[];
   block: string;
-  /** `offset + {(size : stride), ..}` */
-  lmad: string;
+  lmad: Cells;
   /** what a picture needs values for */
   symbols: string[];
   src: Span[];
+}
+
+/** An LMAD: a set of cells, or an index function. */
+export interface Cells {
+  offset: Polynomial;
+  /** size and stride */
+  dims: [Polynomial, Polynomial][];
 }
 
 /** A kernel. */
@@ -410,7 +429,7 @@ export interface KernelInfo {
 /** A dimension of a kernel's threads. */
 export interface Width {
   index: string;
-  bound: string;
+  bound: Polynomial;
 }
 
 /** With `array`: which cell each of its elements is in. */
@@ -420,7 +439,7 @@ export interface CellsAnswer {
   array: string;
   block: string;
   /** for these values */
-  lmad: string;
+  lmad: Cells;
   shape: number[];
   cells: Cell[];
   first: number;
@@ -473,7 +492,7 @@ export interface BothAnswer {
   array: string;
   block: string;
   /** for these values */
-  lmad: string;
+  lmad: Cells;
   shape: number[];
   cells: Cell[];
   first: number;
@@ -508,6 +527,8 @@ export interface LifetimesAnswer {
 /** A function's memory over its statements. */
 export interface LifeFunction {
   name: string;
+  /** what each name below is called by the program's author */
+  names: Record<string, string>;
   points: LifePoint[];
   blocks: LifeBlock[];
   arrays: LifeArray[];
@@ -531,7 +552,7 @@ export interface LifeBlock {
   prim: string;
   space: string;
   kind: string;
-  bytes: string;
+  bytes: Polynomial;
   /** in bytes, for the values */
   size?: number;
   at: number;
@@ -546,8 +567,8 @@ export interface LifeArray {
   name: string;
   base: string;
   prim: string;
-  shape: string[];
-  lmad: string;
+  shape: Polynomial[];
+  lmad: Cells;
   block: string;
   /** where it lies; several if it is in one of them */
   blocks: string[];
@@ -581,6 +602,8 @@ export interface InterferenceAnswer {
 /** The bodies of a function that have several blocks. */
 export interface FunctionGraphs {
   name: string;
+  /** what each name in `bodies` is called by the program's author */
+  names: Record<string, string>;
   bodies: Interference[];
 }
 
@@ -604,7 +627,7 @@ export interface Place {
 export interface Node {
   name: string;
   base: string;
-  bytes: string;
+  bytes: Polynomial;
   prim: string;
   space: string;
   from: number;
@@ -627,8 +650,8 @@ export interface Edge {
 export interface Colour {
   members: number[];
   /** that they need together */
-  bytes: string;
-  saved: string;
+  bytes: Polynomial;
+  saved: Polynomial;
 }
 
 /** The tree of code versions under their thresholds. */
@@ -700,14 +723,18 @@ export interface ProveAnswer {
   checked: boolean;
   witness: Witness | null;
   reason: string;
-  /** the inequality that would have been needed */
-  missing: string | null;
-  /** inequalities that imply the missing one, without some of its names */
-  enough: string[];
-  facts: string[];
+  /** what would have to be not negative */
+  missing: Polynomial | null;
+  /** what, if not negative, implies it, without some of its names */
+  enough: Polynomial[];
+  /** what is not negative */
+  facts: Polynomial[];
   steps: Step[];
   /** the steps as lines */
   text: string[];
+  /** as it was read */
+  a: Cells;
+  b: Cells;
   ms: number;
   /** if it was asked for; it holds no claim if none was proved */
   certificate?: Certificate;
@@ -725,26 +752,26 @@ export interface Witness {
 /** A step of a proof that a sum is never 0. */
 export interface Step {
   rule: string;
-  says: string;
-  offset: string;
+  says: (string | Polynomial)[];
+  offset: Polynomial;
   /** stride, low, high */
-  dims: [string, string, string][];
+  dims: [Polynomial, Polynomial, Polynomial][];
   needs: Need[];
   parts: Step[];
 }
 
-/** An inequality as a sum of products of facts. */
+/** What is not negative, since it is a sum of products of facts. */
 export interface Need {
-  claim: string;
+  claim: Polynomial;
+  /** what the claim is multiplied by */
   scale: number;
   sum: Product[];
-  text: string;
 }
 
 /** A product of facts. */
 export interface Product {
   coefficient: number;
-  factors: string[];
+  factors: Polynomial[];
 }
 
 /** Claims with their proofs, as `docs/certificates.md` says. */
@@ -770,8 +797,8 @@ export interface CellsOfLmadsAnswer {
   symbols: string[];
   /** proposed where none are given */
   values: Record<string, number>;
-  /** assumptions that they do not meet */
-  broken: string[];
+  /** assumed to be not negative, and negative for these values */
+  broken: Polynomial[];
   lmads: CellSet[];
   /** cells of the first two */
   shared: number[];
@@ -806,6 +833,8 @@ export interface AttemptsAnswer {
 export interface Attempt {
   /** which remarks of it have, too */
   number: number;
+  /** what each name below is called by the program's author */
+  names: Record<string, string>;
   rule: string;
   source: string;
   destination: string;
@@ -831,9 +860,9 @@ export interface Attempt {
   moved: Moved[];
   lifted: string[];
   obligations: Obligation[];
-  /** bytes that are saved */
-  copied: string;
-  allocated: string;
+  /** bytes that are saved; of several, one of them */
+  copied: Polynomial[];
+  allocated: Polynomial[];
 }
 
 /** The inputs of a run that shows what would go wrong. */
@@ -854,13 +883,13 @@ export interface WayOut {
 /** Where an array lies; empty where that is not known. */
 export interface MemoryPlace {
   block?: string;
-  lmad?: string;
+  lmad?: Cells;
 }
 
 /** An array and where it lies now. */
 export interface Moved {
   block?: string;
-  lmad?: string;
+  lmad?: Cells;
   array: string;
 }
 
@@ -871,16 +900,17 @@ export interface Obligation {
   checked: boolean;
   witness: Witness | null;
   reason: string;
-  /** the inequality that would have been needed */
-  missing: string | null;
-  /** inequalities that imply the missing one, without some of its names */
-  enough: string[];
-  facts: string[];
+  /** what would have to be not negative */
+  missing: Polynomial | null;
+  /** what, if not negative, implies it, without some of its names */
+  enough: Polynomial[];
+  /** what is not negative */
+  facts: Polynomial[];
   steps: Step[];
   /** the steps as lines */
   text: string[];
-  write: string;
-  use: string;
+  write: Cells;
+  use: Cells;
   why: string;
   /** of each fact */
   origins: Origin[];

@@ -9,8 +9,8 @@ import pytest
 
 from compiler.algebra.cells import cells
 from compiler.algebra.notation import Reader
-from compiler.algebra.show import unambiguous
 from compiler.base.errors import UsageError
+from compiler.protocol.polynomials import shown
 
 PAIRS = json.loads((Path(__file__).parents[2] / "testing" / "pairs.json").read_text())
 ROWS = {"other": ["n >= 1", "i >= 0", "i < n"]}
@@ -38,7 +38,7 @@ def test_a_row_and_a_column_share_one_cell() -> None:
 
 def test_values_that_break_an_assumption_are_drawn_and_named() -> None:
     found = cells(ROWS, ["i*n + {(n : 1)}"], {"n": 2, "i": 3})
-    assert found["broken"] == ["-i + n - 1 >= 0"]
+    assert [shown(claim) for claim in found["broken"]] == ["-i + n - 1"]
     assert found["lmads"][0]["offset"] == 6
 
 
@@ -88,9 +88,18 @@ def test_minima_and_maxima_follow_from_what_they_are_of() -> None:
     assert [at["cell"] for at in answer["lmads"][0]["points"]] == [3, 4, 5]
 
 
-def test_quotients_in_printed_polynomials_are_set_apart() -> None:
-    text = "2*(n - 1)/(b) - (n)/((m + 1)*k)*k >= 0"
-    assert unambiguous([text]) == ["2*((n - 1)/(b)) - ((n)/((m + 1)*k))*k >= 0"]
-    assert unambiguous(unambiguous(text)) == unambiguous(text)
-    answer = cells({}, [unambiguous("2*(n - 1)/(b) + {}")], {"n": 6, "b": 2})
-    assert answer["lmads"][0]["offset"] == 4
+def test_operations_of_answers_are_read_back() -> None:
+    quotient = {"op": "/", "of": [[[1, "n"], [-1]], [[1, "b"]]]}
+    poly = [[2, quotient], [1, {"op": "max", "of": [[[1, "b"]], [[1, "n"]]]}], [3]]
+    assert shown(poly) == "2*((n - 1)/(b)) + max(b, n) + 3"
+    answer = cells({"nonnegative": [poly]}, [{"offset": poly, "dims": []}], {"n": 6, "b": 2})
+    assert answer["symbols"] == ["b", "n"]
+    assert answer["lmads"][0]["offset"] == 4 + 6 + 3
+    broken = cells({"nonnegative": [[[-1, quotient]]]}, ["{}"], {"n": 6, "b": 2})["broken"]
+    assert [shown(claim) for claim in broken] == ["-((n - 1)//b)"]
+
+
+@pytest.mark.parametrize("poly", [[[]], [["n"]], [[1.5]], [[True, "n"]], [[1, ""]], [[1, {}]]])
+def test_what_is_no_polynomial_is_refused(poly: object) -> None:
+    with pytest.raises(UsageError):
+        cells({}, [{"offset": poly, "dims": []}], {})

@@ -36,13 +36,13 @@ def asked(assumptions: Any, first: Any = LMAD, second: Any = LMAD) -> dict[str, 
         {"nonnegative": "n"},
         {"nonnegative": {}},
         {"nonnegative": 1},
-        {"nonnegative": [[]]},
+        {"nonnegative": [[[]]]},
         {"nonnegative": [None]},
         {"equalities": [1]},
         {"equalities": ["n"]},
         {"equalities": {}},
         {"upper_bounds_exclusive": []},
-        {"upper_bounds_exclusive": {"n": []}},
+        {"upper_bounds_exclusive": {"n": [1]}},
         {"upper_bounds_exclusive": {"": "1"}},
         {"lower_bounds_exclusive": 7},
         {"lower_bounds_exclusive": {"n": None}},
@@ -63,8 +63,9 @@ def test_assumptions_have_types(assumptions: Any) -> None:
 @pytest.mark.parametrize(
     "lmad",
     [None, 1, [], {}, {"dims": {}}, {"dims": [1]}, {"dims": [[1]]}, {"dims": [[1, 2, 3]]},
-     {"dims": [[[], 1]]}, {"offset": [], "dims": []}, {"dims": [[1, 1]] * 17}, "{", "n + {(n)}",
-     "{(n : 1}", "x" * 100_000, {"offset": 10**200, "dims": []}, {"offset": True, "dims": []}],
+     {"dims": [[["n"], 1]]}, {"offset": [[]], "dims": []}, {"dims": [[1, 1]] * 17}, "{",
+     "n + {(n)}", "{(n : 1}", "x" * 100_000, {"offset": 10**200, "dims": []},
+     {"offset": True, "dims": []}],
 )  # fmt: skip
 def test_an_lmad_has_its_form(lmad: Any) -> None:
     assert not asked({}, lmad)["ok"]

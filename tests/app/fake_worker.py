@@ -20,11 +20,16 @@ from collections.abc import Iterator
 from typing import Any
 
 MANIFEST = [
-    {"id": "typed", "title": "Types", "explain": "Every expression has its type.", "kind": "typed"},
-    {"id": "fused", "title": "Fused", "explain": "Producers join readers.", "kind": "ir"},
-    {"id": "funmem", "title": "FUNMEM", "explain": "Arrays get their memory.", "kind": "ir"},
-    {"id": "c", "title": "C", "explain": "Text for the C compiler.", "kind": "text"},
+    {"id": name, "title": title, "explain": explain, "kind": kind, "memory": name == "funmem"}
+    for name, title, explain, kind in (
+        ("typed", "Types", "Every expression has its type.", "typed"),
+        ("fused", "Fused", "Producers join readers.", "ir"),
+        ("funmem", "FUNMEM", "Arrays get their memory.", "ir"),
+        ("c", "C", "Text for the C compiler.", "text"),
+    )
 ]
+ZERO: list[Any] = []
+ONE, B, M, N, N2 = ([[1, *names]] for names in ((), ("b",), ("m",), ("n",), ("n_2",)))
 
 
 def clock() -> float:
@@ -144,23 +149,24 @@ TREES = [
 ]
 
 
-SPACE = [{"index": "i", "bound": "n"}]
+SPACE = [{"index": "i", "bound": N}]
 
 
 def memory(request: dict[str, Any]) -> dict[str, Any]:
     """One array of n rows and m columns, stored by columns, each written by a thread of its own."""
     src = [[2, 1, 2, 5]]
-    lmad = "0 + {(n : 1), (m : n)}"
-    array = {"name": "ys_1", "base": "ys", "prim": "i64", "shape": ["n", "m"], "block": "ys_mem_2"}
+    lmad = {"offset": ZERO, "dims": [[N, ONE], [M, N]]}
+    array = {"name": "ys_1", "base": "ys", "prim": "i64", "shape": [N, M], "block": "ys_mem_2"}
     functions = [
         {
             "name": "main",
+            "names": {"n": "n", "m": "m"},
             "arrays": [{**array, "lmad": lmad, "symbols": ["m", "n"], "src": src}],
             "blocks": [
                 {
                     "name": "ys_mem_2",
-                    "count": "n*m",
-                    "bytes": "8*n*m",
+                    "count": [[1, "m", "n"]],
+                    "bytes": [[8, "m", "n"]],
                     "kind": "alloc",
                     "prim": "i64",
                     "space": "device",
@@ -181,26 +187,19 @@ def memory(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("array"):
         n, m = request["values"]["n"], request["values"]["m"]
         cells = [{"index": [i, j], "cell": i + j * n} for i in range(n) for j in range(m)]
-        where = {"array": "ys_1", "block": "ys_mem_2", "lmad": f"0 + {{({n} : 1), ({m} : {n})}}"}
-        answer |= {**where, "shape": [n, m], "cells": cells, "first": 0, "last": n * m - 1}
-        answer |= {"complete": True}
+        where = {"array": "ys_1", "block": "ys_mem_2", "shape": [n, m]}
+        answer |= {**where, "cells": cells, "first": 0, "last": n * m - 1, "complete": True}
+        answer["lmad"] = {"offset": ZERO, "dims": [[[[n]], ONE], [[[m]], [[n]]]]}
     return answer
 
 
-FACT = "n - 2*b - 1 >= 0"
+FACT = [[1, "n"], [-2, "b"], [-1]]
 STEP = {
     "rule": "apart",
-    "says": "The smallest value of the sum is n*m, which is positive.",
-    "offset": "n*m",
-    "dims": [["1", "0", "n - 1"]],
-    "needs": [
-        {
-            "claim": FACT,
-            "scale": 1,
-            "sum": [{"coefficient": 1, "factors": ["n - 2*b - 1"]}],
-            "text": "n - 2*b - 1 = (n - 2*b - 1)",
-        }
-    ],
+    "says": ["The smallest value of the sum is ", [[1, "n", "m"]], ", which is positive."],
+    "offset": [[1, "n", "m"]],
+    "dims": [[ONE, ZERO, [[1, "n"], [-1]]]],
+    "needs": [{"claim": FACT, "scale": 1, "sum": [{"coefficient": 1, "factors": [FACT]}]}],
     "parts": [],
 }
 DISJOINT = {
@@ -210,9 +209,9 @@ DISJOINT = {
     "reason": "",
     "missing": None,
     "enough": [],
-    "facts": [FACT, "b >= 0"],
+    "facts": [FACT, B],
     "steps": [STEP],
-    "text": [STEP["says"]],
+    "text": ["The smallest value of the sum is n*m, which is positive."],
 }
 OVERLAP = {
     **DISJOINT,
@@ -226,8 +225,8 @@ UNKNOWN = {
     **DISJOINT,
     "verdict": "unknown",
     "checked": False,
-    "missing": "m_9 - k_4 - 1 >= 0",
-    "enough": ["m_9 - n_2 >= 0"],
+    "missing": [[1, "m_9"], [-1, "k_4"], [-1]],
+    "enough": [[[1, "m_9"], [-1, "n_2"]]],
     "steps": [],
     "text": [],
 }
@@ -246,16 +245,22 @@ def prove(request: dict[str, Any]) -> dict[str, Any]:
     verdict = OVERLAP if "OVER" in second else UNKNOWN if "OPEN" in second else DISJOINT
     if "m - n >= 0" in request.get("assumptions", {}).get("other", ()):
         verdict = DISJOINT
-    return {"ok": True, **verdict, "ms": 0.5}
+    read = {name: cells_named(request[name], []) for name in ("a", "b")}
+    return {"ok": True, **verdict, **read, "ms": 0.5}
+
+
+def cells_named(word: object, dims: list[Any]) -> dict[str, Any]:
+    """Cells from one on that is called so."""
+    return {"offset": [[1, {"op": str(word), "of": []}]], "dims": dims}
 
 
 def cells(request: dict[str, Any]) -> dict[str, Any]:
     """Rows 1 and 2 (or 1 and a column, or 1 and 100) of a matrix with n columns."""
     values = {"b": 1, "n": 5, **request["values"]}
-    n, column = values["n"], "OVER" in request["lmads"][1]
+    n, column = values["n"], "OVER" in str(request["lmads"][1])
     rows = [{"index": [k], "cell": n + k} for k in range(n)]
-    far = 100 if "FAR" in request["lmads"][1] else 2
-    wide = 1000 if "WIDE" in request["lmads"][1] else 1
+    far = 100 if "FAR" in str(request["lmads"][1]) else 2
+    wide = 1000 if "WIDE" in str(request["lmads"][1]) else 1
     other = [{"index": [k], "cell": n * k if column else far * n + wide * k} for k in range(n)]
     shared = sorted({at["cell"] for at in rows} & {at["cell"] for at in other})
     sets = [
@@ -272,12 +277,36 @@ def cells(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+TAGS = {"b": "b_8", "m": "m_9", "n": "n_2"}
+
+
+def tagged(data: Any) -> Any:
+    """The data with the names of the program, as the compiler has them, in all polynomials."""
+    if isinstance(data, list):
+        term = data and isinstance(data[0], int)
+        return [
+            TAGS.get(part, part) if term and isinstance(part, str) else tagged(part)
+            for part in data
+        ]
+    if not isinstance(data, dict):
+        return data
+    if "values" in data:
+        return {**data, "values": {TAGS[name]: value for name, value in data["values"].items()}}
+    return {key: tagged(part) for key, part in data.items()}
+
+
 def attempts() -> dict[str, Any]:
     """One that is built in place, one that is not, one that does not apply."""
-    lmads = {"write": "n_2 + {(n_2 : 1)}", "use": "2*n_2 + {(n_2 : 1)}"}
-    place = {"block": "ys_mem_2", "lmad": "n + {(n : 1)}"}
+    lmads = {
+        "write": {"offset": N2, "dims": [[N2, ONE]]},
+        "use": {"offset": [[2, "n_2"]], "dims": [[N2, ONE]]},
+    }
+    place = {"block": "ys_mem_2", "lmad": {"offset": N, "dims": [[N, ONE]]}}
+    names = {tag: name for name, tag in TAGS.items()}
+    names |= {"k_4": "k", "row_3": "row", "ys_1": "ys", "zs_7": "zs", "ys_mem_2": "ys_mem"}
     made = {
         "number": 1,
+        "names": names,
         "rule": "shortcircuit/update",
         "source": "row_3",
         "destination": "ys_1",
@@ -296,8 +325,8 @@ def attempts() -> dict[str, Any]:
         "moved": [{"array": "row_3", **place}],
         "lifted": ["k_4"],
         "obligations": [{**lmads, "why": "in `row` and after it", **DISJOINT, "origins": ORIGINS}],
-        "copied": "8*n B",
-        "allocated": "8*n B",
+        "copied": [[[8, "n"]]],
+        "allocated": [[[8, "n"]]],
     }
     kept = {
         **made,
@@ -312,16 +341,22 @@ def attempts() -> dict[str, Any]:
         "moved": [],
         "lifted": [],
         "obligations": [
-            {**lmads, "use": "{(n_2 : n_2)} OVER", "why": "in `ys`", **OVERLAP, "origins": []},
             {
                 **lmads,
-                "use": "2*n_2 + {(n_2 : 1)} OPEN",
+                "use": cells_named("OVER", [[N2, N2]]),
+                "why": "in `ys`",
+                **OVERLAP,
+                "origins": [],
+            },
+            {
+                **lmads,
+                "use": cells_named("OPEN", [[N2, ONE]]),
                 "why": "in `zs`",
                 **UNKNOWN,
                 "origins": [],
             },
         ],
-        "allocated": "",
+        "allocated": [],
     }
     outside = {
         **kept,
@@ -335,17 +370,20 @@ def attempts() -> dict[str, Any]:
         "hint": "",
         "obligations": [],
     }
-    return {"ok": True, "attempts": [made, kept, outside]}
+    return {"ok": True, "attempts": [tagged(one) for one in (made, kept, outside)]}
 
 
 def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
     """A temporary that is copied into the result; with values also in bytes."""
     src = [[4, 1, 4, 11]]
     labels = ["parameters", "tmp_5 = segmap", "ys_1 = copy", "results"]
-    block = {"prim": "i64", "space": "device", "per_point": False, "src": src, "bytes": "8*n"}
-    array = {"prim": "i64", "shape": ["n"], "lmad": "0 + {(n : 1)}", "src": src}
+    block = {"prim": "i64", "space": "device", "per_point": False, "src": src}
+    block["bytes"] = [[8, "n"]]
+    array = {"prim": "i64", "shape": [N], "src": src}
+    array["lmad"] = {"offset": ZERO, "dims": [[N, ONE]]}
     fun: dict[str, Any] = {
         "name": "main",
+        "names": {"n": "n"},
         "points": [{"label": label, "depth": 0, "src": src} for label in labels],
         "blocks": [
             {**block, "name": "tmp_mem_6", "kind": "alloc", "at": 1, "until": 2},
@@ -370,7 +408,8 @@ def lifetimes(request: dict[str, Any]) -> dict[str, Any]:
 
 def interference() -> dict[str, Any]:
     """Three blocks, of which the first and the last share memory."""
-    node = {"prim": "i64", "space": "device", "bytes": "8*n_2", "src": [[4, 1, 4, 11]]}
+    node = {"prim": "i64", "space": "device", "src": [[4, 1, 4, 11]]}
+    node["bytes"] = [[8, "n_2"]]
     node |= {"escapes": False}
     lives = [("a_mem_1", 0, 1, 0), ("b_mem_3", 1, 2, 1), ("c_mem_4", 2, 3, 0)]
     body = {
@@ -383,11 +422,11 @@ def interference() -> dict[str, Any]:
         ],
         "edges": [{"a": 0, "b": 1, "at": 1, "until": 1}, {"a": 1, "b": 2, "at": 2, "until": 2}],
         "colours": [
-            {"members": [0, 2], "bytes": "8*n_2", "saved": "8*n_2"},
-            {"members": [1], "bytes": "8*n_2", "saved": "0"},
+            {"members": [0, 2], "bytes": [[8, "n_2"]], "saved": [[8, "n_2"]]},
+            {"members": [1], "bytes": [[8, "n_2"]], "saved": ZERO},
         ],
     }
-    return {"ok": True, "functions": [{"name": "main", "bodies": [body]}]}
+    return {"ok": True, "functions": [{"name": "main", "names": {"n_2": "n"}, "bodies": [body]}]}
 
 
 def run_error(source: str) -> dict[str, Any]:

@@ -43,9 +43,10 @@ def test_a_proof_can_be_taken_along(page: Page) -> None:
     with page.expect_download() as got:
         page.get_by_role("link", name="certificate").click()
     taken = json.loads(Path(got.value.path()).read_text())
-    assert (taken["a"], taken["b"]) == ("n + {(n : 1)}", "2*n + {(n : 1)}")
-    assert taken["steps"][0]["needs"][0]["claim"] == "n - 2*b - 1 >= 0"
-    assert taken["facts"] == ["n - 2*b - 1 >= 0", "b >= 0"]
+    assert taken["a"] == {"offset": [[1, "n"]], "dims": [[[[1, "n"]], [[1]]]]}
+    assert taken["b"] == {"offset": [[2, "n"]], "dims": [[[[1, "n"]], [[1]]]]}
+    assert taken["steps"][0]["needs"][0]["claim"] == [[1, "n"], [-2, "b"], [-1]]
+    assert taken["facts"] == [[[1, "n"], [-2, "b"], [-1]], [[1, "b"]]]
 
 
 def test_what_is_saved_is_told_in_bytes_for_the_values_of_the_picture(page: Page) -> None:
@@ -81,7 +82,7 @@ def test_the_intervals_of_a_step_are_drawn_for_the_values(page: Page) -> None:
 def _with_offset(route: object) -> None:
     """The answer, with a sum that the picture's values determine."""
     response = route.fetch()  # type: ignore[attr-defined]
-    text = response.text().replace('"offset":"n*m"', '"offset":"n_2"')
+    text = response.text().replace('"offset":[[1,"n_2","m_9"]]', '"offset":[[1,"n_2"]]')
     route.fulfill(response=response, body=text)  # type: ignore[attr-defined]
 
 

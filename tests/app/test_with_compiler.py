@@ -56,7 +56,7 @@ def test_what_is_built_in_place_with_proof_picture_and_lives(ask: Any) -> None:
     assert shown["verdict"] == "disjoint"
     assert shown["checked"]
     assert {"rule", "says", "offset", "dims", "needs", "parts"} <= shown["steps"][0].keys()
-    facts = {"other": shown["facts"]}
+    facts = {"nonnegative": shown["facts"]}
     drawn = ask("cells", assumptions=facts, lmads=[shown["write"], shown["use"]])
     assert drawn["shared"] == drawn["broken"] == []
     made = {}

@@ -14,12 +14,12 @@ def test_blocks_arrays_and_kernels_are_listed() -> None:
         ("parameter", None),
         ("carried", None),
         ("carried", None),
-        ("alloc", "4*n_1"),
+        ("alloc", [[4, "n_1"]]),
     ]
     assert [array["base"] for array in fun["arrays"]] == ["xs", "ys", "zs", "ws"]
     (kernel,) = fun["kernels"]
     assert kernel["kind"] == "segmap"
-    assert kernel["space"] == [{"index": "i_9", "bound": "n_1"}]
+    assert kernel["space"] == [{"index": "i_9", "bound": [[1, "n_1"]]}]
 
 
 def test_cells_of_a_transposed_array() -> None:

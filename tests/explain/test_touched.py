@@ -12,6 +12,7 @@ from compiler import api
 from compiler.explain import layout
 from compiler.ir import values
 from compiler.ir.nodes import Prog, SegOp, Stm
+from compiler.protocol.polynomials import names_in
 from compiler.semantics import heap, heap_kernels
 from compiler.semantics.machine import Block, Machine
 from compiler.semantics.trace import KernelTrace, RunningKernel
@@ -154,7 +155,7 @@ def test_readers_of_a_column_are_all_there() -> None:
     sizes |= {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][1]["symbols"]}
     kernel = next(one for one in fun["kernels"] if one["kind"] == "segmap")
     block = next(array["block"] for array in fun["arrays"] if array["base"] == "b")
-    sizes |= {dim["bound"]: {"n": 2, "k": 4}[dim["bound"][0]] for dim in kernel["space"]}
+    sizes |= {name: {"n": 2, "k": 4}[name[0]] for name in names_in(kernel["space"])}
     data = layout.threads(prog, kernel["name"], sizes)
     (read,) = (entry for entry in data["accesses"] if entry["block"] == block)
     assert not read["writes"]

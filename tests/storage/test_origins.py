@@ -3,6 +3,7 @@
 from typing import Any
 
 from compiler.pipeline import Compilation
+from compiler.protocol.polynomials import shown
 from testing.attempts import attempts
 
 LOOP = """
@@ -20,7 +21,7 @@ def _facts(source: str) -> dict[str, dict[str, Any]]:
         for obligation in attempt["obligations"]:
             assert len(obligation["facts"]) == len(obligation["origins"])
             pairs = zip(obligation["facts"], obligation["origins"], strict=True)
-            found.update((fact.replace("_", " "), origin) for fact, origin in pairs)
+            found.update((shown(fact), origin) for fact, origin in pairs)
     return found
 
 

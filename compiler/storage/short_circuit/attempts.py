@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
+from compiler.algebra.plain import FactorOf, plain, plain_cells
 from compiler.algebra.poly import Poly
-from compiler.algebra.show import unambiguous, verdict_json
+from compiler.algebra.show import verdict_json
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
 from compiler.ir.values import show
+from compiler.protocol.polynomials import names_in
 from compiler.protocol.refusals import Ending, Refusal
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.clash import Clash, Stop
@@ -60,8 +62,9 @@ class Attempt:
     moved: dict[Name, MemBind] = field(default_factory=dict)
     lifted: list[Name] = field(default_factory=list)
     obligations: list[Obligation] = field(default_factory=list)
-    copied: str = ""
-    allocated: str = ""
+    copied: tuple[Poly, ...] = ()
+    """What is saved, in bytes; of several, one."""
+    allocated: tuple[Poly, ...] = ()
     check: Stm | None = None
     """The check that a guard makes."""
     missing: tuple[Poly, ...] = ()
@@ -84,7 +87,7 @@ class Attempt:
 
         `stated` and `holder`: as above; `open`: whether a condition might help.
         """
-        return {
+        told = {
             "number": self.number,
             "rule": self.rule.id,
             "source": self.source,
@@ -97,19 +100,22 @@ class Attempt:
             "refusal": "" if self.refusal is None else self.refusal.id,
             "because": self.because,
             "hint": self.hint,
-            "place": _place(self.target),
+            "place": _place(self.target, origins.factor),
             "creation": self.creation,
-            "projected": _place(self.projected),
-            "moved": [{"array": name, **_place(mem)} for name, mem in self.moved.items()],
+            "projected": _place(self.projected, origins.factor),
+            "moved": [
+                {"array": name, **_place(mem, origins.factor)} for name, mem in self.moved.items()
+            ],
             "lifted": self.lifted,
             "witness": self._witness(),
             "stated": list(self.stated),
             "open": self.refusal is not None and self.refusal.ending is Ending.CONDITION,
             "holder": self.holder,
-            "obligations": [unambiguous(self._obligation(o, origins)) for o in self.obligations],
-            "copied": unambiguous(self.copied),
-            "allocated": unambiguous(self.allocated),
+            "obligations": [self._obligation(one, origins) for one in self.obligations],
+            "copied": [plain(size, origins.factor) for size in self.copied],
+            "allocated": [plain(size, origins.factor) for size in self.allocated],
         }
+        return {**told, "names": {name: base_of(name) for name in sorted(_names(told))}}
 
     def theorems(self) -> list[Json]:
         """What was proved for it, as claims of a certificate."""
@@ -130,10 +136,10 @@ class Attempt:
         verdict = self._confirmed(one)
         known = None if isinstance(verdict, Overlap) else verdict.facts
         return {
-            "write": str(one.write),
-            "use": str(one.use),
+            "write": plain_cells(one.write, origins.factor),
+            "use": plain_cells(one.use, origins.factor),
             "why": one.why,
-            **verdict_json(verdict),
+            **verdict_json(verdict, origins.factor),
             "origins": [] if known is None else origins.of(known, one.write, one.use),
         }
 
@@ -145,5 +151,13 @@ class Attempt:
         return found or Unknown(_NEVER_SEEN, None)
 
 
-def _place(mem: MemBind | None) -> Json:
-    return {"block": mem.block, "lmad": unambiguous(str(mem.lmad))} if mem is not None else {}
+def _place(mem: MemBind | None, factor: FactorOf) -> Json:
+    return {"block": mem.block, "lmad": plain_cells(mem.lmad, factor)} if mem is not None else {}
+
+
+def _names(told: Json) -> set[str]:
+    """The names in an attempt: of arrays and blocks, and those in polynomials."""
+    places = (told["place"], told["projected"], *told["moved"])
+    found = {told["source"], told["destination"], told["creation"], *told["lifted"]}
+    found |= {place[key] for place in places for key in ("array", "block") if key in place}
+    return (found | set(names_in(told))) - {""}

@@ -13,6 +13,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov, Span, user_spans
 from compiler.ir.nodes import Array, Assert, If, Loop
+from compiler.protocol.polynomials import Factor
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.terms import Atoms, divided
@@ -33,6 +34,7 @@ class Origins:
 
     def __init__(self, assumptions: Assumptions, more: Atoms) -> None:
         self._assumptions = assumptions
+        self._more = more
         self._found: dict[Poly, tuple[str, Prov]] = {}
         self._sizes()
         self._scope(assumptions.tree.root)
@@ -41,6 +43,11 @@ class Origins:
             facts = [*atoms.facts(atoms), *(f for q in quotients for f in divided(*q))]
             for fact in (*facts, *(Poly.var(name) for name, _, _ in quotients)):
                 self._note(fact, "by the meaning of minimum, maximum and division", _NOWHERE)
+
+    def factor(self, name: Name) -> Factor:
+        """A name as the data of answers: itself, or the operation that it stands for."""
+        atoms = self._assumptions.terms.atoms
+        return atoms.factor(name) if name in atoms else self._more.factor(name)
 
     def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
         """For each of the facts, in order: `why` in a few words, `src` the spans it is from."""

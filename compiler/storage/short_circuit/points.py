@@ -14,7 +14,7 @@ from itertools import count
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.prim import Prim
+from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
 from compiler.ir.nodes import (
@@ -183,7 +183,7 @@ class Shortcut:
                 continue
             attempt = Attempt(next(self.numbers), IN_PLACE_MAP, name, array, item.stm.prov, target)
             kind = self.tree.array(name)
-            attempt.allocated = self._bytes(kind.prim, Poly.product(kind.shape))
+            attempt.allocated = (self._bytes(kind.prim, Poly.product(kind.shape)),)
             safety = Safety(
                 self.tree,
                 self.terms,
@@ -242,7 +242,7 @@ class Shortcut:
             return  # Most arrays are used again: that is nothing to tell.
         source, destination = both(self.tree, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
-        numbers = (("allocated", attempt.allocated),)
+        numbers = (("allocated", self._amount(attempt.allocated)),)
         missed = Missed(because, attempt.hint, numbers, failed.refusal.id)
         self.ctx.commit(IN_PLACE_MAP, attempt.prov, missed, attempt.number)
 
@@ -253,7 +253,7 @@ class Shortcut:
         because = sentence(
             f"{source} takes the place of {destination}, which nothing uses any more."
         )
-        numbers = (("allocated", attempt.allocated),)
+        numbers = (("allocated", self._amount(attempt.allocated)),)
         new = Applied(attempt, because, numbers)
         if self.ctx.commit(IN_PLACE_MAP, attempt.prov, new, attempt.number) is None:
             return False
@@ -269,11 +269,15 @@ class Shortcut:
         attempt.moved = {name: attempt.projected}
         return True
 
-    def _bytes(self, prim: Prim, count: Poly) -> str:
-        """A number of elements in bytes, such as `4*n*m B`: in the function's sizes if it can."""
+    def _bytes(self, prim: Prim, count: Poly) -> Poly:
+        """A number of elements in bytes: in the function's sizes if it can."""
         normal = self.terms.normal(count)
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
-        return self.tree.spell.size(prim, plain)
+        return plain * BYTES[prim]
+
+    def _amount(self, sizes: tuple[Poly, ...]) -> str:
+        """Numbers of bytes as text, such as `4*n*m B`."""
+        return " or ".join(dict.fromkeys(f"{self.tree.spell.poly(size)} B" for size in sizes))
 
     def _off(self, rule: Rule) -> bool:
         return self.ctx.options.is_off(rule)
@@ -379,7 +383,7 @@ class Shortcut:
             point.item.stm.prov,
             target,
         )
-        attempt.copied = self._bytes(kind.prim, Poly.product(kind.shape))
+        attempt.copied = (self._bytes(kind.prim, Poly.product(kind.shape)),)
         self.attempts.append(attempt)
         return attempt
 
@@ -459,7 +463,7 @@ class Shortcut:
     def _refuse(self, attempt: Attempt, failed: Failed) -> None:
         attempt.refused(failed)
         because = f"{self._words(attempt, False)}. {failed.because}"
-        numbers = (("copied", attempt.copied),)
+        numbers = (("copied", self._amount(attempt.copied)),)
         missed = Missed(because, attempt.hint, numbers, failed.refusal.id)
         self.ctx.commit(attempt.rule, attempt.prov, missed, attempt.number)
 
@@ -475,14 +479,17 @@ class Shortcut:
     def _commit(
         self, point: CircuitPoint, plan: Projection, creation: Item, attempt: Attempt
     ) -> bool:
-        saved = [
+        saved = (
             self._bytes(item.stm.exp.prim, item.stm.exp.count)
             for item in plan.allocations
             if isinstance(item.stm.exp, Alloc)
-        ]
-        attempt.allocated = " or ".join(dict.fromkeys(saved))
+        )
+        attempt.allocated = tuple(dict.fromkeys(saved))
         because = f"{self._words(attempt, True)}, and nothing is copied."
-        numbers = (("copied", attempt.copied), ("allocated", attempt.allocated))
+        numbers = (
+            ("copied", self._amount(attempt.copied)),
+            ("allocated", self._amount(attempt.allocated)),
+        )
         new = Applied(plan, because, numbers)
         if self.ctx.commit(point.rule, attempt.prov, new, attempt.number) is None:
             attempt.because = "There is no fuel left."

@@ -19,7 +19,9 @@ from compiler.base.names import Name
 from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
 from compiler.ir.show_scalar import show_se
 from compiler.ir.slices import sliced
+from compiler.ir.spelling import Meaning, as_factor
 from compiler.ir.walk import se_uses
+from compiler.protocol.polynomials import Factor
 from compiler.storage.short_circuit.tree import Item, Scope, Tree
 
 ONE = Poly.const(1)
@@ -39,10 +41,16 @@ class Atom:
 
     op: str
     args: tuple[Poly, ...]
+    what: Meaning
 
 
 class Atoms(dict[Name, Atom]):
     """What names stand for that are no variables."""
+
+    def factor(self, name: Name) -> Factor:
+        """A name as the data of answers: itself, or the operation that it stands for."""
+        atom = self.get(name)
+        return name if atom is None else as_factor(atom.what, self.factor)
 
     def facts(self, names: Iterable[Name]) -> dict[Poly, Name]:
         """What is known of atoms: polynomials that are not negative, and of which atom each is."""
@@ -228,7 +236,7 @@ class Terms:
             a, b = b, a
         name = f"({a})/({b})" if op == "/" else f"{op}({a}, {b})"
         if name not in self.atoms:
-            self.atoms[name] = Atom(op, (a, b))
+            self.atoms[name] = Atom(op, (a, b), (op, a, b))
             self._innermost[name] = self.deepest(a.names() | b.names())
             self.tree.spell.stands_for(name, (op, a, b))
             self._values[name] = Poly.var(name)
@@ -247,7 +255,7 @@ class Terms:
     def _unknown(self, name: Name, names: Iterable[Name], what: SE | Poly) -> Poly:
         """The atom of that name, made of `names`, of which nothing is known but what it is."""
         if name not in self.atoms:
-            self.atoms[name] = Atom(_OPAQUE, ())
+            self.atoms[name] = Atom(_OPAQUE, (), what)
             self._innermost[name] = self.deepest(names)
             self.tree.spell.stands_for(name, what)
             self._values[name] = Poly.var(name)

@@ -1,16 +1,16 @@
 // The interference graph: blocks that are needed at once are joined; blocks of one colour share memory.
 import { bytes, h, s } from "../dom";
-import type { Interference } from "../types";
-import { pretty } from "./formula";
+import { pretty } from "../polynomial";
+import type { Interference, Polynomial } from "../types";
 
-export type SizeOf = (text: string) => number | null;
+export type SizeOf = (size: Polynomial) => number | null;
 
 const RADIUS = 11;
 const LABEL = 6.4; // width of a character
 
-const amount = (text: string, size: SizeOf): string => {
-  const value = size(text);
-  return value === null ? `${pretty(text)} B` : bytes(value);
+const amount = (poly: Polynomial, size: SizeOf): string => {
+  const value = size(poly);
+  return value === null ? `${pretty(poly)} B` : bytes(value);
 };
 
 /** Nodes on a circle, in order of their first use; edges between those that are needed at once. */

@@ -1,7 +1,7 @@
 // Blocks as lanes over the statements of a program, arrays in them as bars, bytes needed below.
 import { bytes, h, s } from "../dom";
 import type { LifeArray, LifeFunction } from "../types";
-import { tidy } from "./formula";
+import { inOrder, shapeText } from "../polynomial";
 
 const BAR = 15;
 const HEAD = 15;
@@ -115,7 +115,7 @@ function drawBar(bar: Bar, x: number, y: number, width: number, lane: number, id
   const full = many ? `${arrays[0]!.name} +${arrays.length - 1}` : arrays[0]!.name;
   const room = Math.floor((width - 8) / 6.4);
   const name = room >= full.length ? full : many && room >= 2 ? `×${arrays.length}` : room >= 3 ? `${full.slice(0, room - 1)}…` : "";
-  const listed = arrays.map((array) => `${array.name} ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}`).join(", ");
+  const listed = arrays.map((array) => `${array.name} ${shapeText(array.shape)}${array.prim}`).join(", ");
   return s("g", { class: `bar hue hue-${lane % 8}`, "data-array": arrays[0]!.name },
     s("title", {}, `${listed}: from “${from}” to “${to}”${sure ? "" : `; in one of ${arrays[0]!.blocks.join(", ")}`}`),
     s("rect", { x: x + 1, y, width: Math.max(3, width - 2), height: BAR, rx: 3, class: sure ? "sure" : "unsure", fill: sure ? undefined : `url(#${id})` }),
@@ -151,7 +151,7 @@ export function lanesTables(fun: LifeFunction, choose: (point: number) => void):
       head("Block, array", "Bytes", "From", "To"),
       h("tbody", {}, ...fun.blocks.flatMap((block) => [
         h("tr", { class: "block-row" }, h("th", { scope: "row" }, block.name),
-          h("td", {}, block.size === undefined ? tidy(block.bytes) : bytes(block.size)), h("td", {}, point(block.at)), h("td", {}, point(block.until))),
+          h("td", {}, block.size === undefined ? inOrder(block.bytes) : bytes(block.size)), h("td", {}, point(block.at)), h("td", {}, point(block.until))),
         ...fun.arrays.filter((array) => array.blocks.includes(block.name)).map((array) => h("tr", {},
           h("td", { class: "inside" }, array.name, array.blocks.length > 1 ? h("span", { class: "quiet" }, " here or elsewhere") : null),
           h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last)))),

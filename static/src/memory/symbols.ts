@@ -1,10 +1,10 @@
 // Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
-import { evaluate, namesIn } from "../arithmetic";
 import { arrange, h } from "../dom";
 import { Keyed, NumberField } from "../number_field";
-import { plainNames } from "../proof/names";
-import { signedTerms } from "./formula";
-import type { ArrayInfo, MemoryFunction } from "../types";
+import { evaluate, namesIn, plainNames } from "../polynomial";
+import type { ArrayInfo, MemoryFunction, Polynomial } from "../types";
+
+type Called = Readonly<Record<string, string>>;
 
 const SIZES = [4, 6, 3, 5, 2];
 
@@ -16,38 +16,35 @@ export class ChosenValues {
   private readonly values = new Map<string, number>();
 
   /** Keep a value for one of the names that a function has. */
-  set(fun: string, names: readonly string[], name: string, value: number): void {
-    this.values.set(keyOf(fun, names)(name), value);
+  set(fun: string, names: readonly string[], called: Called, name: string, value: number): void {
+    this.values.set(keyOf(fun, names, called)(name), value);
   }
 
   /** The values for those of the names that have one. */
-  of(fun: string, names: readonly string[]): Record<string, number> {
-    const key = keyOf(fun, names);
+  of(fun: string, names: readonly string[], called: Called): Record<string, number> {
+    const key = keyOf(fun, names, called);
     const found = names.map((name) => [name, this.values.get(key(name))] as const);
     return Object.fromEntries(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
   }
 }
 
-function keyOf(fun: string, names: readonly string[]): (name: string) => string {
-  const plain = plainNames(names.join(" "));
-  return (name) => JSON.stringify([fun, plain.get(name) ?? name]);
+function keyOf(fun: string, names: readonly string[], called: Called): (name: string) => string {
+  const plain = plainNames(names, called);
+  return (name) => JSON.stringify([fun, plain(name)]);
 }
 
 /** A guess for every name: small sizes that differ, and 1 for what only moves the picture. */
 export function proposed(array: ArrayInfo, fun: MemoryFunction): Record<string, number> {
   const values: Record<string, number> = {};
   let sizes = 0;
-  const sized = fun.arrays.flatMap((other) => other.shape.flatMap((size) => size.match(/[A-Za-z_]\w*/g) ?? []));
-  for (const name of sized) values[name] ??= SIZES[sizes++ % SIZES.length]!;
+  for (const name of namesIn(fun.arrays.map((other) => other.shape))) values[name] ??= SIZES[sizes++ % SIZES.length]!;
   const used = [...array.symbols, ...fun.arrays.flatMap((other) => other.symbols)];
-  for (const name of [...used, ...fun.kernels.flatMap((kernel) => kernel.space.flatMap(({ bound }) => bound.match(/[A-Za-z_]\w*/g) ?? []))]) {
-    values[name] ??= 1;
-  }
+  for (const name of [...used, ...namesIn(fun.kernels.map((kernel) => kernel.space))]) values[name] ??= 1;
   return positive(values, sizesOf(array, fun));
 }
 
-/** Sizes of an array and bounds of kernels, as texts. */
-function sizesOf(array: ArrayInfo, fun: MemoryFunction): string[] {
+/** Sizes of an array and bounds of kernels. */
+function sizesOf(array: ArrayInfo, fun: MemoryFunction): Polynomial[] {
   return [...array.shape, ...fun.kernels.flatMap((kernel) => kernel.space.map(({ bound }) => bound))];
 }
 
@@ -56,12 +53,12 @@ export const possible = (values: Record<string, number>, array: ArrayInfo): bool
   array.shape.every((size) => (evaluate(size, values) ?? 0) >= 0);
 
 /** The values, changed until no size is less than 1, if that can be had in a few steps. */
-function positive(values: Record<string, number>, sizes: readonly string[]): Record<string, number> {
+function positive(values: Record<string, number>, sizes: readonly Polynomial[]): Record<string, number> {
   for (let round = 0; round < 8; round += 1) {
     const small = sizes.filter((size) => (evaluate(size, values) ?? 1) < 1);
-    for (const { more, less } of small.map(signedTerms)) {
-      for (const name of less.flatMap(namesIn)) values[name] = Math.max(1, Math.floor((values[name] ?? 1) / 2));
-      for (const name of more.flatMap(namesIn)) values[name] = Math.min(12, (values[name] ?? 1) + 1);
+    for (const size of small) {
+      for (const name of namesIn(size.filter((term) => (term[0] as number) < 0))) values[name] = Math.max(1, Math.floor((values[name] ?? 1) / 2));
+      for (const name of namesIn(size.filter((term) => (term[0] as number) > 0))) values[name] = Math.min(12, (values[name] ?? 1) + 1);
     }
     if (!small.length) break;
   }

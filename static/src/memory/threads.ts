@@ -1,8 +1,8 @@
 // Which points of a kernel touch each cell of a block: all of them, writers apart from readers.
-import { namesIn } from "../arithmetic";
 import * as client from "../client";
 import type { Text } from "../model";
 import { contains } from "../spans";
+import { namesIn } from "../polynomial";
 import type { ArrayInfo, KernelInfo, MemoryFunction, ThreadAccess } from "../types";
 
 export interface Touches {
@@ -63,7 +63,7 @@ function together(kernel: KernelInfo, writes: boolean, accesses: readonly Thread
   return {
     label: `${kernel.kind} ${kernel.name} ${verb} it`, verb, points,
     by: new Map([...by].map(([cell, set]) => [cell, [...set].sort((a, b) => a - b)])),
-    symbols: [...new Set(kernel.space.flatMap(({ bound }) => namesIn(bound)))],
+    symbols: [...new Set(namesIn(kernel.space))],
     notes: [...new Set(notes)],
   };
 }

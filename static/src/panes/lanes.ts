@@ -7,7 +7,7 @@ import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
 import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
-import { plainNames } from "../proof/names";
+import { plainNames } from "../polynomial";
 import type { KeptLifetimes } from "../kept";
 import type { LifeFunction, StageInfo } from "../types";
 
@@ -56,7 +56,10 @@ export class Lanes {
     this.lay(found.lives);
     // Only now is it known what this program's stages call the names that have a value.
     const asked = JSON.stringify(this.values);
-    this.values = Object.assign({}, ...[...this.parts.keys()].map((name) => this.typed.of(name, this.symbols(name).names)));
+    this.values = Object.assign({}, ...[...this.parts.keys()].map((name) => {
+      const { names, called } = this.symbols(name);
+      return this.typed.of(name, names, called);
+    }));
     if (JSON.stringify(this.values) !== asked) return this.show(stages, of);
     for (const name of this.parts.keys()) this.inputs(name);
     this.draw();
@@ -88,7 +91,7 @@ export class Lanes {
       const { names, plain } = this.symbols(name);
       fields.show([], () => undefined);
       replace(fields.element, h("p", { class: "quiet" }, names.length
-        ? `As this link keeps it, for ${names.map((symbol) => `${plain.get(symbol) ?? symbol} = ${values[symbol]}`).join(", ")}.`
+        ? `As this link keeps it, for ${names.map((symbol) => `${plain(symbol)} = ${values[symbol]}`).join(", ")}.`
         : "As this link keeps it."));
     }
     this.draw();
@@ -122,17 +125,18 @@ export class Lanes {
     return this.shown.filter(({ fun }) => fun.name === name);
   }
 
-  private symbols(name: string): { names: string[]; plain: Map<string, string> } {
+  private symbols(name: string): { names: string[]; called: Record<string, string>; plain: (symbol: string) => string } {
     const names = [...new Set(this.of(name).flatMap(({ fun }) => fun.symbols))];
-    return { names, plain: plainNames(names.join(" ")) };
+    const called = Object.assign({}, ...this.of(name).map(({ fun }) => fun.names)) as Record<string, string>;
+    return { names, called, plain: plainNames(names, called) };
   }
 
   private inputs(name: string): void {
     const { fields } = this.parts.get(name)!;
-    const { names, plain } = this.symbols(name);
-    const valued = names.map((symbol) => ({ name: symbol, label: plain.get(symbol) ?? symbol, value: this.values[symbol] ?? this.used[symbol]! }));
+    const { names, called, plain } = this.symbols(name);
+    const valued = names.map((symbol) => ({ name: symbol, label: plain(symbol), value: this.values[symbol] ?? this.used[symbol]! }));
     fields.show(valued, (symbol, value) => {
-      this.typed.set(name, names, symbol, value);
+      this.typed.set(name, names, called, symbol, value);
       this.values[symbol] = value;
       this.reload();
     });

@@ -4,11 +4,11 @@ import { debounce, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { asTable, byCell, byIndex, columnsFor, type Colouring, type Grid } from "../memory/draw";
-import { formula, tidy } from "../memory/formula";
+import { formula } from "../memory/formula";
 import { ChosenValues, possible, proposed, SymbolFields } from "../memory/symbols";
 import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
-import { plainNames } from "../proof/names";
+import { inOrder, namesIn, numberOf, plainNames, shapeText } from "../polynomial";
 import { contains } from "../spans";
 import { Lanes } from "./lanes";
 import { Sharing } from "./sharing";
@@ -36,6 +36,8 @@ export class MemoryPane extends AskingPane {
   private readonly sharing: Sharing;
   private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
+  /** What the author calls the array that is shown. */
+  private base = "";
   private cells: Cell[] = [];
   private complete = true;
   private touches: Touches[] = [];
@@ -114,10 +116,9 @@ export class MemoryPane extends AskingPane {
     this.refresh(true);
   }
 
-  /** Stages whose text says where arrays lie. */
+  /** Stages that say where arrays lie. */
   private stages(): StageInfo[] {
-    return this.model.present().filter((info) => info.kind === "ir"
-      && this.model.stages.get(info.id)!.lines.some((line) => line.text.includes(" @ ")));
+    return this.model.present().filter((info) => info.memory);
   }
 
   private async load(wish: string): Promise<void> {
@@ -160,15 +161,15 @@ export class MemoryPane extends AskingPane {
     this.functions.sort((a, b) => Number(b.name === entry) - Number(a.name === entry));
     const all = this.functions.flatMap((fun) => fun.arrays);
     const before = this.array.value;
-    const base = before.replace(/_\d+$/, "");
     const wished = all.find((array) => array.base === this.wish?.base);
     this.wish = null;
-    const kept = wished ?? all.find((array) => array.name === before) ?? all.find((array) => before !== "" && array.base === base);
+    const kept = wished ?? all.find((array) => array.name === before) ?? all.find((array) => before !== "" && array.base === this.base);
     const chosen = kept ?? preferred(this.functions);
     replace(this.array, ...this.functions.map((fun) => h("optgroup", { label: fun.name }, ...fun.arrays.map((array) =>
       h("option", { value: array.name, selected: array === chosen },
-        `${array.name}: ${array.shape.map((size) => `[${tidy(size)}]`).join("")}${array.prim}`)))));
+        `${array.name}: ${shapeText(array.shape)}${array.prim}`)))));
     if (chosen) this.array.value = chosen.name;
+    this.base = chosen?.base ?? "";
     if (!all.length) this.nothing("This program has no arrays at this stage.");
   }
 
@@ -187,7 +188,7 @@ export class MemoryPane extends AskingPane {
     if (!chosen || this.listing || this.mode !== "array") return;
     const { fun, array } = chosen;
     const guess = proposed(array, fun);
-    this.values = { ...guess, ...this.typed.of(fun.name, Object.keys(guess)) };
+    this.values = { ...guess, ...this.typed.of(fun.name, Object.keys(guess), fun.names) };
     // What was chosen for another program may not do for this one.
     if (!typed && !possible(this.values, array)) this.values = guess;
     // Fields of another array would take what is typed now for their own.
@@ -216,11 +217,11 @@ export class MemoryPane extends AskingPane {
 
   private fields({ fun, array }: Chosen): void {
     const names = [...new Set([...array.symbols, ...this.touches.flatMap(({ symbols }) => symbols)])];
-    const plain = plainNames(names.join());
-    const order = (name: string) => array.shape.findIndex((size) => size.includes(name)) >>> 0;
-    const valued = names.sort((a, b) => order(a) - order(b)).map((name) => ({ name, label: plain.get(name) ?? name, value: this.values[name]! }));
+    const plain = plainNames(names, fun.names);
+    const order = (name: string) => array.shape.findIndex((size) => namesIn(size).includes(name)) >>> 0;
+    const valued = names.sort((a, b) => order(a) - order(b)).map((name) => ({ name, label: plain(name), value: this.values[name]! }));
     this.sizes.show(valued, (name, value) => {
-      this.typed.set(fun.name, Object.keys(this.values), name, value);
+      this.typed.set(fun.name, Object.keys(this.values), fun.names, name, value);
       this.values[name] = value;
       this.reload();
     });
@@ -354,7 +355,7 @@ function preferred(functions: readonly MemoryFunction[]): ArrayInfo | undefined 
   const own = functions.filter((fun) => fun.arrays.length).slice(0, 1);
   const all = own.flatMap((fun) => fun.arrays);
   const made = own.flatMap((fun) => fun.kernels.map((kernel) => kernel.name));
-  const strided = all.filter((array) => array.shape.length > 1 && !/: 1\)\}$/.test(array.lmad));
+  const strided = all.filter((array) => array.shape.length > 1 && numberOf(array.lmad.dims.at(-1)?.[1] ?? []) !== 1);
   const kernels = all.filter((array) => made.includes(array.name));
   const from = strided.length ? strided : kernels.length ? kernels : all;
   const most = Math.max(0, ...from.map((array) => array.shape.length));
@@ -365,7 +366,7 @@ function about(array: ArrayInfo, fun: MemoryFunction, block: BlockInfo | undefin
   const others = fun.arrays.filter((other) => other.block === array.block && other !== array).map((other) => other.name);
   const space = { device: "main memory", shared: "the shared memory of a thread block", private: "a thread's own memory" };
   const where = block ? ` in ${space[block.space as keyof typeof space] ?? block.space}` : "";
-  const size = block?.count ? `holds ${tidy(block.count)} ${block.prim}${where}` : `lies${where || " in memory"}`;
+  const size = block?.count ? `holds ${inOrder(block.count)} ${block.prim}${where}` : `lies${where || " in memory"}`;
   const origin = { parameter: ", and is the caller's", carried: ", and is handed from round to round", alloc: "" }[block?.kind ?? "alloc"] ?? "";
   const shared = others.length ? ` It also holds ${others.slice(0, 4).join(", ")}${others.length > 4 ? ` and ${others.length - 4} more` : ""}.` : "";
   return `The block ${size}${origin}.${shared}`;

@@ -2,12 +2,11 @@
 import { arrange, h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
-import { prettyLmad } from "../memory/formula";
 import type { Model, Text } from "../model";
-import { about, baseOf, isGuard, KINDS, kindOf, sameAs, type Attempts, type Key } from "../proof/attempts";
+import { prettyCells } from "../polynomial";
+import { about, called, isGuard, KINDS, kindOf, sameAs, type Attempts, type Key } from "../proof/attempts";
 import { FreePair } from "../proof/free";
 import { AttemptList } from "../proof/list";
-import { plainNames } from "../proof/names";
 import { PairView, type Question } from "../proof/pair";
 import { Savings } from "../proof/savings";
 import { wayOut } from "../proof/way_out";
@@ -189,8 +188,8 @@ export class ProofPane extends AskingPane {
   private question(attempt: Attempt, one: Obligation, number: number): Question {
     const block = attempt.place.block;
     return {
-      about: JSON.stringify([attempt.rule, baseOf(attempt.source), baseOf(attempt.destination), number, one.witness?.values]),
-      names: ["what is written", "what is used"], lmads: [one.write, one.use], assumptions: { other: one.facts }, proved: one,
+      about: JSON.stringify([attempt.rule, called(attempt, attempt.source), called(attempt, attempt.destination), number, one.witness?.values]),
+      names: ["what is written", "what is used"], lmads: [one.write, one.use], assumptions: { nonnegative: one.facts }, proved: one,
       ...(block ? { block } : {}),
     };
   }
@@ -211,19 +210,16 @@ function title(attempt: Attempt): string {
 
 /** Where the arrays lie after it, by their index functions. */
 function places(attempt: Attempt): HTMLElement[] {
-  const plain = plainNames(JSON.stringify([attempt.place, attempt.projected, attempt.moved]));
-  const shown = (at: MemoryPlace) => [
-    h("code", {}, prettyLmad((at.lmad ?? "").replace(/[A-Za-z_][\w']*_\d+/g, (name) => plain.get(name) ?? name))),
-    " of ", h("code", {}, at.block ?? ""),
-  ];
-  const row = (name: string, ...value: (Node | string)[]) => [h("dt", {}, name), h("dd", {}, ...value)];
+  const name = (one: string): string => called(attempt, one);
+  const shown = (at: MemoryPlace) => [h("code", {}, at.lmad ? prettyCells(at.lmad) : ""), " of ", h("code", {}, at.block ?? "")];
+  const row = (title: string, ...value: (Node | string)[]) => [h("dt", {}, title), h("dd", {}, ...value)];
   const others = attempt.moved.filter((one) => one.array !== attempt.creation);
-  const moved = [...new Map(others.map((one) => [[baseOf(one.array), one.block, one.lmad].join(), one])).values()];
+  const moved = [...new Map(others.map((one) => [JSON.stringify([name(one.array), one.block, one.lmad]), one])).values()];
   const rows = [
-    ...(attempt.place.lmad ? row(`In ${baseOf(attempt.destination)}`, ...shown(attempt.place)) : []),
+    ...(attempt.place.lmad ? row(`In ${name(attempt.destination)}`, ...shown(attempt.place)) : []),
     ...(attempt.projected.lmad ? row("So it is made at", ...shown(attempt.projected)) : []),
-    ...moved.flatMap((one) => row(`Then ${baseOf(one.array)} is at`, ...shown(one))),
-    ...(attempt.lifted.length ? row("Moved up for it", h("code", {}, attempt.lifted.map(baseOf).join(", "))) : []),
+    ...moved.flatMap((one) => row(`Then ${name(one.array)} is at`, ...shown(one))),
+    ...(attempt.lifted.length ? row("Moved up for it", h("code", {}, attempt.lifted.map(name).join(", "))) : []),
   ];
   return rows.length ? [h("h2", {}, "Where it lies"), h("dl", { class: "attempt-facts" }, ...rows)] : [];
 }

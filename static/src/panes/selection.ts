@@ -4,7 +4,7 @@ import type { Link } from "../link";
 import { hueOf } from "../margin";
 import type { Model } from "../model";
 import { contains, excerpt, linesFor, placeName } from "../spans";
-import { about, baseOf, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
+import { about, called, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
 import type { Attempt } from "../kept";
 import type { Span } from "../types";
 import { remarkItem, type ShowProof } from "./remarks";
@@ -56,7 +56,7 @@ export class SelectionPane {
     return h("li", { class: `remark ${attempt.done ? "applied" : "missed"}` },
       h("span", { class: "remark-sign", "aria-hidden": "true" }, kind.sign),
       h("div", {},
-        h("p", {}, ...(isGuard(attempt) ? [] : [h("code", {}, baseOf(attempt.source)), " into ", h("code", {}, baseOf(attempt.destination)), `: ${kind.words}. `]),
+        h("p", {}, ...(isGuard(attempt) ? [] : [h("code", {}, called(attempt, attempt.source)), " into ", h("code", {}, called(attempt, attempt.destination)), `: ${kind.words}. `]),
           ...quoted(attempt.because)),
         h("p", { class: "remark-meta" }, h("span", {}, pointOf(attempt)),
           h("button", { class: "link", onclick: () => this.events.attempt(attempt) }, attempt.done ? "see the proof" : "see what was tried"))));

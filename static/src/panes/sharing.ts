@@ -1,5 +1,4 @@
 // Which blocks can share memory: the interference graph of each body, with its colours.
-import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
 import { bytes, h, onWidth, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -7,7 +6,7 @@ import type { Link } from "../link";
 import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
 import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
-import { plainNames } from "../proof/names";
+import { evaluate, namesIn, plainNames } from "../polynomial";
 import type { Interference, Span } from "../types";
 
 const STAGE = "expanded";
@@ -21,6 +20,7 @@ export class Sharing {
   private readonly typed = new ChosenValues();
   private values: Record<string, number> = {};
   private graphs: Interference[] = [];
+  private called: Record<string, string> = {};
   private table = false;
 
   constructor(model: Model, private readonly link: Link) {
@@ -34,6 +34,7 @@ export class Sharing {
     const answer = await this.fresh.answer(of, client.ask("interference", { stage: STAGE }, of.source, of.options));
     if (!answer) return;
     this.graphs = answer.functions.flatMap((fun) => fun.bodies);
+    this.called = Object.assign({}, ...answer.functions.map((fun) => fun.names)) as Record<string, string>;
     if (!this.graphs.length) {
       return replace(this.element, h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."));
     }
@@ -43,19 +44,18 @@ export class Sharing {
   }
 
   private inputs(): void {
-    const texts = this.graphs.flatMap((graph) => [...graph.nodes.map((node) => node.bytes), ...graph.colours.map((colour) => colour.bytes)]);
-    const names = [...new Set(texts.flatMap(namesIn))];
-    const plain = plainNames(names.join(" "));
-    this.values = { ...Object.fromEntries(names.map((name) => [name, FIRST])), ...this.typed.of("", names) };
-    this.fields.show(names.map((name) => ({ name, label: plain.get(name) ?? name, value: this.values[name]! })), (name, value) => {
-      this.typed.set("", names, name, value);
+    const names = [...new Set(namesIn(this.graphs))];
+    const plain = plainNames(names, this.called);
+    this.values = { ...Object.fromEntries(names.map((name) => [name, FIRST])), ...this.typed.of("", names, this.called) };
+    this.fields.show(names.map((name) => ({ name, label: plain(name), value: this.values[name]! })), (name, value) => {
+      this.typed.set("", names, this.called, name, value);
       this.values[name] = value;
       this.draw();
     });
   }
 
   private draw(): void {
-    const size: SizeOf = (text) => evaluate(text, this.values);
+    const size: SizeOf = (poly) => evaluate(poly, this.values);
     const choice = (name: string, table: boolean) => h("button", {
       "aria-pressed": String(this.table === table),
       onclick: () => {

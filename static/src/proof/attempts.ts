@@ -5,7 +5,7 @@ import type { Model, Text } from "../model";
 import { contains } from "../spans";
 import type { Attempt, Obligation } from "../kept";
 import type { Span } from "../types";
-import { withPlainNames } from "./names";
+import { namesIn, plainNames, renamed } from "../polynomial";
 
 export type Kind = "proved" | "refused" | "aside" | "guarded" | "checked";
 
@@ -39,7 +39,8 @@ export function pointOf({ rule }: Attempt): string {
   return POINTS[id] ?? id;
 }
 
-export const baseOf = (name: string): string => name.replace(/_\d+$/, "");
+/** What the program's author calls an array of an attempt. */
+export const called = ({ names }: Attempt, name: string): string => names[name] ?? name;
 
 /** Where an attempt's array goes, and where it is made. */
 const placesOf = ({ src, made }: Attempt): Span[] => [...src.slice(0, 1), ...made ?? []];
@@ -86,6 +87,20 @@ async function ask({ source, options }: Text): Promise<Found> {
 
 /** Each pair once (statements that touch the same cells ask the same question), in plain names. */
 function readable(attempt: Attempt): Attempt {
-  const each = new Map(attempt.obligations.map((one) => [[one.write, one.use, one.why].join("|"), one]));
-  return { ...attempt, obligations: [...each.values()].map((one): Obligation => withPlainNames(one)) };
+  const each = new Map(attempt.obligations.map((one) => [JSON.stringify([one.write, one.use, one.why]), one]));
+  const told = plainly(plainly(attempt, "place", "projected", "moved"), "copied", "allocated");
+  return { ...told, obligations: [...each.values()].map((one) => inPlainNames(one, attempt.names)) };
+}
+
+/** Some of an attempt's fields, in which names are as their author wrote them. */
+function plainly(attempt: Attempt, ...keys: (keyof Attempt)[]): Attempt {
+  const told = Object.fromEntries(keys.map((key) => [key, attempt[key]]));
+  return { ...attempt, ...renamed(told, plainNames(namesIn(told), attempt.names)) };
+}
+
+function inPlainNames(one: Obligation, called: Readonly<Record<string, string>>): Obligation {
+  const name = plainNames([...namesIn(one), ...Object.keys(one.witness?.values ?? {})], called);
+  const shown = renamed(one, name);
+  if (shown.witness) shown.witness.values = Object.fromEntries(Object.entries(shown.witness.values).map(([key, value]) => [name(key), value]));
+  return shown;
 }

@@ -3,11 +3,11 @@ import { h, quoted } from "../dom";
 import type { Link, Selection } from "../link";
 import { placeName } from "../spans";
 import type { Proved } from "../kept";
-import type { Need, Origin, Step } from "../types";
+import type { Need, Origin, Polynomial, Step } from "../types";
 import { inequality } from "./words";
 
 interface Fact {
-  claim: string;
+  claim: Polynomial;
   origin: Origin | undefined;
   used: boolean;
 }
@@ -19,20 +19,20 @@ export class FactBook {
   constructor(proved: Proved, private readonly link: Link | null) {
     const used = new Set<string>();
     const walk = (step: Step): void => {
-      for (const need of step.needs) for (const { factors } of need.sum) for (const factor of factors) used.add(`${factor} >= 0`);
+      for (const need of step.needs) for (const { factors } of need.sum) for (const factor of factors) used.add(JSON.stringify(factor));
       step.parts.forEach(walk);
     };
     proved.steps.forEach(walk);
-    const all = proved.facts.map((claim, k): Fact => ({ claim, origin: proved.origins?.[k], used: used.has(claim) }));
-    const each = [...new Map(all.map((fact) => [fact.claim, fact])).values()];
+    const all = proved.facts.map((claim, k): Fact => ({ claim, origin: proved.origins?.[k], used: used.has(JSON.stringify(claim)) }));
+    const each = [...new Map(all.map((fact) => [JSON.stringify(fact.claim), fact])).values()];
     this.facts = [...each.filter((fact) => fact.used), ...each.filter((fact) => !fact.used)];
   }
 
   /** Buttons with the numbers of the facts that an inequality is made of. */
   references(need: Need): HTMLElement[] {
-    const factors = [...new Set(need.sum.flatMap(({ factors: some }) => some))];
-    return factors.flatMap((factor) => {
-      const at = this.facts.findIndex((fact) => fact.claim === `${factor} >= 0`);
+    const factors = new Set(need.sum.flatMap(({ factors: some }) => some.map((factor) => JSON.stringify(factor))));
+    return [...factors].flatMap((factor) => {
+      const at = this.facts.findIndex((fact) => JSON.stringify(fact.claim) === factor);
       const fact = this.facts[at];
       if (!fact) return [];
       const says = `fact ${at + 1}: ${inequality(fact.claim)}${fact.origin ? `, ${fact.origin.why.replaceAll("`", "")}` : ""}`;

@@ -69,6 +69,6 @@ export class FreePair {
       this.view.clear();
       return replace(this.problem, messageElement(answer.error));
     }
-    await this.view.show({ names: ["the first", "the second"], lmads: [a, b], assumptions, proved: answer, about: JSON.stringify([a, b]) });
+    await this.view.show({ names: ["the first", "the second"], lmads: [answer.a, answer.b], assumptions, proved: answer, about: JSON.stringify([a, b]) });
   }
 }

@@ -1,8 +1,7 @@
 // A step's sum as intervals on one axis: each unknown's share, and all of it, beside zero.
-import { evaluate } from "../arithmetic";
 import { h, s } from "../dom";
-import { pretty } from "../memory/formula";
-import type { Step } from "../types";
+import { asFactor, evaluate, numberOf } from "../polynomial";
+import type { Polynomial, Step } from "../types";
 
 type Values = Readonly<Record<string, number>>;
 
@@ -21,9 +20,8 @@ const LABEL = 74;
 export const nameOf = (k: number): string => NAMES[k] ?? `x${k}`;
 
 /** `3·n·x`, for the unknown number `k`. */
-export function termOf(stride: string, k: number): string {
-  if (stride === "1") return nameOf(k);
-  return / /.test(stride) ? `(${pretty(stride)})·${nameOf(k)}` : `${pretty(stride)}·${nameOf(k)}`;
+export function termOf(stride: Polynomial, k: number): string {
+  return numberOf(stride) === 1 ? nameOf(k) : `${asFactor(stride)}·${nameOf(k)}`;
 }
 
 /** What each unknown contributes, from and to; null where something has no value. */

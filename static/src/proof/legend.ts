@@ -1,8 +1,8 @@
 // What a question's answer is, in words; and its two sets by their terms.
 import { h, quoted } from "../dom";
-import { pretty, readLmad } from "../memory/formula";
+import { pretty } from "../polynomial";
 import type { Proved } from "../kept";
-import type { CellSet, CellsOfLmadsAnswer } from "../types";
+import type { Cells, CellSet, CellsOfLmadsAnswer } from "../types";
 import { swatch } from "./grid";
 import { inequality, inWords } from "./words";
 
@@ -30,7 +30,7 @@ export function verdict(proved: Proved, [a, b]: Pair<string>): HTMLElement {
 
 function witness({ witness: found }: Proved): HTMLElement[] {
   if (!found) return [];
-  const values = Object.entries(found.values).filter(([name]) => /^[\w']+$/.test(name)).map(([name, value]) => `${name} = ${value}`);
+  const values = Object.entries(found.values).map(([name, value]) => `${name} = ${value}`);
   return [h("p", {}, "Witness: cell ", h("code", {}, found.cell), ...(values.length ? [" for ", h("code", {}, values.join(", "))] : []), ".")];
 }
 
@@ -44,9 +44,9 @@ function missing(proved: Proved): HTMLElement[] {
 }
 
 /** Each set with its pattern, its formula by terms, and how many cells it has here. */
-export function legend(lmads: Pair<string>, names: Pair<string>, found: CellsOfLmadsAnswer): HTMLElement {
+export function legend(lmads: Pair<Cells>, names: Pair<string>, found: CellsOfLmadsAnswer): HTMLElement {
   const row = (which: 0 | 1) => {
-    const { offset, dims } = readLmad(lmads[which]);
+    const { offset, dims } = lmads[which];
     const set = found.lmads[which]!;
     const term = (dimension: number, text: string, means: string) => h("button", {
       class: "term", "data-set": which, "data-dimension": dimension, title: means, "aria-label": `${text}: ${means}`,
@@ -55,7 +55,7 @@ export function legend(lmads: Pair<string>, names: Pair<string>, found: CellsOfL
       h("div", {}, h("strong", {}, sentence(names[which])), h("span", { class: "quiet" }, ` ${counted(set.count)} here`),
         h("p", { class: "terms" },
           term(-1, pretty(offset), `begins at cell ${set.offset}`),
-          ...dims.flatMap(({ size, stride }, k) => [" + ",
+          ...dims.flatMap(([size, stride], k) => [" + ",
             term(k, `(${pretty(size)} : ${pretty(stride)})`, `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`)])),
         h("p", { class: "quiet" }, inNumbers(set))));
   };

@@ -4,7 +4,7 @@ import type { Link } from "../link";
 import { placeName } from "../spans";
 import type { Attempt } from "../kept";
 import type { Span } from "../types";
-import { baseOf, isAbout, isGuard, KINDS, kindOf, pointOf, type Kind } from "./attempts";
+import { called, isAbout, isGuard, KINDS, kindOf, pointOf, type Kind } from "./attempts";
 
 type Filter = Kind | "all" | "here";
 
@@ -97,12 +97,12 @@ export class AttemptList {
   }
 
   private name(attempt: Attempt): (Node | string)[] {
-    return [h("code", {}, this.called(attempt)), " into ", h("code", {}, baseOf(attempt.destination))];
+    return [h("code", {}, this.called(attempt)), " into ", h("code", {}, called(attempt, attempt.destination))];
   }
 
   /** What its author calls it, unless two attempts would be called the same. */
-  private called({ source, destination, rule }: Attempt): string {
-    const alike = this.attempts.filter((one) => baseOf(one.source) === baseOf(source) && baseOf(one.destination) === baseOf(destination) && one.rule === rule);
-    return alike.length > 1 ? source : baseOf(source);
+  private called(attempt: Attempt): string {
+    const name = (one: Attempt): string => JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
+    return this.attempts.filter((one) => name(one) === name(attempt)).length > 1 ? attempt.source : called(attempt, attempt.source);
   }
 }

@@ -5,7 +5,7 @@ import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
 import { messageElement } from "../problems";
 import type { Proved } from "../kept";
-import type { CellsOfLmadsAnswer } from "../types";
+import type { Cells, CellsOfLmadsAnswer } from "../types";
 import { FactBook } from "./facts";
 import { acrossOf, ALL_COLUMNS, cellsOfTerm, columnsFor, drawSets, rowsOf, setsTable, WINDOW, type Sets } from "./grid";
 import { legend, verdict } from "./legend";
@@ -15,7 +15,7 @@ import { inequality, type Assumptions } from "./words";
 
 export interface Question {
   names: readonly [string, string];
-  lmads: readonly [string, string];
+  lmads: readonly [Cells, Cells];
   assumptions: Assumptions;
   proved: Proved;
   /** What it is about: values that were chosen for it are kept for another question about the same. */

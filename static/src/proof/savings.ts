@@ -1,9 +1,9 @@
 // What an attempt saves, or what its failure costs: a copy and an allocation, in bytes.
-import { evaluate, namesIn } from "../arithmetic";
 import { bytes, h, replace } from "../dom";
-import { pretty } from "../memory/formula";
+import { evaluate, namesIn, numberOf, pretty } from "../polynomial";
 import { SymbolFields } from "../memory/symbols";
 import type { Attempt } from "../kept";
+import type { Polynomial } from "../types";
 
 const FIRST = 10;
 
@@ -27,14 +27,14 @@ export class Savings {
     this.draw();
   }
 
-  private amounts(): [string, string][] {
+  private amounts(): [string, Polynomial[]][] {
     const { copied, allocated } = this.attempt;
-    const all: [string, string][] = [["to copy", copied], ["to allocate", allocated]];
-    return all.filter(([, text]) => text).map(([what, text]) => [what, text.replace(/\s*B$/, "")]);
+    const all: [string, Polynomial[]][] = [["to copy", copied], ["to allocate", allocated]];
+    return all.filter(([, sizes]) => sizes.length);
   }
 
   private ask(): void {
-    const names = [...new Set(this.amounts().flatMap(([, text]) => namesIn(text)))].filter((name) => this.given[name] === undefined);
+    const names = [...new Set(namesIn(this.amounts().map(([, sizes]) => sizes)))].filter((name) => this.given[name] === undefined);
     this.fields.show(names.map((name) => ({ name, label: name, value: this.own[name] ??= FIRST })), (name, value) => {
       this.own[name] = value;
       this.draw();
@@ -43,11 +43,12 @@ export class Savings {
 
   private draw(): void {
     const { done } = this.attempt;
-    replace(this.said, ...this.amounts().map(([what, text]) => {
-      const amount = evaluate(text, { ...this.own, ...this.given });
-      const formula = `${pretty(text)} B`;
+    replace(this.said, ...this.amounts().map(([what, sizes]) => {
+      const [size] = sizes.length === 1 ? sizes : [];
+      const amount = size ? evaluate(size, { ...this.own, ...this.given }) : null;
+      const formula = sizes.map((one) => `${pretty(one)} B`).join(" or ");
       return h("div", {}, h("dt", {}, done ? `less ${what}` : what),
-        h("dd", {}, amount === null ? formula : bytes(Math.max(0, amount)), amount === null || /^\d+$/.test(text) ? null : h("code", {}, ` ${formula}`)));
+        h("dd", {}, amount === null ? formula : bytes(Math.max(0, amount)), amount === null || (size && numberOf(size) !== null) ? null : h("code", {}, ` ${formula}`)));
     }));
   }
 }

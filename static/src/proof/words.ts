@@ -1,45 +1,34 @@
-// Inequalities and relations between the compiler's text, the user's text, and words.
-import { signedTerms, tidy } from "../memory/formula";
+// Inequalities in signs and in words, and relations as the user types them.
+import { signed } from "../polynomial";
+import type { Polynomial, ProveRequest } from "../types";
 
-export type Assumptions = { other: string[] };
+export type Assumptions = NonNullable<ProveRequest["assumptions"]>;
 
-interface Sides {
-  more: string;
-  less: string;
-}
-
-/** `n - 2*b - 1 >= 0` as its two sides: `n` and `2*b + 1`. */
-function sides(claim: string): Sides {
-  const { more, less } = signedTerms(claim.replace(/\s*>=\s*0\s*$/, ""));
-  return { more: more.join(" + ") || "0", less: less.join(" + ") || "0" };
-}
-
-/** The same as a condition in the language of the source. */
-export function condition(claim: string): string {
-  const products = claim.replace(/([A-Za-z_][\w']*)\*\*(\d+)/g, (_, name: string, power: string) => Array(Number(power)).fill(name).join("*"));
-  const { more, less } = sides(products);
-  return (/^\d+$/.test(more) ? `${less} <= ${more}` : `${more} >= ${less}`).replaceAll("*", " * ");
+/** What is not negative as two sides: `n` and `2·b + 1` of `n - 2·b - 1`; and whether the first is a number. */
+function sides(claim: Polynomial): { more: string; less: string; limit: boolean } {
+  const { more, less } = signed(claim);
+  const limit = claim.every((term) => (term[0] as number) < 0 || term.length === 1);
+  return { more: more.join(" + ") || "0", less: less.join(" + ") || "0", limit };
 }
 
 /** `n ≥ 2·b + 1`. */
-export function inequality(claim: string): string {
-  const { more, less } = sides(claim);
-  if (/^\d+$/.test(more)) return `${tidy(less)} ≤ ${more}`;
-  return `${tidy(more)} ≥ ${tidy(less)}`;
+export function inequality(claim: Polynomial): string {
+  const { more, less, limit } = sides(claim);
+  return limit ? `${less} ≤ ${more}` : `${more} ≥ ${less}`;
 }
 
 /** "`n` is at least `2·b + 1`", in quotes for `quoted`. */
-export function inWords(claim: string): string {
-  const { more, less } = sides(claim);
-  if (/^\d+$/.test(more)) return `\`${tidy(less)}\` is at most \`${more}\``;
-  return less === "0" ? `\`${tidy(more)}\` is not negative` : `\`${tidy(more)}\` is at least \`${tidy(less)}\``;
+export function inWords(claim: Polynomial): string {
+  const { more, less, limit } = sides(claim);
+  if (limit) return `\`${less}\` is at most \`${more}\``;
+  return less === "0" ? `\`${more}\` is not negative` : `\`${more}\` is at least \`${less}\``;
 }
 
 const RELATION = /(<=|>=|==|=|<|>|≤|≥)/;
 const PLAIN: Record<string, string> = { "=": "==", "≤": "<=", "≥": ">=" };
 
 /** One relation per line or comma; `0 <= i < n` stands for two. */
-export function readAssumptions(text: string): Assumptions {
+export function readAssumptions(text: string): { other: string[] } {
   const other: string[] = [];
   for (const line of text.split(/[\n,;]/)) {
     const parts = line.replaceAll("·", "*").split(RELATION).map((part) => part.trim());

@@ -1,0 +1,122 @@
+"""Polynomials and LMADs in answers: data, which whoever shows them prints.
+
+A name is a key of the table `names` beside it, which has what the program's author calls it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Annotated, Any, TypedDict
+
+from compiler.protocol.kinds import Length, Named
+
+
+class Applied(TypedDict):
+    """An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands."""
+
+    op: str
+    of: list[Polynomial]
+
+
+Factor = str | Applied
+Polynomial = Annotated[
+    list[list[int | str | Applied]],
+    Named("Polynomial", "Its terms: each a coefficient, then its factors, with repetition."),
+]
+Sentence = list[str | Polynomial]
+"""Words, and polynomials among them."""
+
+
+class Cells(TypedDict):
+    """An LMAD: a set of cells, or an index function."""
+
+    offset: Polynomial
+    dims: list[Annotated[list[Polynomial], Length(2)]]
+    """size and stride"""
+
+
+Spell = Callable[[str], str]
+
+
+def shown(poly: Polynomial, spell: Spell = str) -> str:
+    """Such as `2*n**2 - ((n)/(b)) + 1`; `spell` writes names."""
+    text = ""
+    for coefficient, *factors in poly:
+        assert isinstance(coefficient, int)
+        parts = [str(abs(coefficient))] if abs(coefficient) != 1 or not factors else []
+        for factor, same in groupby(factors):
+            power = len(list(same))
+            name = _factor(factor, spell)
+            parts.append(name if power == 1 else f"{name}**{power}")
+        sign = "-" if coefficient < 0 else "+"
+        text += f" {sign} " if text else sign.removeprefix("+")
+        text += "*".join(parts)
+    return text or "0"
+
+
+def _factor(factor: Any, spell: Spell) -> str:
+    if isinstance(factor, str):
+        return spell(factor)
+    op, parts = factor["op"], [shown(part, spell) for part in factor["of"]]
+    if op[:1].isalpha() or not parts:
+        return f"{op}({', '.join(parts)})" if parts else str(op)
+    bare = op == "//"
+    enclosed = [
+        part if bare and len(of) == 1 else f"({part})"
+        for part, of in zip(parts, factor["of"], strict=True)
+    ]
+    return f"({op}{enclosed[0]})" if len(parts) == 1 else f"({op.join(enclosed)})"
+
+
+def shown_cells(cells: Cells, spell: Spell = str) -> str:
+    """`offset + {(size : stride), ..}`."""
+    dims = (f"({shown(size, spell)} : {shown(stride, spell)})" for size, stride in cells["dims"])
+    return f"{shown(cells['offset'], spell)} + {{{', '.join(dims)}}}"
+
+
+def shown_sentence(sentence: Sequence[str | Polynomial], spell: Spell = str) -> str:
+    """A sentence as text."""
+    return "".join(part if isinstance(part, str) else shown(part, spell) for part in sentence)
+
+
+def identity(need: Mapping[str, Any], spell: Spell = str) -> str:
+    """What a `Need` says, such as `2*n - 1 = 2*(n - 1) + 1`."""
+    terms = []
+    for product in need["sum"]:
+        factors = [
+            text if _is_factor(factor) else f"({text})"
+            for factor in product["factors"]
+            for text in (shown(factor, spell),)
+        ]
+        if product["coefficient"] != 1 or not factors:
+            factors.insert(0, str(product["coefficient"]))
+        terms.append("*".join(factors))
+    claim = shown(need["claim"], spell)
+    left = claim if need["scale"] == 1 else f"{need['scale']}*({claim})"
+    return f"{left} = {' + '.join(terms) or '0'}"
+
+
+def _is_factor(poly: Polynomial) -> bool:
+    return len(poly) == 1 and len(poly[0]) == 2 and poly[0][0] == 1
+
+
+def names_in(data: object) -> Iterator[str]:
+    """The names in all polynomials of an answer, or of a part of one."""
+    if isinstance(data, Mapping):
+        for part in data.values():
+            yield from names_in(part)
+    elif isinstance(data, list):
+        is_term = isinstance(data[0], int) if data else False
+        for part in data:
+            if isinstance(part, str) and is_term:
+                yield part
+            else:
+                yield from names_in(part)
+
+
+def as_called(names: Iterable[str], called: Mapping[str, str]) -> Spell:
+    """How to write names: as the program's author does, but for those that would look the same."""
+    count = Counter(called.get(name, name) for name in set(names))
+    return lambda name: called[name] if name in called and count[called[name]] == 1 else name
