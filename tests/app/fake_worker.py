@@ -74,6 +74,7 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
         "hint": "",
         "numbers": [["bytes saved", "4*n"]],
         "attempt": None,
+        "refusal": "",
     }
     copied = {
         **remark,
@@ -314,6 +315,7 @@ def attempts() -> dict[str, Any]:
         "made": [[3, 1, 3, 9]],
         "done": True,
         "condition": 0,
+        "refusal": "",
         "title": "",
         "because": "`row` is built in its place in `ys`, and never copied.",
         "hint": "",
