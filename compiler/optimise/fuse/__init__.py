@@ -21,20 +21,14 @@ from compiler.base.names import Name
 from compiler.base.remarks import Missed
 from compiler.base.rules import Pass
 from compiler.ir import walk
-from compiler.ir.nodes import Body, Exp, Function, KernelBody, Lambda, Map, Prog, Soac, Stm
+from compiler.ir.nodes import Body, Exp, Function, Lambda, Map, Operand, Prog, Soac, Stm
 from compiler.ir.sharing import Classes, classes
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
-from compiler.optimise.fuse.horizontal import side_by_side
 from compiler.optimise.fuse.pull import RULES as PULLS
 from compiler.optimise.fuse.pull import pull_views
 from compiler.optimise.fuse.vertical import RULES as INTO_READER
-from compiler.optimise.fuse.vertical import (
-    fuse_into_reader,
-    reads_repeatedly,
-    repeated,
-    rule_for,
-)
+from compiler.optimise.fuse.vertical import reads_repeatedly, repeated, rule_for
 
 _SOACS = frozenset(Soac.__args__)
 
@@ -61,11 +55,11 @@ def _body(body: Body, found: Classes, ctx: Ctx) -> Body:
 
 
 def _stms(
-    stms: tuple[Stm, ...], results: tuple[object, ...], found: Classes, ctx: Ctx
+    stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
 ) -> tuple[Stm, ...]:
     """Fuse in these statements, then inside each of them."""
     before = stms
-    stms = pull_views(stms, results, found, ctx)  # type: ignore[arg-type]
+    stms = pull_views(stms, results, found, ctx)
     if sum(type(stm.exp) in _SOACS for stm in stms) > 1:
         stms = _fuse_level(stms, results, found, ctx)
     new = tuple(_inside(stm, found, ctx) for stm in stms)
@@ -85,18 +79,14 @@ def _inside(stm: Stm, found: Classes, ctx: Ctx) -> Stm:
         new = _body(x.body, found, ctx)
         return x if new is x.body else Lambda(x.params, new, x.returns)
 
-    def kernel(x: KernelBody) -> KernelBody:
-        new = _stms(x.stms, x.results, found, ctx)
-        return x if new is x.stms else KernelBody(new, x.results, x.returns)
-
-    exp: Exp = walk.rewrite(stm.exp, walk.Rewrite(body=body, fn=fn, kernel=kernel))
+    exp: Exp = walk.rewrite(stm.exp, walk.Rewrite(body=body, fn=fn))
     return stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
 
 
 def _fuse_level(
-    stms: tuple[Stm, ...], results: tuple[object, ...], found: Classes, ctx: Ctx
+    stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
 ) -> tuple[Stm, ...]:
-    graph = Graph(stms, results, found)  # type: ignore[arg-type]
+    graph = Graph(stms, results, found)
     changed = _vertically(graph, ctx, only_single=True)
     changed |= _horizontally(graph, ctx, last=False)
     changed |= _vertically(graph, ctx, only_single=False)
@@ -109,9 +99,7 @@ def _vertically(graph: Graph, ctx: Ctx, *, only_single: bool) -> bool:
     """Each reader takes in its producers, and theirs, as far as they go."""
     changed = False
     for node in graph.live():
-        current: Node | None = node
-        if type(node.stm.exp) not in _SOACS or graph.nodes[node.at] is not node:
-            current = None
+        current = node if graph.nodes[node.at] is node else None
         while current is not None:
             current = _take_in_one(graph, ctx, current, only_single)
             changed |= current is not None
@@ -120,18 +108,18 @@ def _vertically(graph: Graph, ctx: Ctx, *, only_single: bool) -> bool:
 
 def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Node | None:
     """Merge one producer into a reader; None if there is none left that can be."""
-    for name in dict.fromkeys(second.stm.exp.arrays):  # type: ignore[union-attr]
+    for name in dict.fromkeys(second.arrays):
         first = graph.definer.get(name)
         if first is None:
             continue
         others = _needed_elsewhere(graph, first, second)
         if only_single and others:
             continue
-        outcome = fuse_into_reader(graph, first, second, name, others)
+        rule = rule_for(first.stm, second.stm)
+        outcome = rule.apply(graph, first, second, name, others)
         if only_single and isinstance(outcome, Missed):
             continue
-        prov = second.stm.prov
-        merged = ctx.commit(rule_for(first.stm, second.stm), prov, outcome)
+        merged = ctx.commit(rule, second.stm.prov, outcome)
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
@@ -164,19 +152,17 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
     changed = False
     by_array: dict[Name, list[Node]] = {}
     for node in graph.live():
-        if type(node.stm.exp) not in _SOACS:
-            continue
         current = node
-        for name in dict.fromkeys(node.stm.exp.arrays):  # type: ignore[union-attr]
+        for name in dict.fromkeys(node.arrays):
             for first in by_array.get(name, ()):
                 if graph.nodes[first.at] is not first or first is current:
                     continue
-                outcome = side_by_side(graph, first, current, explain=last)
+                outcome = SIDE_BY_SIDE.apply(graph, first, current, explain=last)
                 merged = ctx.commit(SIDE_BY_SIDE, current.stm.prov, outcome)
                 if merged is not None:
                     current = graph.merge(first, current, merged)
                     changed = True
-        for name in current.stm.exp.arrays:  # type: ignore[union-attr]
+        for name in current.arrays:
             known = by_array.get(name, ())
             by_array[name] = [n for n in known if graph.nodes[n.at] is n and n is not current]
             by_array[name].append(current)

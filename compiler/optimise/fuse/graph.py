@@ -34,10 +34,12 @@ class Node:
     `at` is its place in the text, `rank` grows along every edge.
     """
 
-    __slots__ = ("_inside", "_is_nested", "after", "at", "before", "rank", "reads", "stm")
+    __slots__ = ("_inside", "_is_nested", "after", "arrays", "at", "before", "rank", "reads", "stm")
 
     def __init__(self, stm: Stm, at: int, reads: set[Name]) -> None:
         self.stm = stm
+        self.arrays = stm.exp.arrays if isinstance(stm.exp, _SOACS) else ()
+        """What a parallel operator takes element by element."""
         self.at = at
         self.rank = float(at)
         self.reads = reads

@@ -5,15 +5,12 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
-from compiler.base.rules import Rule
+from compiler.base.rules import NodeRule
 from compiler.ir.nodes import Hist, Iota, Soac, Stm
 from compiler.ir.types import with_dims
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
-
-RULE = Rule("fuse/side-by-side", "Operators over the same array share one pass over it.")
-_SOACS = frozenset(Soac.__args__)
 
 
 def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outcome[Stm]:
@@ -23,23 +20,24 @@ def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outc
     operators inside, so that they become parallel in the same way. Without `explain` a refusal
     is just None: of many operators over one array each pair is looked at.
     """
-    shared = _shared(graph, first.stm, second.stm)
+    shared = _shared(graph, first, second)
     if not shared or merged_kind(first.stm, second.stm) is None:
         return None
-    if isinstance(second.stm.exp, Hist) and not isinstance(first.stm.exp, Hist):
+    one, other = first.stm.exp, second.stm.exp
+    if isinstance(other, Hist) and not isinstance(one, Hist):
         return None
-    if first.stm.exp.width != second.stm.exp.width:  # type: ignore[union-attr]
+    if not isinstance(one, Soac) or not isinstance(other, Soac) or one.width != other.width:
         return None
     obstacle = _obstacle(graph, first, second)
     if obstacle and not explain:
         return None
-    one, other = _called(graph, first), _called(graph, second)
+    names = _called(graph, first), _called(graph, second)
     what = ", ".join(f"`{base_of(name)}`" for name in shared)
     if obstacle:
-        return Missed(obstacle.format(one=one, other=other, what=what))
+        return Missed(obstacle.format(one=names[0], other=names[1], what=what))
     needed = {param.name for param in first.stm.pat}
-    said = f"One pass over {what} computes {one} and {other}."
-    return Applied(merge(first.stm, second.stm, needed), said, _numbers(shared, second.stm))
+    said = f"One pass over {what} computes {names[0]} and {names[1]}."
+    return Applied(merge(first.stm, second.stm, needed), said, _numbers(shared, other))
 
 
 def _obstacle(graph: Graph, first: Node, second: Node) -> str:
@@ -69,22 +67,27 @@ def _overwrites(graph: Graph, one: Node, other: Node) -> bool:
     return taken is not None and any(graph.classes.find(name) in taken for name in other.reads)
 
 
-def _shared(graph: Graph, first: Stm, second: Stm) -> list[Name]:
+def _shared(graph: Graph, first: Node, second: Node) -> list[Name]:
     """The arrays that both read, apart from those that are computed rather than read."""
-    mine = set(first.exp.arrays)  # type: ignore[union-attr]
     return [
         name
-        for name in dict.fromkeys(second.exp.arrays)  # type: ignore[union-attr]
-        if name in mine
+        for name in dict.fromkeys(second.arrays)
+        if name in first.arrays
         and not (name in graph.definer and isinstance(graph.definer[name].stm.exp, Iota))
     ]
 
 
-def _numbers(shared: list[Name], second: Stm) -> tuple[tuple[str, str], ...]:
-    exp = second.exp
-    assert isinstance(exp, Soac)
+def _numbers(shared: list[Name], exp: Soac) -> tuple[tuple[str, str], ...]:
     total = Poly.const(0)
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
         if array in shared:
             total = total + conditions.bytes_of(with_dims((exp.width,), param.type))
     return (("bytes not read again", conditions.show(total)),)
+
+
+RULE = NodeRule(
+    "fuse/side-by-side",
+    "Operators over the same array share one pass over it.",
+    Soac.__args__,
+    side_by_side,
+)

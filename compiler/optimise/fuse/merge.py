@@ -41,6 +41,7 @@ class SoacParts:
     """
 
     kind: type
+    width: Poly
     ops: tuple[object, ...]
     params: tuple[Param, ...]
     arrays: tuple[Name, ...]
@@ -71,6 +72,7 @@ def parts(stm: Stm) -> SoacParts:
     body = exp.fn.body
     return SoacParts(
         type(exp),
+        exp.width,
         ops,
         exp.fn.params,
         exp.arrays,
@@ -136,7 +138,7 @@ def merge(first: Stm, second: Stm, needed: set[Name]) -> Stm:
     returns = (*a.fixed_types, *b.fixed_types, *b.kept_types, *(a.kept_types[k] for k in stay))
     pat = (*a.fixed_pat, *b.fixed_pat, *b.kept_pat, *(a.kept_pat[k] for k in stay))
     fn = Lambda(tuple(params), body, returns)
-    exp = _build(kind, first.exp.width, (*a.ops, *b.ops), fn, tuple(arrays))  # type: ignore[union-attr]
+    exp = _build(kind, a.width, (*a.ops, *b.ops), fn, tuple(arrays))
     return Stm(pat, exp, merge_prov(second.prov, first.prov))
 
 

@@ -8,30 +8,12 @@ from __future__ import annotations
 
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
-from compiler.base.rules import Rule
+from compiler.base.rules import NodeRule
 from compiler.ir import walk
-from compiler.ir.nodes import Hist, If, Loop, Map, Reduce, Scan, Scatter, Stm
+from compiler.ir.nodes import Hist, If, Loop, Map, Reduce, Scan, Scatter, Soac, Stm
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
-
-INTO_PRODUCER = Rule(
-    "fuse/into-producer", "A reader goes into a producer that is no map, such as a scan."
-)
-RULE_OF = {
-    Map: Rule("fuse/map-map", "A map goes into the map that reads it."),
-    Reduce: Rule("fuse/map-reduce", "A map goes into the reduction that reads it."),
-    Scan: Rule("fuse/map-scan", "A map goes into the scan that reads it."),
-    Scatter: Rule("fuse/map-scatter", "A map goes into the scatter that reads it."),
-    Hist: Rule("fuse/map-hist", "A map goes into the histogram that reads it."),
-}
-RULES = (INTO_PRODUCER, *RULE_OF.values())
-
-
-def rule_for(first: Stm, second: Stm) -> Rule:
-    """The rule for a producer and a reader; a producer that is no map keeps its own work."""
-    kept = type(first.exp) in RULE_OF and type(first.exp) is not Map
-    return INTO_PRODUCER if kept else RULE_OF[type(second.exp)]
 
 
 def fuse_into_reader(
@@ -42,9 +24,9 @@ def fuse_into_reader(
     `name` is the array that goes from `first` to `second`, `others` are results of `first`
     that statements other than `second` need, or the body's results.
     """
-    if type(first.stm.exp) not in RULE_OF:
+    if not isinstance(first.stm.exp, Soac):
         return conditions.viewed_between(graph, first)
-    for read in second.stm.exp.arrays:  # type: ignore[union-attr]
+    for read in second.arrays:
         if graph.definer.get(read) is first and not conditions.is_made(first.stm, read):
             return _not_by_element(first.stm, read)
     if merged_kind(first.stm, second.stm) is None:
@@ -79,7 +61,7 @@ def reads_repeatedly(user: Node, name: Name) -> Stm | None:
         return None
     for part in walk.children(exp):
         for stm in walk.all_stms(walk.stms_of(part)):
-            if name in getattr(stm.exp, "arrays", ()) and type(stm.exp) in RULE_OF:
+            if name in getattr(stm.exp, "arrays", ()) and isinstance(stm.exp, Soac):
                 return stm
     return None
 
@@ -107,3 +89,28 @@ def _why(gone: set[Name], name: Name, second: Node) -> str:
 
 def _numbers(graph: Graph, gone: set[Name]) -> tuple[tuple[str, str], ...]:
     return (("bytes not written", conditions.saved(graph, gone)),) if gone else ()
+
+
+_INTO = (
+    ("fuse/map-map", "A map goes into the map that reads it.", Map),
+    ("fuse/map-reduce", "A map goes into the reduction that reads it.", Reduce),
+    ("fuse/map-scan", "A map goes into the scan that reads it.", Scan),
+    ("fuse/map-scatter", "A map goes into the scatter that reads it.", Scatter),
+    ("fuse/map-hist", "A map goes into the histogram that reads it.", Hist),
+)
+RULE_OF: dict[type, NodeRule] = {
+    kind: NodeRule(id, does, (kind,), fuse_into_reader) for id, does, kind in _INTO
+}
+INTO_PRODUCER = NodeRule(
+    "fuse/into-producer",
+    "A reader goes into a producer that is no map, such as a scan.",
+    Soac.__args__,
+    fuse_into_reader,
+)
+RULES = (INTO_PRODUCER, *RULE_OF.values())
+
+
+def rule_for(first: Stm, second: Stm) -> NodeRule:
+    """The rule for a producer and a reader; a producer that is no map keeps its own work."""
+    kept = isinstance(first.exp, Soac) and not isinstance(first.exp, Map)
+    return INTO_PRODUCER if kept else RULE_OF[type(second.exp)]
