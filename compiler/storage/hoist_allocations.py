@@ -8,7 +8,7 @@ the array is kept for. What the loop starts with is not overwritten, unless nobo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.algebra.poly import Poly
@@ -83,6 +83,11 @@ class _Hoisting:
         self.made = made
         self.ctx = ctx
         self.same = classes(loop.body.stms)
+        self.inside = {param.name for stm in loop.body.stms for param in stm.pat}
+        """Names that are not known before the loop."""
+        self.inside.update(param.name for param in loop.params)
+        if isinstance(loop.form, ForLoop):
+            self.inside.add(loop.form.index)
         self.before: list[Stm] = []
         self.gone: set[Name] = set()
         self.params: list[Param] = []
@@ -92,47 +97,35 @@ class _Hoisting:
 
     def all(self) -> list[Stm]:
         """The new statements."""
-        inside = {param.name for param in self.loop.params}
-        inside.update(param.name for stm in self.loop.body.stms for param in stm.pat)
-        if isinstance(self.loop.form, ForLoop):
-            inside.add(self.loop.form.index)
-        blocks = [
-            (k, str(result))
-            for k, (param, result) in enumerate(
-                zip(self.loop.params, self.loop.body.results, strict=True)
-            )
-            if isinstance(param.type, Mem)
-        ]
+        results = zip(self.loop.params, self.loop.body.results, strict=True)
+        blocks = [(k, str(r)) for k, (p, r) in enumerate(results) if isinstance(p.type, Mem)]
         kept = {self.same.find(name) for _, name in blocks if name not in self.made}
         for name, stm in self.made.items():
-            assert isinstance(stm.exp, Alloc)
             positions = [k for k, result in blocks if result == name]
-            if not positions and self.same.find(name) in kept:
-                continue
-            if stm.exp.count.names() & inside:
-                self._refused(name, stm, stm.exp, inside)
-            elif not self._has_size(stm.exp.count):
-                continue
-            elif not positions:
-                self._hoist(name, stm, stm.exp)
-            elif len(positions) == 1:
-                self._double_buffer(positions[0], name, stm, stm.exp, blocks)
+            if positions or self.same.find(name) not in kept:
+                self._move(name, stm, positions, blocks)
         if not self.gone:
             return [self.stm]
-        body = Body(
-            tuple(s for s in self.loop.body.stms if not self._is_gone(s)),
-            (*self.results, *self.loop.body.results),
-        )
-        loop = replace(
-            self.loop,
-            params=(*self.params, *self.loop.params),
-            init=(*self.init, *self.loop.init),
-            body=body,
-        )
+        stms = tuple(s for s in self.loop.body.stms if not s.pat or s.pat[0].name not in self.gone)
+        body = Body(stms, (*self.results, *self.loop.body.results))
+        params, init = (*self.params, *self.loop.params), (*self.init, *self.loop.init)
+        loop = replace(self.loop, params=params, init=init, body=body)
         return [*self.before, Stm((*self.pat, *self.stm.pat), loop, self.stm.prov)]
 
-    def _is_gone(self, stm: Stm) -> bool:
-        return isinstance(stm.exp, Alloc) and stm.pat[0].name in self.gone
+    def _move(
+        self, name: Name, stm: Stm, positions: list[int], blocks: list[tuple[int, Name]]
+    ) -> None:
+        """Make a block before the loop, if its size is known there; else say why not."""
+        exp = stm.exp
+        assert isinstance(exp, Alloc)
+        inside = exp.count.names() & self.inside
+        if inside:
+            self._refused(name, stm, exp, min(inside))
+        elif self._has_size(exp.count):
+            if not positions:
+                self._hoist(name, stm, exp)
+            elif len(positions) == 1:
+                self._double_buffer(positions[0], name, stm, exp, blocks)
 
     def _has_size(self, count: Poly) -> bool:
         """Whether the larger of a size and 0 can be computed in front of the loop."""
@@ -147,14 +140,16 @@ class _Hoisting:
         by = Lit(less, "i64")
         return Bin("-", "i64", Bin("max", "i64", se_of(count + less), by), by)
 
-    def _refused(self, name: Name, stm: Stm, exp: Alloc, inside: set[Name]) -> None:
-        other = min(exp.count.names() & inside)
+    def _per_iteration(self, exp: Alloc) -> tuple[tuple[str, str]]:
+        return (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
+
+    def _refused(self, name: Name, stm: Stm, exp: Alloc, other: Name) -> None:
         called = self.outer.called
         because = sentence(
             f"{called(name, stm.prov)} gets new memory in every iteration of the loop, because its "
             f"size depends on {called.spell.quoted(other)}."
         )
-        numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
+        numbers = self._per_iteration(exp)
         kind = NotHoisted.OWN_SIZE
         self.ctx.commit(HOIST, stm.prov, Missed(because, kind.hint(), numbers, kind.id))
 
@@ -162,7 +157,7 @@ class _Hoisting:
         """Make a block that no iteration hands on before the loop."""
         array = self.outer.called(name, stm.prov)
         because = f"Allocates the memory of {array} once, not in every iteration of the loop."
-        numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
+        numbers = self._per_iteration(exp)
         if self.ctx.commit(HOIST, stm.prov, Applied(True, because, numbers)) is None:
             return
         self._allocate(stm.pat[0], exp, stm)
@@ -221,7 +216,7 @@ class _Hoisting:
             f"{array} takes turns in {words} that are made before the loop: what is written next "
             "is never what is still read."
         )
-        numbers = (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
+        numbers = self._per_iteration(exp)
         if self.ctx.commit(DOUBLE, stm.prov, Applied(True, because, numbers)) is None:
             return
         self.gone.add(name)
@@ -294,46 +289,34 @@ def hoist_from_branches(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -
     """
     exp = stm.exp
     assert isinstance(exp, If)
-    sides = [_made(exp.then), _made(exp.orelse)]
+    sides = [_allocations(exp.then), _allocations(exp.orelse)]
     before: list[Stm] = []
     renamed: dict[Name, Name] = {}
-    gone: set[Name] = set()
     dropped: set[int] = set()
     for k, param in enumerate(stm.pat):
         names = [str(exp.then.results[k]), str(exp.orelse.results[k])]
-        made = [side.get(name) for side, name in zip(sides, names, strict=True)]
-        if not isinstance(param.type, Mem) or None in made or not gone.isdisjoint(names):
-            continue
-        first, second = (one.exp for one in made if one is not None)
-        assert isinstance(first, Alloc)
-        assert isinstance(second, Alloc)
-        if (first.prim, first.space) != (second.prim, second.space):
-            continue
-        count = _outside(exp, first.count, second.count, sizes)
-        if count is None:
+        one, other = (side.get(name) for side, name in zip(sides, names, strict=True))
+        alloc = _outside(exp, one, other, sizes) if renamed.keys().isdisjoint(names) else None
+        if alloc is None:
             continue
         array = called(param.name, stm.prov)
         because = f"Allocates memory for {array} once, before the branches: both need it."
-        if ctx.commit(HOIST, stm.prov, Applied(True, because)) is None:
-            continue
-        before.append(Stm((param,), replace(first, count=count), stm.prov))
-        renamed.update(dict.fromkeys(names, param.name))
-        gone.update(names)
-        dropped.add(k)
+        if ctx.commit(HOIST, stm.prov, Applied(True, because)) is not None:
+            before.append(Stm((param,), alloc, stm.prov))
+            renamed |= dict.fromkeys(names, param.name)
+            dropped.add(k)
     if not dropped:
         return [stm]
-    then, orelse = (
-        subst(
-            Body(
-                tuple(s for s in body.stms if not s.pat or s.pat[0].name not in gone),
-                tuple(r for k, r in enumerate(body.results) if k not in dropped),
-            ),
-            renamed,
-        )
-        for body in (exp.then, exp.orelse)
-    )
+    then, orelse = (_renamed(body, renamed, dropped) for body in (exp.then, exp.orelse))
     pat = tuple(param for k, param in enumerate(stm.pat) if k not in dropped)
     return [*before, Stm(pat, If(exp.cond, then, orelse), stm.prov)]
+
+
+def _renamed(body: Body, renamed: Mapping[Name, Name], dropped: set[int]) -> Body:
+    """A branch without some results and allocations, which are other blocks."""
+    stms = tuple(s for s in body.stms if not s.pat or s.pat[0].name not in renamed)
+    results = tuple(result for k, result in enumerate(body.results) if k not in dropped)
+    return subst(Body(stms, results), renamed)
 
 
 def _less(count: Poly) -> int | None:
@@ -342,16 +325,20 @@ def _less(count: Poly) -> int | None:
     return -constant if constant < 0 and (count - constant).as_name is not None else None
 
 
-def _made(body: Body) -> dict[Name, Stm]:
-    return {stm.pat[0].name: stm for stm in body.stms if isinstance(stm.exp, Alloc)}
+def _allocations(body: Body) -> dict[Name, Alloc]:
+    return {stm.pat[0].name: stm.exp for stm in body.stms if isinstance(stm.exp, Alloc)}
 
 
-def _outside(exp: If, first: Poly, second: Poly, sizes: Sizes) -> Poly | None:
-    """The size of a block that both sides make, as it is known before the branch."""
-    if not sizes.known.equal(first, second):
+def _outside(exp: If, first: Alloc | None, second: Alloc | None, sizes: Sizes) -> Alloc | None:
+    """The allocation of a block that both sides make, if its size is known before the branch."""
+    if first is None or second is None:
         return None
-    for count, body in ((first, exp.then), (second, exp.orelse)):
+    if (first.prim, first.space) != (second.prim, second.space):
+        return None
+    if not sizes.known.equal(first.count, second.count):
+        return None
+    for made, body in ((first, exp.then), (second, exp.orelse)):
         inside = {param.name for stm in body.stms for param in stm.pat}
-        if count.names().isdisjoint(inside):
-            return count
+        if made.count.names().isdisjoint(inside):
+            return made
     return None

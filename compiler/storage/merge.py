@@ -338,35 +338,30 @@ def _refused(
     called: Inhabitants,
 ) -> None:
     """Say why a block that came close got memory of its own."""
-    name = called(life.name, life.prov)
-    numbers = (("allocated", called.spell.size(life.alloc.prim, life.alloc.count)),)
-    if available:
-        other = available[-1].keeper
-        kind = NotMerged.OUTLIVES if life.escapes else NotMerged.LATER_SIZE
-        if life.escapes:
-            because = f"{name} outlives its body, and no free block has exactly its size."
-        else:
-            because = (
-                f"The earlier block of {called(other.name, other.prov)} is free when {name} is "
-                f"written, but {called.spell.poly(life.alloc.count)}, the size of {name}, is not "
-                "known yet when it is made."
-            )
-        ctx.commit(RULE, life.prov, Missed(sentence(because), kind.hint(), numbers, kind.id))
+    name, count = called(life.name, life.prov), life.alloc.count
+    numbers = (("allocated", called.spell.size(life.alloc.prim, count)),)
+    lasts = (colour.members[-1] for colour in alike if sizes.equal(colour.count, count))
+    kept = (last for last in lasts if last.escapes and last.mentioned < life.start)
+    other = available[-1].keeper if available else next(kept, None)
+    if other is None:
         return
-    for colour in alike:
-        last = colour.members[-1]
-        if (
-            last.escapes
-            and last.mentioned < life.start
-            and sizes.equal(colour.count, life.alloc.count)
-        ):
-            because = (
-                f"The earlier block of {called(last.name, last.prov)} has the size of {name}, "
-                "but it is a result of the body."
-            )
-            kind = NotMerged.A_RESULT
-            ctx.commit(RULE, life.prov, Missed(because, kind.hint(), numbers, kind.id))
-            return
+    if available and life.escapes:
+        kind = NotMerged.OUTLIVES
+        because = f"{name} outlives its body, and no free block has exactly its size."
+    elif available:
+        kind = NotMerged.LATER_SIZE
+        because = (
+            f"The earlier block of {called(other.name, other.prov)} is free when {name} is "
+            f"written, but {called.spell.poly(count)}, the size of {name}, is not known yet when "
+            "it is made."
+        )
+    else:
+        kind = NotMerged.A_RESULT
+        because = (
+            f"The earlier block of {called(other.name, other.prov)} has the size of {name}, but "
+            "it is a result of the body."
+        )
+    ctx.commit(RULE, life.prov, Missed(sentence(because), kind.hint(), numbers, kind.id))
 
 
 def _named(results: Iterable[KernelResult]) -> Iterator[Operand]:

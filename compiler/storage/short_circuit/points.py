@@ -184,39 +184,41 @@ class Shortcut:
             attempt = Attempt(next(self.numbers), IN_PLACE_MAP, name, array, item.stm.prov, target)
             kind = self.tree.array(name)
             attempt.allocated = (self._bytes(kind.prim, Poly.product(kind.shape)),)
-            safety = Safety(
-                self.tree,
-                self.terms,
-                self.assumptions,
-                self.aliases,
-                self._renamed(name, target.block),
-                target.block,
-                summaries=self.summaries,
-            )
-            changeable: Failed | None = None
             try:
-                self._afford(attempt)
-                changeable = self._needed(target.block, item)
-                if changeable is None and len(self.attempts) == self.forced:
-                    self._reuse(attempt)
-                    attempt.moved = dict(safety.new)
-                    raise Forced
-                if isinstance(item.stm.exp, SegMap):
-                    safety.item(item)
-                elif isinstance(item.stm.exp, Loop):
-                    first = in_place.scratch_of(self.tree, name)
-                    safety.segment(item.scope, first.at, item.at + 1)
-                if changeable is not None:
-                    raise changeable
+                self._overwritable(attempt, target.block, item)
             except Failed as failed:
-                if changeable is not None and failed is not changeable:
-                    failed = Failed(changeable.refusal, changeable.because)
-                attempt.obligations = safety.obligations
                 self._not_reused(attempt, failed)
-                continue
-            attempt.obligations = safety.obligations
-            if self._reuse(attempt):
-                done |= {name, target.block}
+            else:
+                if self._reuse(attempt):
+                    done |= {name, target.block}
+
+    def _overwritable(self, attempt: Attempt, block: Name, item: Item) -> None:
+        """A result of a statement may take the place of what is in a block. Raises Failed.
+
+        With what the author can do about it only if all else is well.
+        """
+        self._afford(attempt)
+        changeable = self._needed(block, item)
+        new = self._renamed(attempt.source, block)
+        if changeable is None and len(self.attempts) == self.forced:
+            self._reuse(attempt)
+            attempt.moved = new
+            raise Forced
+        common = (self.tree, self.terms, self.assumptions, self.aliases)
+        safety = Safety(*common, new, block, summaries=self.summaries)
+        attempt.obligations = safety.obligations
+        try:
+            if isinstance(item.stm.exp, SegMap):
+                safety.item(item)
+            elif isinstance(item.stm.exp, Loop):
+                first = in_place.scratch_of(self.tree, attempt.source)
+                safety.segment(item.scope, first.at, item.at + 1)
+        except Failed as failed:
+            if changeable is None:
+                raise
+            raise Failed(changeable.refusal, changeable.because) from failed
+        if changeable is not None:
+            raise changeable
 
     def _needed(self, block: Name, item: Item) -> Failed | None:
         """Why a block is still needed, if its author can change that. Raises Failed if not."""
@@ -405,50 +407,53 @@ class Shortcut:
             return False
         attempt = self._attempt(point, target)
         plan = Projection(self.tree, self.terms, self.assumptions)
-        safety: Safety | None = None
         try:
-            self._afford(attempt)
-            if point.rule is KERNEL_RESULT and not self.ctx.target.in_step:
-                costs.pays(self.tree, point.source, point.scope)
-            creation = plan.build(point.scope, point.end, point.source, target, point.given)
-            plan.make_room(point.scope, creation, point.destination, point.end)
-            self._available(plan, point, target, creation)
-            if len(self.attempts) - 1 == self.forced and plan.late is None:
-                self._commit(point, plan, creation, attempt)
-                attempt.moved = dict(plan.new)
-                raise Forced
-            safety = Safety(
-                self.tree,
-                self.terms,
-                self.assumptions,
-                self.aliases,
-                plan.new,
-                target.block,
-                self.terms.normal_lmad(self.tree.mem[point.destination].lmad),
-                self.assumptions.checked(plan.lifted),
-                frozenset(plan.lifted),
-                self.summaries,
-            )
-            safety.segment(point.scope, creation.at, point.end)
-            rows = point.rule is KERNEL_RESULT and not point.row
-            safety.others(point.scope, target.lmad, point.source, rows)
-            if plan.late is not None:
-                raise plan.late
+            creation = self._creation(point, target, attempt, plan)
         except Failed as failed:
-            if plan.late is not None and plan.late.refusal is Refusal.USED_AGAIN:
+            late = plan.late
+            if late is not None and late.refusal is Refusal.USED_AGAIN:
                 # What the author can do about it has been tried: all else has to hold as well.
-                tried = failed is plan.late and point.rule is not COPY
-                failed = plan.late if tried else Failed(plan.late.refusal, plan.late.because)
-            if safety is not None:
-                attempt.obligations = safety.obligations
+                tried = failed is late and point.rule is not COPY
+                failed = late if tried else Failed(late.refusal, late.because)
             self._refuse(attempt, failed)
             return False
-        attempt.obligations = safety.obligations
         attempt.creation = _created(creation, plan)
         attempt.projected = plan.new.get(attempt.creation)
-        attempt.moved = dict(plan.new)
         attempt.lifted = [p.name for item in plan.lifted for p in item.stm.pat]
         return self._commit(point, plan, creation, attempt)
+
+    def _creation(
+        self, point: CircuitPoint, target: MemBind, attempt: Attempt, plan: Projection
+    ) -> Item:
+        """What creates the array, if that can be done in its place. Raises Failed."""
+        self._afford(attempt)
+        if point.rule is KERNEL_RESULT and not self.ctx.target.in_step:
+            costs.pays(self.tree, point.source, point.scope)
+        creation = plan.build(point.scope, point.end, point.source, target, point.given)
+        plan.make_room(point.scope, creation, point.destination, point.end)
+        self._available(plan, point, target, creation)
+        if len(self.attempts) - 1 == self.forced and plan.late is None:
+            self._commit(point, plan, creation, attempt)
+            raise Forced
+        safety = Safety(
+            self.tree,
+            self.terms,
+            self.assumptions,
+            self.aliases,
+            plan.new,
+            target.block,
+            self.terms.normal_lmad(self.tree.mem[point.destination].lmad),
+            self.assumptions.checked(plan.lifted),
+            frozenset(plan.lifted),
+            self.summaries,
+        )
+        attempt.obligations = safety.obligations
+        safety.segment(point.scope, creation.at, point.end)
+        rows = point.rule is KERNEL_RESULT and not point.row
+        safety.others(point.scope, target.lmad, point.source, rows)
+        if plan.late is not None:
+            raise plan.late
+        return creation
 
     def _afford(self, attempt: Attempt) -> None:
         """There are steps left for proofs: else the user is told, once. Raises Failed."""
@@ -485,6 +490,7 @@ class Shortcut:
             if isinstance(item.stm.exp, Alloc)
         )
         attempt.allocated = tuple(dict.fromkeys(saved))
+        attempt.moved = dict(plan.new)
         because = f"{self._words(attempt, True)}, and nothing is copied."
         numbers = (
             ("copied", self._amount(attempt.copied)),
