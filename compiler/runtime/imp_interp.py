@@ -6,7 +6,7 @@ so that a program whose kernels race may differ from what parallel machines do, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, RuntimeError_
-from compiler.base.prim import DTYPE
+from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Prov
 from compiler.codegen import py_runtime
 from compiler.codegen.imp.nodes import (
@@ -52,6 +52,30 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
 
     Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit.
     """
+    env = {**RUNTIME}
+
+    def function(fun: ImpFun) -> Callable[..., Sequence[Any]]:
+        exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
+        found: Callable[..., Sequence[Any]] = env["entry"]
+        return found
+
+    try:
+        return call(prog, entry, args, function)
+    except IndexError:
+        raise CompilerBug("the program read or wrote outside of a block") from None
+
+
+def call(
+    prog: ImpProg,
+    entry: str,
+    args: Sequence[Value],
+    function: Callable[[ImpFun], Callable[..., Sequence[Any]]],
+    block: Callable[[list[Any], Prim], Any] = lambda cells, prim: cells,
+) -> list[Any]:
+    """Call an entry point as a Python function, of scalars and blocks.
+
+    `block` makes a block of a list of values; its cells are read by index.
+    """
     about = {"entries": [signature(fun) for fun in prog.funs]}
     chosen = choose_entry(about, entry)
     fun = next(f for f in prog.funs if f.name == entry)
@@ -59,13 +83,10 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
     by_name: dict[str, Any] = dict(sizes)
     for taken, array in zip(fun.inputs, arrays, strict=True):
         key = taken.block or taken.name
-        by_name[key] = array.reshape(-1).tolist() if taken.block else array.item()
-    env = {**_RUNTIME}
-    exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
-    try:
-        outcome = env["entry"](*[by_name[p.name] for p in fun.params])
-    except IndexError:
-        raise CompilerBug("the program read or wrote outside of a block") from None
+        kind = taken.type.prim
+        cells = array.reshape(-1).tolist()
+        by_name[key] = block(cells, kind) if taken.block else array.item()
+    outcome = function(fun)(*[by_name[p.name] for p in fun.params])
     values = {f.name: v for f, v in zip(fun.results, outcome, strict=True)}
     numbers = {**sizes, **{k: v for k, v in values.items() if isinstance(v, int)}}
     found: list[Any] = []
@@ -95,7 +116,9 @@ def _operand(value: Operand) -> str:
 
 
 class _Python:
-    """Prints statements as Python."""
+    """Prints statements as Python; `prints` has the method for each class."""
+
+    prints: Mapping[type[Stm], Callable[[Any, Any], None]]
 
     def __init__(self, env: dict[str, Any]) -> None:
         self.lines: list[str] = []
@@ -111,7 +134,7 @@ class _Python:
         if not stms:
             self.line("pass")
         for stm in stms:
-            _PRINT[type(stm)](self, stm)
+            self.prints[type(stm)](self, stm)
         self.indent = self.indent[:-4]
 
     def define(self, s: Define) -> None:
@@ -167,7 +190,7 @@ class _Python:
 
     def kernel(self, s: Kernel) -> None:
         for stm in sequential(s):
-            _PRINT[type(stm)](self, stm)
+            self.prints[type(stm)](self, stm)
 
     def site(self, prov: Prov) -> str:
         """A name for a place in the source."""
@@ -176,7 +199,7 @@ class _Python:
         return name
 
 
-_PRINT: dict[type[Stm], Callable[[_Python, Any], None]] = {
+_Python.prints = {
     Define: _Python.define,
     Declare: _Python.declare,
     Assign: _Python.assign,
@@ -191,6 +214,8 @@ _PRINT: dict[type[Stm], Callable[[_Python, Any], None]] = {
     Assert: _Python.check,
     Kernel: _Python.kernel,
 }
+PythonText = _Python
+"""What prints statements of IMP, for IRs that have more of them."""
 
 
 def _lmad(lmad: Lmad[Poly]) -> str:
@@ -245,7 +270,7 @@ def _cells(offset: int, dims: Sequence[tuple[int, int]]) -> list[int]:
     return cells
 
 
-_RUNTIME: dict[str, Any] = {
+RUNTIME: dict[str, Any] = {
     **{k: v for k, v in vars(py_runtime).items() if not k.startswith("_")},
     "allocate": _allocate,
     "fail": _fail,

@@ -16,6 +16,7 @@ from compiler.base.text import plain
 from compiler.codegen.c import program as c
 from compiler.codegen.cuda import program as cuda
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels.lower import lower
 from compiler.ir.nodes import SE, Array, Mem, Scalar, Var
 from compiler.ir.sizes import prim_of
 from compiler.pipeline import Compilation
@@ -40,7 +41,8 @@ def run_c(prog: imp.ImpProg, args: Sequence[Any], entry: str = "main", **options
 
 
 def cubin(prog: imp.ImpProg) -> bytes:
-    kernels, _ = cuda.split(plain(cuda.emit(prog, context("cuda"))))
+    ctx = context("cuda")
+    kernels, _ = cuda.split(plain(cuda.emit(lower(prog, ctx), ctx)))
     return nvrtc.cubin(kernels)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
-from compiler.codegen.c.stms import Statements
+from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp.nodes import Alloc, Assert, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import statements
+from compiler.codegen.kernels.walk import pool_bytes, statements
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
 
@@ -36,6 +36,11 @@ class DeviceCode(Statements):
     volatile = False
     slots: frozenset[str] = frozenset()
 
+    def launched(self, kernel: k.Kernel, host: Writer) -> None:
+        """A kernel's function, which came from what its launch came from."""
+        self.src, self.node = host.src, host.node
+        self.function(kernel)
+
     def function(self, kernel: k.Kernel) -> None:
         """`extern "C" __global__ void name(parameters) { .. }`."""
         self.slots = frozenset(s.name for s in statements(kernel.body) if isinstance(s, k.Slots))
@@ -52,8 +57,9 @@ class DeviceCode(Statements):
         for a in kernel.params:
             if not a.block and a.prim == "f16":
                 self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
-        if kernel.pool:
-            self.line(f"__shared__ __align__(8) char pool[{kernel.pool} * THREADS];")
+        pool = pool_bytes(kernel)
+        if pool:
+            self.line(f"__shared__ __align__(8) char pool[{pool} * THREADS];")
         self.stms(kernel.body)
         self.close()
 

@@ -1,4 +1,4 @@
-"""IMP to CUDA: a file of kernels without headers, and the host program that launches them."""
+"""The kernel IR to CUDA: kernels without headers, and the host program that launches them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from compiler.base.target import Target
 from compiler.base.text import Line, Text
 from compiler.codegen.c.program import description
 from compiler.codegen.cuda import runtime as cuda_runtime
-from compiler.codegen.cuda.host import Host
 from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp.nodes import ImpProg
-from compiler.codegen.kernels.lower import lower
+from compiler.codegen.kernels.host import Host
+from compiler.codegen.kernels.lower import KERNELS
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CuPy ----"
@@ -27,10 +27,10 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
-    host = Host(kernels)
+    host = Host(kernels.numbers, sites, kernels.launched)
     host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
-    for fun in lower(prog, ctx).funs:
+    for fun in prog.funs:
         host.function(fun)
     body = "\n".join(line.text for line in kernels.lines)
     head = [cuda_runtime.HEAD, cuda_runtime.FAILURE]
@@ -72,4 +72,7 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (Pass("cuda", "Writes CUDA.", emit),)
+PASSES = (
+    KERNELS,
+    Pass("cuda", "Writes CUDA.", emit),
+)

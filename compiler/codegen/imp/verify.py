@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from compiler.algebra.lmad import Lmad
@@ -57,18 +57,13 @@ Where = str
 """What runs the statements: `host`, a `thread` of a kernel, or the `block` of threads of one."""
 
 
-def verify(prog: ImpProg) -> None:
-    """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
-    checker = _Checker()
-    names = [fun.name for fun in prog.funs]
-    checker.must(len(set(names)) == len(names), "two entry points have one name")
-    checker.must(bool(prog.funs), "no function is an entry point")
-    for fun in prog.funs:
-        checker.function(fun)
-
-
 class _Checker(ScalarChecker):
-    """What is in scope at a point of a program, and what has become of it."""
+    """What is in scope at a point of a program, and what has become of it.
+
+    `checks` has the method for each class of statements.
+    """
+
+    checks: Mapping[type[Stm], Callable[[Any, Any], None]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,9 +86,13 @@ class _Checker(ScalarChecker):
         span = NOWHERE
         if self.path:
             stm = self.path[-1]
-            place += f", in `{show_stm(stm)}`"
+            place += f", in `{self.shown(stm)}`"
             span = stm.prov[0] if stm.prov else NOWHERE
         raise CompilerBug(f"{place}: {message}", span)
+
+    def shown(self, stm: Stm) -> str:
+        """A statement in messages."""
+        return show_stm(stm)
 
     # --- names -------------------------------------------------------------------------------
 
@@ -199,7 +198,7 @@ class _Checker(ScalarChecker):
         names: list[Name] = []
         for stm in stms:
             self.path.append(stm)
-            _CHECKS[type(stm)](self, stm)
+            self.checks[type(stm)](self, stm)
             self.path.pop()
             if isinstance(stm, Define | Declare | Alloc | Load):
                 names.append(stm.name)
@@ -417,7 +416,7 @@ class _Checker(ScalarChecker):
             self.scalar(value, prim, what)
 
 
-_CHECKS: dict[type[Stm], Callable[[_Checker, Any], None]] = {
+_Checker.checks = {
     Define: _Checker.define,
     Declare: _Checker.declare,
     Assign: _Checker.assign,
@@ -432,3 +431,17 @@ _CHECKS: dict[type[Stm], Callable[[_Checker, Any], None]] = {
     Assert: _Checker.check,
     Kernel: _Checker.kernel,
 }
+
+
+def verify(prog: ImpProg) -> None:
+    """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
+    checker = _Checker()
+    names = [fun.name for fun in prog.funs]
+    checker.must(len(set(names)) == len(names), "two entry points have one name")
+    checker.must(bool(prog.funs), "no function is an entry point")
+    for fun in prog.funs:
+        checker.function(fun)
+
+
+ImpChecker = _Checker
+"""What checks statements of IMP, for IRs that have more of them."""

@@ -24,11 +24,13 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
+from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import block_fold
-from compiler.codegen.kernels.nodes import BLOCK, PLACE, Barrier, Scope
+from compiler.codegen.kernels.nodes import BLOCK, Barrier, Scope
 from compiler.codegen.kernels.threads import (
     FIRST,
     all_points,
+    i64,
     own_point,
     point,
     shared,
@@ -40,8 +42,9 @@ from compiler.codegen.sequential import copy_body, copy_dims, sequential
 def map_code(kernel: Kernel) -> Stms:
     """A thread for each point, or a block of threads for each point."""
     if kernel.per_block:
-        return own_point(kernel, BLOCK) + block_code(kernel.body)
-    return own_point(kernel, PLACE) + thread_code(kernel.body)
+        block = k.Indices(kernel.dims, i64(BLOCK), kernel.prov)
+        return (block, *block_code(kernel.body))
+    return own_point(kernel) + thread_code(kernel.body)
 
 
 def block_code(stms: Stms) -> Stms:
@@ -66,7 +69,8 @@ def block_code(stms: Stms) -> Stms:
                 out.append(shared(stm))
             case _:
                 out.append(stm)
-    return tuple(out)
+    waits = [isinstance(stm, Barrier) for stm in out]
+    return tuple(s for at, s in enumerate(out) if not (at and waits[at] and waits[at - 1]))
 
 
 def _together(stms: Stms, prov: Prov) -> Stms:

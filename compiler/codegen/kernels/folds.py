@@ -42,8 +42,6 @@ SEGMENT, RANGE, TILE, STEP, OTHER = (
 )
 BLOCKS, CHUNK = "blocks_0", "chunk_0"
 """How many blocks of threads share a segment, and how many elements each takes."""
-SLOT = 8
-"""Bytes of shared memory that a thread has for a component."""
 LAST: SE = sub(i64(THREADS), ONE)
 
 
@@ -68,10 +66,12 @@ def components(folds: Sequence[Fold]) -> list[tuple[Name, Prim, SE]]:
 
 def slots(folds: Sequence[Fold]) -> Stms:
     """Shared memory for one value per thread and component."""
-    return tuple(
-        k.Slots(own(lhs, "all"), prim, at * SLOT)
-        for at, (lhs, prim, _) in enumerate(components(folds))
-    )
+    out: list[Stm] = []
+    offset = 0
+    for lhs, prim, _ in components(folds):
+        out.append(k.Slots(own(lhs, "all"), prim, offset))
+        offset += k.slot_bytes(prim)
+    return tuple(out)
 
 
 def carries(folds: Sequence[Fold], known: bool = True) -> Stms:

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.base.context import Ctx
+from compiler.base.errors import Limitation
 from compiler.base.prim import Prim
+from compiler.base.rules import Pass
+from compiler.base.spans import NOWHERE
 from compiler.base.target import Target
 from compiler.codegen.c.types import c_name
 from compiler.codegen.imp.nodes import (
@@ -34,7 +37,6 @@ from compiler.codegen.kernels.blocks import map_code
 from compiler.codegen.kernels.folds import (
     BLOCKS,
     CHUNK,
-    SLOT,
     components,
     first_stage,
     part,
@@ -42,9 +44,9 @@ from compiler.codegen.kernels.folds import (
     second_stage,
     third_stage,
 )
-from compiler.codegen.kernels.nodes import PLACE
 from compiler.codegen.kernels.threads import own_point, thread_code
-from compiler.codegen.kernels.walk import free_names, statements
+from compiler.codegen.kernels.verify import verify
+from compiler.codegen.kernels.walk import free_names, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential
 from compiler.ir.nodes import ONE, ZERO, Bin, Lit
 
@@ -55,16 +57,13 @@ SMALL_SEGMENT = 32
 def lower(prog: ImpProg, ctx: Ctx) -> ImpProg:
     """The program with launches in place of kernels."""
     lowering = _Lowering(ctx.target)
-    return ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
+    lowered = ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
+    if ctx.options.verify:
+        verify(lowered, ctx.target)
+    return lowered
 
 
-def kernel_of(name: str, body: Stms, source: Kernel) -> k.Kernel:
-    """A kernel whose parameters are what its body uses and does not define."""
-    names = free_names(body)
-    params = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
-    params += [k.Param(n, p, True) for n, p in names.free_blocks().items()]
-    ends = [stm.offset + SLOT for stm in statements(body) if isinstance(stm, k.Slots)]
-    return k.Kernel(name, tuple(params), body, max(ends, default=0), source.prov)
+KERNELS = Pass("kernels", "Makes kernels of threads, barriers and shared memory.", lower)
 
 
 class _Lowering:
@@ -109,9 +108,27 @@ class _Lowering:
             case ReduceWork(folds) | ScanWork(folds):
                 return self.staged(kernel, folds, name)
 
+    def function(self, name: str, body: Stms, source: Kernel) -> k.Kernel:
+        """A kernel whose parameters are what its body uses and does not define.
+
+        Raises Limitation if it needs more shared memory than a block of threads has.
+        """
+        names = free_names(body)
+        params = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
+        params += [k.Param(n, p, True) for n, p in names.free_blocks().items()]
+        made = k.Kernel(name, tuple(params), body, source.prov)
+        need, there = shared_bytes(made, self.target), self.target.shared_bytes
+        if need > there:
+            raise Limitation(
+                f"A block of threads needs {need} bytes of shared memory here, and has {there}.",
+                source.prov[0] if source.prov else NOWHERE,
+                "Combine fewer values at once, or run the program with the C back end.",
+            )
+        return made
+
     def map(self, kernel: Kernel, name: str) -> k.Launch:
         """A thread, or a block of threads, for each point."""
-        made = kernel_of(name, map_code(kernel), kernel)
+        made = self.function(name, map_code(kernel), kernel)
         points = product([size for _, size in kernel.dims])
         return k.Launch(made, "blocks" if kernel.per_block else "points", points, prov=kernel.prov)
 
@@ -122,9 +139,9 @@ class _Lowering:
         if any(map(needs_lock, work.hists)):
             locks = (k.Zeros(LOCKS, "i32", COUNT, prov),)
         updates = tuple(update_bin(hist, self.target, prov) for hist in work.hists)
-        body = own_point(kernel, PLACE) + thread_code(kernel.body) + updates
+        body = own_point(kernel) + thread_code(kernel.body) + updates
         points = product([size for _, size in kernel.dims])
-        return (*locks, k.Launch(kernel_of(name, body, kernel), "points", points, prov=prov))
+        return (*locks, k.Launch(self.function(name, body, kernel), "points", points, prov=prov))
 
     def staged(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> Stms:
         """Two or three stages; short segments have a thread each."""
@@ -149,7 +166,7 @@ class _Lowering:
         codes = {"first": first_stage, "second": second_stage}
         codes |= {"third": third_stage} if scan else {}
         for stage, code in codes.items():
-            made = kernel_of(f"{name}_{stage}", code(kernel, folds), kernel)
+            made = self.function(f"{name}_{stage}", code(kernel, folds), kernel)
             times = "" if stage == "second" else BLOCKS
             out.append(k.Launch(made, "blocks", segments, times, prov))
         out += [k.Fetch(name_, prim, result_cell(name_), ZERO, prov) for name_, prim in cells]

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compiler.base.names import Name
-from compiler.base.prim import Prim
+from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp.nodes import Stm, Stms
 from compiler.ir.nodes import SE
@@ -107,6 +107,11 @@ class Slots(Stm):
     prov: Prov = ()
 
 
+def slot_bytes(prim: Prim) -> int:
+    """What a slot takes: as a register, in which halves are floats."""
+    return 4 if prim == "f16" else BYTES[prim]
+
+
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
     """Wait for all threads of the block."""
@@ -165,12 +170,11 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A function of the device; `pool`: bytes of shared memory for each thread, beside `alloc`s."""
+    """A function of the device."""
 
     name: str
     params: tuple[Param, ...]
     body: Stms
-    pool: int = 0
     prov: Prov = ()
 
 

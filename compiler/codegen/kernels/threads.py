@@ -88,10 +88,12 @@ def all_points(kernel: Kernel) -> Stms:
     return (k.Stride(POINT, "i64", i64(THREAD), total, "+", i64(THREADS), body, kernel.prov),)
 
 
-def own_point(kernel: Kernel, number: Name) -> Stms:
-    """Which point a thread, or a block of threads, is for: that with its number."""
-    start: Stms = (Define(POINT, "i64", i64(number), kernel.prov),)
-    if number == PLACE:
-        total = product([size for _, size in kernel.dims])
-        start += (k.Exit(Bin(">=", "i64", i64(POINT), total), kernel.prov),)
-    return (*start, k.Indices(kernel.dims, i64(POINT), kernel.prov))
+def own_point(kernel: Kernel) -> Stms:
+    """Which point a thread is for: that with its number, if there is one."""
+    prov = kernel.prov
+    total = product([size for _, size in kernel.dims])
+    return (
+        Define(POINT, "i64", i64(PLACE), prov),
+        k.Exit(Bin(">=", "i64", i64(POINT), total), prov),
+        k.Indices(kernel.dims, i64(POINT), prov),
+    )

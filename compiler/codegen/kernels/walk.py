@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.base.prim import BYTES
+from compiler.base.target import Target
 from compiler.codegen.free_names import VISIT, FreeNames
-from compiler.codegen.imp.nodes import For, If, Stm, Stms, While
+from compiler.codegen.imp.nodes import Alloc, For, If, Stm, Stms, While
 from compiler.codegen.kernels import nodes as k
+from compiler.ir.nodes import Lit
 
 
 def bodies(stm: Stm) -> tuple[Stms, ...]:
@@ -27,6 +30,21 @@ def statements(stms: Stms) -> Iterator[Stm]:
         yield stm
         for body in bodies(stm):
             yield from statements(body)
+
+
+def pool_bytes(kernel: k.Kernel) -> int:
+    """The size of the pool for each thread: that of the largest of all slots' ends."""
+    slots = (stm for stm in statements(kernel.body) if isinstance(stm, k.Slots))
+    return max((stm.offset + k.slot_bytes(stm.prim) for stm in slots), default=0)
+
+
+def shared_bytes(kernel: k.Kernel, target: Target) -> int:
+    """The shared memory of a block of threads."""
+    own = 0
+    for stm in statements(kernel.body):
+        if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit):
+            own += max(1, int(stm.count.value)) * BYTES[stm.prim]
+    return pool_bytes(kernel) * target.threads + own
 
 
 def free_names(stms: Stms) -> FreeNames:

@@ -1,18 +1,18 @@
-"""The host's part of a CUDA program, as Python text over `device`, which is CuPy in disguise.
+"""The host's part of a program with kernels, as Python text over `device`.
 
-`cuda_device.py` has what the text calls. Scalars are exact as in `py_runtime.py`; a kernel's launch
-names its points and parameters, so that the text reads like the imperative program.
+What the text calls is in `runtime/`: `cuda_device.py`, `kernel_interp.py`. Scalars are exact as in
+`py_runtime.py`; a kernel's launch names its threads and parameters, so that the text reads like
+the imperative program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Writer
-from compiler.codegen.cuda.kernels import DeviceCode
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
@@ -35,13 +35,21 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.ir.nodes import SE, Operand
 
+Sites = list[tuple[Prov, tuple[str | SE, ...]]]
+
 
 class Host(Writer):
-    """Prints host statements, and has the kernels printed by `kernels`."""
+    """Prints host statements. `launched` is given each kernel, where it is launched first.
 
-    def __init__(self, kernels: DeviceCode) -> None:
-        super().__init__(kernels.numbers)
-        self.kernels = kernels
+    `sites` are the checks, by number.
+    """
+
+    def __init__(
+        self, numbers: Iterator[int], sites: Sites, launched: Callable[[k.Kernel, Host], None]
+    ) -> None:
+        super().__init__(numbers)
+        self.sites = sites
+        self.launched = launched
 
     def function(self, fun: ImpFun) -> None:
         """An entry point."""
@@ -132,16 +140,14 @@ class Host(Writer):
 
     def site(self, prov: Prov, message: tuple[str | SE, ...]) -> int:
         """The number of a check."""
-        self.kernels.sites.append((prov, message))
-        return len(self.kernels.sites) - 1
+        self.sites.append((prov, message))
+        return len(self.sites) - 1
 
     # --- kernels -----------------------------------------------------------------------------
 
     def launch(self, s: k.Launch) -> None:
         """The kernel's function, and its launch."""
-        out = self.kernels
-        out.src, out.node = self.src, self.node
-        out.function(s.kernel)
+        self.launched(s.kernel, self)
         arguments = ", ".join(map(_argument, s.kernel.params))
         count = self.times(s.count, s.times)
         self.line(f'device.launch("{s.kernel.name}", {s.unit}={count})({arguments})')

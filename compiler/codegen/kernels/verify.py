@@ -1,0 +1,284 @@
+"""Checks a program of the kernel IR: scopes and types as IMP's, and what threads do together.
+
+- All threads of a block come to a barrier, or none (Note [Barriers] in `nodes.py`).
+- A kernel's parameters are all that it uses from outside; its launch has them in scope.
+- Shared memory fits into the target's, and atomic operations are among the target's.
+- What is done at once waits for nobody and writes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
+from compiler.base.target import Target
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Declare,
+    Define,
+    For,
+    If,
+    ImpProg,
+    Kernel,
+    Load,
+    Stm,
+    Stms,
+    Store,
+    While,
+)
+from compiler.codegen.imp.verify import ImpChecker
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import shared_bytes, statements
+from compiler.codegen.traits import reads
+from compiler.ir.nodes import SE, Mem, Scalar, Type, Var
+
+
+def verify(prog: ImpProg, target: Target) -> None:
+    """Raise `CompilerBug`, naming what and where, unless `prog` is a program for `target`."""
+    checker = _Checker(target)
+    for fun in prog.funs:
+        checker.function(fun)
+
+
+class _Checker(ImpChecker):
+    """With the statements of hosts that launch, and of threads."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__()
+        self.target = target
+
+    def shown(self, stm: Stm) -> str:
+        """A statement in messages."""
+        return type(stm).__name__.lower()
+
+    def bind(self, name: Name, kind: Type) -> None:
+        """Bring a name into scope, where it means nothing yet."""
+        self.must(name not in self.types, f"`{name}` is bound in its own scope")
+        self.types[name] = kind
+
+    def se(self, se: SE) -> Prim:
+        """Check an expression; numbers of threads are of either width."""
+        if isinstance(se, Var) and se.name in k.IDS:
+            self.must(self.where == "block", f"`{se.name}` is no number of the host")
+            self.must(se.prim in ("i32", "i64"), f"`{se.name}` is no {se.prim}")
+            return se.prim
+        return super().se(se)
+
+    def cell(self, block: Name, prim: Prim, at: SE) -> None:
+        """Check a cell; indices of slots may be narrow."""
+        self.block(block, prim)
+        self.must(self.se(at) in ("i32", "i64"), "an index is no i64")
+
+    def no_kernel(self, s: Kernel) -> None:
+        self.fail("a kernel of IMP is left")
+
+    # --- the host ----------------------------------------------------------------------------
+
+    def launch(self, s: k.Launch) -> None:
+        self.must(self.where == "host", "a thread launches nothing")
+        self.scalar(s.count, "i64", "the number of threads")
+        self.factor(s.times)
+        for param in s.kernel.params:
+            kind = self.types.get(param.name)
+            wanted = Mem(param.prim) if param.block else Scalar(param.prim)
+            self.must(kind == wanted, f"`{param.name}` is no such value of the host")
+            self.must(param.name not in self.freed, f"`{param.name}` has been freed")
+        need, there = shared_bytes(s.kernel, self.target), self.target.shared_bytes
+        self.must(need <= there, f"`{s.kernel.name}` needs {need} bytes of shared memory")
+        scope = self.types, self.where, self.variables, self.unset, self.owned
+        self.types = {p.name: Mem(p.prim) if p.block else Scalar(p.prim) for p in s.kernel.params}
+        self.where, self.variables, self.unset, self.owned = "block", set(), set(), set()
+        self.stms(s.kernel.body)
+        self.types, self.where, self.variables, self.unset, self.owned = scope
+        _Divergence(self).stms(s.kernel.body, False)
+
+    def factor(self, name: Name) -> None:
+        """Check what a number is multiplied with."""
+        if name:
+            self.scalar(Var(name, "i64"), "i64", "a number of blocks")
+
+    def ranges(self, s: k.Ranges) -> None:
+        self.scalar(s.segments, "i64", "the number of segments")
+        self.scalar(s.size, "i64", "the size of a segment")
+        for name in (s.blocks, s.chunk):
+            self.types[name] = Scalar("i64")
+
+    def part(self, s: k.Part) -> None:
+        self.scalar(s.count, "i64", "the number of cells")
+        self.factor(s.times)
+        self.types[s.name] = Mem(s.prim)
+
+    def zeros(self, s: k.Zeros) -> None:
+        self.types[s.name] = Mem(s.prim)
+
+    # --- threads -----------------------------------------------------------------------------
+
+    def fetch(self, s: k.Fetch) -> None:
+        self.may_assign(s.name)
+        self.must(self.types[s.name] == Scalar(s.prim), f"`{s.name}` is no {s.prim}")
+        self.cell(s.block, s.prim, s.at)
+        self.unset.discard(s.name)
+
+    def indices(self, s: k.Indices) -> None:
+        self.scalar(s.flat, "i64", "a number")
+        for _, size in s.dims[1:]:
+            self.scalar(size, "i64", "a size")
+        for name, _ in s.dims:
+            self.bind(name, Scalar("i64"))
+
+    def stride(self, s: k.Stride) -> None:
+        for se in (s.start, s.end, s.by):
+            self.scalar(se, s.prim, "the range of a loop")
+        self.bind(s.index, Scalar(s.prim))
+        self.loop_body(s.body)
+        self.leave([s.index])
+
+    def scope(self, s: k.Scope) -> None:
+        self.stms(s.body)
+
+    def exit(self, s: k.Exit) -> None:
+        self.scalar(s.cond, "bool", "the condition")
+
+    def slots(self, s: k.Slots) -> None:
+        self.bind(s.name, Mem(s.prim, "shared"))
+
+    def barrier(self, s: k.Barrier) -> None:
+        self.must(self.where == "block", "the host waits for no block")
+
+    def atomic(self, s: k.Atomic) -> None:
+        there = (s.op, s.prim) in self.target.atomics
+        self.must(there, f"`{s.op}` of {s.prim} is no atomic operation of the target")
+        self.cell(s.block, s.prim, s.at)
+        self.scalar(s.value, s.prim, "what is combined")
+
+    def exchange(self, s: k.Exchange) -> None:
+        self.must(BYTES[s.prim] in (4, 8), f"a {s.prim} is no word")
+        self.cell(s.block, s.prim, s.at)
+        self.at_once(s.body, (Store, k.Locked))
+        self.bind(s.name, Scalar(s.prim))
+        self.variables.add(s.name)
+        self.stms(s.body)
+        self.leave([s.name])
+
+    def locked(self, s: k.Locked) -> None:
+        self.cell(s.locks, "i32", s.at)
+        self.at_once(s.body, (k.Locked,))
+        self.stms(s.body)
+
+    def at_once(self, body: Stms, but: tuple[type[Stm], ...]) -> None:
+        """Check that a body waits for nobody, and has no statements of these classes."""
+        for stm in statements(body):
+            wrong = isinstance(stm, (k.Barrier, *but))
+            self.must(not wrong, f"`{type(stm).__name__}` in what is done at once")
+
+    def stms_kept_open(self, stms: Stms) -> list[Name]:
+        """Check statements in order; the names that they bind stay in scope."""
+        names = super().stms_kept_open(stms)
+        for stm in stms:
+            match stm:
+                case k.Indices():
+                    names += [name for name, _ in stm.dims]
+                case k.Slots():
+                    names.append(stm.name)
+        return names
+
+
+_Checker.checks = {
+    **ImpChecker.checks,
+    Kernel: _Checker.no_kernel,
+    k.Launch: _Checker.launch,
+    k.Ranges: _Checker.ranges,
+    k.Part: _Checker.part,
+    k.Zeros: _Checker.zeros,
+    k.Fetch: _Checker.fetch,
+    k.Indices: _Checker.indices,
+    k.Stride: _Checker.stride,
+    k.Scope: _Checker.scope,
+    k.Exit: _Checker.exit,
+    k.Slots: _Checker.slots,
+    k.Barrier: _Checker.barrier,
+    k.Atomic: _Checker.atomic,
+    k.Exchange: _Checker.exchange,
+    k.Locked: _Checker.locked,
+}
+
+
+class _Divergence:
+    """What may differ between the threads of a block: variables, and where they go.
+
+    `names`: variables that differ. `gone`: whether some threads have left the kernel.
+    """
+
+    def __init__(self, checker: ImpChecker) -> None:
+        self.checker = checker
+        self.names: set[Name] = {k.THREAD, k.PLACE}
+        self.gone = False
+
+    def differs(self, *ses: SE) -> bool:
+        """Whether a value may differ between threads."""
+        return any(reads(se) & self.names for se in ses)
+
+    def assign(self, name: Name, differs: bool) -> None:
+        """A variable gets a value."""
+        (self.names.add if differs else self.names.discard)(name)
+
+    def stms(self, stms: Stms, apart: bool) -> None:
+        """Statements that all threads run, or, if `apart`, only some of them."""
+        for stm in stms:
+            self.stm(stm, apart)
+
+    def stm(self, stm: Stm, apart: bool) -> None:
+        match stm:
+            case Define(name, _, value):
+                self.assign(name, self.differs(value))
+            case Declare(name, _, value) | Assign(name, value):
+                if not isinstance(value, str):
+                    self.assign(name, apart or (value is not None and self.differs(value)))
+            case Load() | k.Fetch():
+                private = stm.block in self.names
+                self.assign(stm.name, apart or private or self.differs(stm.at))
+            case Alloc():
+                self.assign(stm.name, stm.space == "private")
+            case k.Indices():
+                for name, _ in stm.dims:
+                    self.assign(name, self.differs(stm.flat))
+            case k.Barrier():
+                self.checker.must(not apart, "not all threads of a block come to this barrier")
+                self.checker.must(not self.gone, "some threads have left before this barrier")
+            case k.Exit(cond) | Assert(cond):
+                self.gone |= apart or self.differs(cond)
+            case If(cond, then, orelse):
+                self.branches((then, orelse), apart or self.differs(cond))
+            case For(index, _, bound, body):
+                self.loop(index, apart or self.differs(bound), body)
+            case k.Stride(index, _, start, end, _, by, body):
+                self.loop(index, apart or self.differs(start, end, by), body)
+            case While(cond, body):
+                self.loop(cond, apart, body)
+            case k.Scope(body, point):
+                gone = self.gone
+                self.stms(body, apart)
+                self.gone = gone if point else self.gone
+            case k.Exchange() | k.Locked():
+                self.stms(stm.body, True)
+
+    def branches(self, arms: Iterable[Stms], apart: bool) -> None:
+        """One of the arms."""
+        before, after = set(self.names), set[Name]()
+        for arm in arms:
+            self.names = set(before)
+            self.stms(arm, apart)
+            after |= self.names
+        self.names = after
+
+    def loop(self, name: Name, apart: bool, body: Stms) -> None:
+        """Any number of times, as `name` says: an index, or a condition."""
+        before: set[Name] = set()
+        self.assign(name, apart or name in self.names)
+        while before != self.names:
+            before = set(self.names)
+            self.stms(body, apart or name in self.names)
+            self.names |= before

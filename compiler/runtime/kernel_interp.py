@@ -1,0 +1,401 @@
+"""The meaning of the kernel IR: threads run in turn, from one barrier to the next, and are watched.
+
+A kernel becomes a Python generator for each thread, which stops at barriers. It is an error to do
+what a device may do otherwise the next time: a race (Note [Races] in `codegen/kernels/nodes.py`), a
+barrier that not all threads come to, a cell outside of its block, or one that is read before
+anything has been written to it. So one run tells about all schedules, as far as its inputs reach,
+and on a machine that has no such device.
+
+A failed check ends the run with the launch; a device would go on until the host asks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import NOWHERE
+from compiler.codegen.imp.nodes import Alloc, ImpFun, ImpProg, Load, Store
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.host import Host, Sites
+from compiler.codegen.py_scalar import py_name, show
+from compiler.ir.nodes import Bin, Var
+from compiler.runtime.imp_interp import MAX_CELLS, RUNTIME, PythonText, call
+from compiler.runtime.runs import Value
+
+Order = Literal["ascending", "descending", "random"]
+UNWRITTEN = object()
+
+
+class Fault(CompilerBug):
+    """What no program may do on a device, with its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Who has touched a cell, after how many barriers; `together`: atomically, or under a lock."""
+
+    block: int
+    thread: int
+    barriers: int
+    together: object
+
+    def meets(self, other: _Access) -> bool:
+        """Whether nothing says which of the two comes first, and that matters."""
+        if self.together is not None and self.together == other.together:
+            return False
+        if self.block != other.block:
+            return True
+        return self.thread != other.thread and self.barriers == other.barriers
+
+
+@dataclass(slots=True)
+class _Traces:
+    """The accesses of a launch, by cell."""
+
+    written: dict[int, set[_Access]] = field(default_factory=dict)
+    read: dict[int, set[_Access]] = field(default_factory=dict)
+
+    def add(self, cell: int, access: _Access, writes: bool) -> bool:
+        """Remember an access; whether it meets an earlier one."""
+        clash = any(access.meets(one) for one in self.written.get(cell, ()))
+        if writes and not clash:
+            clash = any(access.meets(one) for one in self.read.get(cell, ()))
+        (self.written if writes else self.read).setdefault(cell, set()).add(access)
+        return clash
+
+
+class Cells:
+    """A block of memory whose accesses are watched while a kernel runs."""
+
+    def __init__(self, device: WatchedDevice, values: list[Any]) -> None:
+        self.device = device
+        self.values = values
+        self.traces = _Traces()
+        self.launch = 0
+
+    def __getitem__(self, at: int | slice) -> Any:
+        """Cells, as the host reads them."""
+        found = self.values[at]
+        if found is UNWRITTEN or (isinstance(found, list) and UNWRITTEN in found):
+            raise Fault("the host reads a cell that nothing has written")
+        return found
+
+    def touch(self, at: int, writes: bool) -> None:
+        """Watch an access."""
+        device = self.device
+        if not 0 <= at < len(self.values):
+            device.fault(f"touches cell {at} of {len(self.values)}")
+        if self.launch != device.launches:
+            self.launch, self.traces = device.launches, _Traces()
+        if self.traces.add(at, device.access(), writes):
+            device.fault(f"races with another thread for cell {at}")
+
+    def read(self, at: int) -> Any:
+        """A cell's value."""
+        self.touch(at, False)
+        if self.values[at] is UNWRITTEN:
+            self.device.fault(f"reads cell {at}, which nothing has written")
+        return self.values[at]
+
+    def write(self, at: int, value: Any) -> None:
+        """A cell's next value."""
+        self.touch(at, True)
+        self.values[at] = value
+
+
+class _Pool:
+    """Shared memory whose bytes hold now this, now that."""
+
+    def __init__(self) -> None:
+        self.traces = _Traces()
+        self.held: dict[int, tuple[int, Any]] = {}
+        """By byte, where what it is part of begins, and what that is."""
+
+
+class _Slots:
+    """One cell for each thread in the pool."""
+
+    def __init__(self, device: WatchedDevice, prim: Prim, offset: int) -> None:
+        self.device, self.size = device, k.slot_bytes(prim)
+        self.start = offset * device.threads
+
+    def touch(self, at: int, writes: bool) -> range:
+        """Watch an access; the bytes that it is to."""
+        device = self.device
+        if not 0 <= at < device.threads:
+            device.fault(f"touches slot {at} of {device.threads}")
+        first = self.start + at * self.size
+        found = range(first, first + self.size)
+        for byte in found:
+            if device.pool.traces.add(byte, device.access(), writes):
+                device.fault(f"races with another thread for slot {at}")
+        return found
+
+    def read(self, at: int) -> Any:
+        """A thread's value."""
+        found = self.touch(at, False)
+        held = {self.device.pool.held.get(byte, (-1, None)) for byte in found}
+        start, value = held.pop()
+        if held or start != found.start:
+            self.device.fault(f"reads slot {at}, which nothing has written")
+        return value
+
+    def write(self, at: int, value: Any) -> None:
+        """A thread's next value."""
+        found = self.touch(at, True)
+        for byte in found:
+            self.device.pool.held[byte] = (found.start, value)
+
+
+class WatchedDevice:
+    """What the host's text calls, and what threads run on: `threads` in a block."""
+
+    def __init__(self, threads: int, order: Order, sites: Sites) -> None:
+        self.threads, self.order, self.sites = threads, order, sites
+        self.kernels: dict[str, tuple[k.Kernel, Callable[..., Iterator[int]]]] = {}
+        self.launches = self.barriers = self.block = self.thread = 0
+        self.together: object = None
+        self.running = ""
+        self.pool = _Pool()
+        self.shared: dict[Name, Cells] = {}
+        self.random = random.Random(threads)
+
+    # --- what the host calls -----------------------------------------------------------------
+
+    def alloc(self, count: int, prim: Prim, site: int) -> Cells:
+        """A block; `count` is exact."""
+        if not 0 <= count <= MAX_CELLS:
+            self.fail(site, (count,))
+        return self.part(count, prim)
+
+    def part(self, count: int, prim: Prim) -> Cells:
+        """A block with any contents."""
+        return Cells(self, [UNWRITTEN] * count)
+
+    def zeros(self, count: int, prim: Prim) -> Cells:
+        """A block of zeros."""
+        return Cells(self, [0] * count)
+
+    def ranges(self, segments: int, size: int) -> tuple[int, int]:
+        """How many blocks of threads share a segment, and how many elements each takes.
+
+        More than one tile of both, for long segments.
+        """
+        blocks = max(1, min(3 * self.threads, -(-size // (2 * self.threads))))
+        return blocks, -(-size // blocks)
+
+    def check(self) -> None:
+        """A failed check has ended the run by now."""
+
+    def fail(self, site: int, values: Sequence[Any]) -> NoReturn:
+        """A check of the host failed."""
+        prov, message = self.sites[site]
+        shown = iter(values)
+        parts = [p if isinstance(p, str) else next(shown) for p in message]
+        RUNTIME["fail"](prov[0] if prov else NOWHERE, parts)
+        raise AssertionError
+
+    def read(self, block: Cells, at: int) -> Any:
+        """One cell."""
+        return block[at]
+
+    def write(self, block: Cells, at: int, value: Any) -> None:
+        """One cell."""
+        block.values[at] = value
+
+    def copy(self, dest: Cells, to: int, source: Cells, start: int, count: int) -> None:
+        """Cells that lie together."""
+        dest.values[to : to + count] = source.values[start : start + count]
+
+    def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
+        """A kernel for so many threads, or blocks of threads."""
+        total = blocks if points < 0 else -(-points // self.threads)
+
+        def start(*arguments: Any) -> None:
+            self.launches += 1
+            self.running = name
+            given = [a if isinstance(a, Cells) else a.item() for a in arguments]
+            for block in range(total):
+                self.run_block(block, given)
+
+        return start
+
+    # --- what threads do ---------------------------------------------------------------------
+
+    def run_block(self, block: int, arguments: list[Any]) -> None:
+        """All threads of a block, each up to the next barrier before any goes on."""
+        self.block, self.barriers = block, 0
+        self.pool, self.shared = _Pool(), {}
+        _, function = self.kernels[self.running]
+        size = self.threads
+        alive = {t: function(t, block, size, block * size + t, *arguments) for t in range(size)}
+        while alive:
+            waits: dict[int, int] = {}
+            for thread in self.ordered(list(alive)):
+                self.thread = thread
+                barrier = next(alive[thread], None)
+                if barrier is not None:
+                    waits[thread] = barrier
+            if len(set(waits.values())) > 1 or len(waits) not in (0, len(alive)):
+                self.fault("is at another barrier than other threads of its block, or at none")
+            alive = {thread: alive[thread] for thread in waits}
+            self.barriers += 1
+
+    def ordered(self, threads: list[int]) -> list[int]:
+        """The threads in the order in which they run."""
+        if self.order == "random":
+            self.random.shuffle(threads)
+        return threads[::-1] if self.order == "descending" else threads
+
+    def access(self) -> _Access:
+        """Who touches a cell now."""
+        return _Access(self.block, self.thread, self.barriers, self.together)
+
+    def fault(self, what: str) -> NoReturn:
+        """Stop at what no program may do."""
+        raise Fault(f"kernel `{self.running}`, block {self.block}, thread {self.thread}: {what}")
+
+    def of_block(self, name: Name, count: int) -> Cells:
+        """A shared array: that of the block of threads that runs."""
+        if name not in self.shared:
+            self.shared[name] = self.part(count, "i64")
+        return self.shared[name]
+
+    def slots(self, prim: Prim, offset: int) -> _Slots:
+        """Slots of the pool."""
+        return _Slots(self, prim, offset)
+
+
+class _ThreadText(PythonText):
+    """Prints a kernel as a generator, over the `device`."""
+
+    def __init__(self, env: dict[str, Any]) -> None:
+        super().__init__(env)
+        self.barriers = count(1)
+
+    def kernel_function(self, kernel: k.Kernel) -> str:
+        """The function of a thread's numbers and the kernel's parameters."""
+        names = [py_name(name) for name in (*k.IDS, *(p.name for p in kernel.params))]
+        self.line(f"def {kernel.name}({', '.join(names)}):")
+        self.line("    if False: yield")
+        self.block(kernel.body)
+        return "\n".join(self.lines)
+
+    def alloc(self, s: Alloc) -> None:
+        size = show(s.count)
+        if s.space == "shared":
+            self.line(f"{py_name(s.name)} = device.of_block({s.name!r}, {size})")
+        else:
+            self.line(f'{py_name(s.name)} = device.part({size}, "{s.prim}")')
+
+    def load(self, s: Load | k.Fetch) -> None:
+        self.line(f"{py_name(s.name)} = {py_name(s.block)}.read({show(s.at)})")
+
+    def store(self, s: Store) -> None:
+        self.line(f"{py_name(s.block)}.write({show(s.at)}, {show(s.value)})")
+
+    def indices(self, s: k.Indices) -> None:
+        self.line(f"rest = {show(s.flat)}")
+        for name, size in reversed(s.dims[1:]):
+            self.line(f"rest, {py_name(name)} = divmod(rest, {show(size)})")
+        self.line(f"{py_name(s.dims[0][0])} = rest")
+
+    def stride(self, s: k.Stride) -> None:
+        index = Var(s.index, s.prim)
+        self.line(f"{py_name(s.index)} = {show(s.start)}")
+        self.line(f"while {show(Bin('<', s.prim, index, s.end))}:")
+        self.block(s.body)
+        self.line(f"    {py_name(s.index)} = {show(Bin(s.op, s.prim, index, s.by))}")
+
+    def scope(self, s: k.Scope) -> None:
+        for stm in s.body:
+            self.prints[type(stm)](self, stm)
+
+    def exit(self, s: k.Exit) -> None:
+        self.line(f"if {show(s.cond)}: return")
+
+    def slots(self, s: k.Slots) -> None:
+        self.line(f'{py_name(s.name)} = device.slots("{s.prim}", {s.offset})')
+
+    def barrier(self, s: k.Barrier) -> None:
+        self.line(f"yield {next(self.barriers)}")
+
+    def atomic(self, s: k.Atomic) -> None:
+        old = Var(f"{k.OWN}old", s.prim)
+        self.line("device.together = 'atomic'")
+        self.line(f"old = {py_name(s.block)}.read({show(s.at)})")
+        value = show(Bin(s.op, s.prim, old, s.value))
+        self.line(f"{py_name(s.block)}.write({show(s.at)}, {value})")
+        self.line("device.together = None")
+
+    def exchange(self, s: k.Exchange) -> None:
+        cell = f"{py_name(s.block)}.{{}}({show(s.at)}"
+        self.line("device.together = 'atomic'")
+        self.line(f"{py_name(s.name)} = {cell.format('read')})")
+        self.scope(k.Scope(s.body))
+        self.line(f"{cell.format('write')}, {py_name(s.name)})")
+        self.line("device.together = None")
+
+    def locked(self, s: k.Locked) -> None:
+        self.line(f"device.together = {show(s.at)}")
+        self.scope(k.Scope(s.body))
+        self.line("device.together = None")
+
+
+_ThreadText.prints = {
+    **PythonText.prints,
+    Alloc: _ThreadText.alloc,
+    Load: _ThreadText.load,
+    Store: _ThreadText.store,
+    k.Fetch: _ThreadText.load,
+    k.Indices: _ThreadText.indices,
+    k.Stride: _ThreadText.stride,
+    k.Scope: _ThreadText.scope,
+    k.Exit: _ThreadText.exit,
+    k.Slots: _ThreadText.slots,
+    k.Barrier: _ThreadText.barrier,
+    k.Atomic: _ThreadText.atomic,
+    k.Exchange: _ThreadText.exchange,
+    k.Locked: _ThreadText.locked,
+}
+
+
+def run(
+    prog: ImpProg,
+    entry: str,
+    args: Sequence[Value],
+    threads: int = 8,
+    order: Order = "ascending",
+) -> list[Any]:
+    """The results of an entry point of a program with kernels, as NumPy arrays and scalars.
+
+    Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit, and Fault for
+    what the program may not do.
+    """
+    sites: Sites = []
+    device = WatchedDevice(threads, order, sites)
+    env = {**RUNTIME, "device": device, "np": np}
+
+    def launched(kernel: k.Kernel, host: Host) -> None:
+        text = _ThreadText(env).kernel_function(kernel)
+        exec(compile(text, f"<kernel {kernel.name}>", "exec"), env)
+        device.kernels[kernel.name] = kernel, env[kernel.name]
+
+    def function(fun: ImpFun) -> Callable[..., Sequence[Any]]:
+        host = Host(count(), sites, launched)
+        host.function(fun)
+        text = "\n".join(line.text for line in host.lines)
+        exec(compile(text, f"<host {entry}>", "exec"), env)
+        chosen = env[py_name(f"{fun.name}_0")[:-2]]
+        return lambda *given: chosen(device, *given)
+
+    return call(prog, entry, args, function, lambda cells, prim: Cells(device, cells))

@@ -1,0 +1,159 @@
+"""The kernel IR: what the verifier refuses, and what the targets' limits are for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug, Limitation
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Declare,
+    Define,
+    Formal,
+    If,
+    ImpFun,
+    ImpProg,
+    Load,
+    Stms,
+    Store,
+    While,
+)
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.folds import FIRST
+from compiler.codegen.kernels.lower import lower
+from compiler.codegen.kernels.verify import verify
+from compiler.codegen.kernels.walk import shared_bytes, statements
+from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Mem, Scalar, Var
+from compiler.targets import target_named
+from tests.codegen.helpers import compiled
+
+CUDA = target_named("cuda")
+THREAD, BLOCK = Var(k.THREAD, "i64"), Var(k.BLOCK, "i64")
+WAIT = k.Barrier()
+
+
+def launching(*body: k.Stm) -> ImpProg:
+    """A program that launches one kernel, over a block `xs_1` and a number `n_2`."""
+    params = (k.Param("n_2", "i64", False), k.Param("xs_1", "i64", True))
+    kernel = k.Kernel("work_3", params, body)
+    formals = (Formal("n_2", Scalar("i64")), Formal("xs_1", Mem("i64")))
+    launch = k.Launch(kernel, "blocks", Var("n_2", "i64"))
+    return ImpProg((ImpFun("main", formals, (), (launch,), (), (), ()),))
+
+
+def own(se: SE) -> Stms:
+    """One thread does something where `se` holds, between barriers."""
+    return (WAIT, If(se, (Store("xs_1", "i64", BLOCK, ONE),), ()), WAIT)
+
+
+def wait_if(name: str) -> If:
+    """A barrier where a number is positive."""
+    return If(Bin(">", "i64", Var(name, "i64"), ZERO), (WAIT,), ())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        own(FIRST),
+        (If(Bin("<", "i64", BLOCK, Var("n_2", "i64")), own(FIRST), ()),),
+        (k.Stride("%i", "i64", ZERO, Var("n_2", "i64"), "+", ONE, own(FIRST)),),
+        # What one thread has written and all read is the same for all.
+        (*own(FIRST), Load("x_4", "i64", "xs_1", BLOCK), wait_if("x_4")),
+        # A failed check leaves the point, and no more.
+        (k.Scope((Assert(FIRST, ("no",)),), point=True), WAIT),
+        (Assert(Bin("<", "i64", BLOCK, ONE), ("all go",)), WAIT),
+        # A variable that has differed, and does not any more.
+        (
+            Declare("c_4", Scalar("bool"), FIRST),
+            Assign("c_4", Bin("<", "i64", BLOCK, ONE)),
+            If(Var("c_4", "bool"), (WAIT,), ()),
+        ),
+    ],
+)  # fmt: skip
+def test_barriers_that_all_threads_come_to(body: Stms) -> None:
+    verify(launching(*body), CUDA)
+
+
+APART = "not all threads of a block come to this barrier"
+LEFT = "some threads have left before this barrier"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ((If(FIRST, (WAIT,), ()),), APART),
+        ((If(Bin("<", "i64", BLOCK, ONE), (), (If(FIRST, (), (WAIT,)),)),), APART),
+        ((k.Stride("%i", "i64", THREAD, Var("n_2", "i64"), "+", ONE, (WAIT,)),), APART),
+        # The second time round, the variable differs.
+        (
+            (
+                Declare("go_4", Scalar("bool"), Lit(True, "bool")),
+                While("go_4", (WAIT, Assign("go_4", FIRST))),
+            ),
+            APART,
+        ),
+        # Each thread reads a cell of its own, and what it has stored for itself.
+        ((Load("x_4", "i64", "xs_1", THREAD), wait_if("x_4")), APART),
+        (
+            (
+                Alloc("own_4", ONE, "i64", "private"),
+                Store("own_4", "i64", ZERO, THREAD),
+                Load("x_5", "i64", "own_4", ZERO),
+                wait_if("x_5"),
+            ),
+            APART,
+        ),
+        ((k.Exit(FIRST), WAIT), LEFT),
+        ((Assert(FIRST, ("some go",)), WAIT), LEFT),
+        ((k.Scope((Assert(FIRST, ("some go",)),)), WAIT), LEFT),
+        ((Define("y_4", "i64", Var("m_9", "i64")),), "m_9"),
+        ((Store("xs_1", "i32", ZERO, Lit(1, "i32")),), "holds i64"),
+        ((k.Atomic("*", "i64", "xs_1", ZERO, ONE),), "no atomic operation"),
+        ((k.Exchange("x_4", "i64", "xs_1", ZERO, (WAIT,)),), "at once"),
+        ((k.Exchange("x_4", "i64", "xs_1", ZERO, (Store("xs_1", "i64", ONE, ONE),)),), "at once"),
+        ((Alloc("s_4", Lit(6144, "i64"), "i64", "shared"), k.Slots("%t", "i8", 0)), "49408 bytes"),
+        ((k.Slots("%t", "i64", 0), k.Slots("%t", "i64", 8)), "own scope"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(body: Stms, says: str) -> None:
+    with pytest.raises(CompilerBug) as caught:
+        verify(launching(*body), CUDA)
+    assert says in caught.value.message
+
+
+def test_a_launch_gives_what_the_kernel_takes() -> None:
+    prog = launching(WAIT)
+    (fun,) = prog.funs
+    with pytest.raises(CompilerBug, match="no such value of the host"):
+        verify(ImpProg((replace(fun, params=fun.params[:1]),)), CUDA)
+
+
+def product_of(count: int) -> str:
+    """A reduction of tuples with so many components."""
+    names = [f"x{i}" for i in range(count)], [f"y{i}" for i in range(count)]
+    left, right = (", ".join(one) for one in names)
+    joined = ", ".join(f"{a} * {b}" for a, b in zip(*names, strict=True))
+    ones = ", ".join(["1"] * count)
+    rows = ", ".join(f"x + {i}" for i in range(count))
+    return f"""
+entry main (xs: []f64) =
+  let ({left}) = reduce (\\({left}) ({right}) -> ({joined})) ({ones}) (map (\\x -> ({rows})) xs)
+  in {" + ".join(names[0])}
+"""
+
+
+def test_components_share_the_memory_of_a_block_up_to_its_end() -> None:
+    """256 threads with 24 numbers of 8 bytes have all of 48 KiB."""
+    prog = compiled(product_of(24), "cuda").result("imp").prog
+    lowered = lower(prog, Ctx(target=CUDA))
+    kernels = [s.kernel for s in statements(lowered.funs[0].body) if isinstance(s, k.Launch)]
+    assert max(shared_bytes(one, CUDA) for one in kernels) == CUDA.shared_bytes
+    with pytest.raises(Limitation) as caught:
+        compiled(product_of(25), "cuda").result("cuda")
+    assert "51200 bytes of shared memory" in caught.value.message
+    assert caught.value.hint
