@@ -88,6 +88,9 @@ class Exact:
         self.conditions: dict[SE, Reading] = {}
         """What is compared in conditions, from there on."""
         self._proved: dict[Poly, int] = {}
+        """In which scope sizes were looked at; there is no need to look again in it."""
+        self._fitted: dict[Poly, int] = {}
+        """In which scope polynomials were found to fit: they do in all of it."""
         self._open: list[int] = [0]
         self._scopes = 0
         self._filled: tuple[Poly, ...] = ()
@@ -270,7 +273,10 @@ class Exact:
 
     def _fits(self, poly: Poly) -> bool:
         """Whether a polynomial fits, if the array that it is about has elements."""
+        if self._fitted.get(poly) in self._open:
+            return True
         if self._facts.is_value(poly):
+            self._fitted[poly] = self._open[-1]
             return True
         if all(size.constant is not None for size in self._filled):
             return False

@@ -31,6 +31,10 @@ from compiler.optimise.fuse.vertical import RULES as INTO_READER
 from compiler.optimise.fuse.vertical import reads_repeatedly, repeated, rule_for
 
 _SOACS = frozenset(Soac.__args__)
+_NEIGHBOURS = 64
+"""Operators before one, over an array that it reads, which it may be joined with."""
+_TOLD = 8
+"""Of these, how many the author is told of that it cannot be joined with."""
 
 
 def fuse(prog: Prog, ctx: Ctx) -> Prog:
@@ -148,16 +152,21 @@ def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
 
 
 def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
-    """Neighbours that read the same array, in the order of the text."""
+    """Neighbours that read the same array, in the order of the text.
+
+    Of hundreds that cannot be joined the nearest are looked at, and of these the nearest told of.
+    """
     changed = False
     by_array: dict[Name, list[Node]] = {}
     for node in graph.live():
         current = node
         for name in dict.fromkeys(node.arrays):
-            for first in by_array.get(name, ()):
+            near = by_array.get(name, [])[-_NEIGHBOURS:]
+            for k, first in enumerate(near, -len(near)):
                 if graph.nodes[first.at] is not first or first is current:
                     continue
-                outcome = SIDE_BY_SIDE.apply(graph, first, current, explain=last)
+                explain = last and k >= -_TOLD
+                outcome = SIDE_BY_SIDE.apply(graph, first, current, explain=explain)
                 merged = ctx.commit(SIDE_BY_SIDE, current.stm.prov, outcome)
                 if merged is not None:
                     current = graph.merge(first, current, merged)

@@ -102,7 +102,7 @@ def _alike(tree: Tree, terms: Terms, new: Name, old: Name) -> bool:
     if not _fits(tree, terms, new, binder.stm.exp, theirs.block):
         return False
     normal = terms.normal_lmad
-    return normal(mine.lmad).same_cells(normal(theirs.lmad))
+    return mine.lmad == theirs.lmad or normal(mine.lmad).same_cells(normal(theirs.lmad))
 
 
 def _fits(tree: Tree, terms: Terms, new: Name, made: Alloc, block: Name) -> bool:
@@ -110,13 +110,12 @@ def _fits(tree: Tree, terms: Terms, new: Name, made: Alloc, block: Name) -> bool
 
     Memory may be larger than `new`, which is built in the place of a part of something then.
     """
-    count = terms.normal(made.count)
-    if count == terms.normal(Poly.product(tree.array(new).shape)):
-        return True
+    others = [Poly.product(tree.array(new).shape)]
     other = tree.binder.get(block)
-    if other is None or not isinstance(other.stm.exp, Alloc):
-        return False
-    return terms.normal(other.stm.exp.count) == count
+    if other is not None and isinstance(other.stm.exp, Alloc):
+        others.append(other.stm.exp.count)
+    count = made.count
+    return count in others or terms.normal(count) in map(terms.normal, others)
 
 
 def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
