@@ -85,11 +85,13 @@ def may_fail(exp: Exp, facts: LocalFacts | None = None) -> bool:
         case _ if facts is None:
             return True
         case Fails.OUTSIDE:
-            return not facts.is_inside(exp)  # type: ignore[arg-type]
+            assert isinstance(exp, Index | Slice | Update)
+            return not facts.is_inside(exp)
         case Fails.SIZE:
             return not all(map(facts.is_size, _sizes(exp)))
         case Fails.COUNT:
-            return not facts.keeps_count(exp)  # type: ignore[arg-type]
+            assert isinstance(exp, Reshape)
+            return not facts.keeps_count(exp)
     if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
         return True
     for part in walk.children(exp):

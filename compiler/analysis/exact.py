@@ -9,7 +9,8 @@ several times is exact if it is at each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from functools import partial
+from typing import Literal, TypeVar
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.limits import LARGEST_INPUT
@@ -50,6 +51,7 @@ from compiler.ir.sizes import HIGH, poly_of
 from compiler.ir.slices import selected
 from compiler.ir.walk import Rewrite, children, rewrite, se_parts, stms_of
 
+T = TypeVar("T")
 _MOST_TERMS = 24
 """Terms up to which a definition is unfolded."""
 
@@ -154,7 +156,7 @@ class Exact:
             case SegMap() | SegRed() | SegScan() | SegHist():
                 for child in children(exp):
                     dims = exp.space.dims if isinstance(child, KernelBody) else ()
-                    self._nested(child, lambda dims=dims: self._indices(dims))  # type: ignore[misc]
+                    self._nested(child, partial(self._indices, dims))
             case _ if not isinstance(exp, If):
                 for child in children(exp):
                     self._nested(child, _nothing)
@@ -328,7 +330,7 @@ def _is_small(size: Poly, fun: Function) -> bool:
     return given >= size.names() and largest <= HIGH
 
 
-def _same(x: Any) -> Any:
+def _same(x: T) -> T:
     return x
 
 

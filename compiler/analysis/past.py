@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from compiler.analysis.ranges import BoundFact, Ranges, SpanFact
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Past(Ranges):
@@ -25,26 +28,26 @@ class Past(Ranges):
         )
 
 
-class _Before(dict[Any, Any]):
+class _Before(dict[K, V]):
     """A table of which only a part is seen."""
 
     __slots__ = ("_seen", "_table")
 
-    def __init__(self, table: Mapping[Any, Any], seen: Any) -> None:
+    def __init__(self, table: Mapping[K, V], seen: Callable[[K, V], V | None]) -> None:
         super().__init__()
         self._table = table
         self._seen = seen
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: K, default: Any = None) -> Any:
         found = self._table.get(key)
         found = None if found is None else self._seen(key, found)
         return default if found is None else found
 
-    def __contains__(self, key: Any) -> bool:
-        return self.get(key) is not None
+    def __contains__(self, key: object) -> bool:
+        return self.get(cast(K, key)) is not None
 
-    def __getitem__(self, key: Any) -> Any:
-        found = self.get(key)
+    def __getitem__(self, key: K) -> V:
+        found: V | None = self.get(key)
         if found is None:
             raise KeyError(key)
         return found

@@ -214,7 +214,8 @@ def _matches(s: Lowering, pat: ty.Pat, value: Value) -> SE:
         assert isinstance(pat.type, Sum)
         _, uses = sum_slots(pat.type)
         tag = [name for name, _ in pat.type.variants].index(pat.name)
-        cond = Bin("==", "i8", operand(value[0]), Lit(tag, "i8"))  # type: ignore[arg-type]
+        assert not isinstance(value[0], Arr)
+        cond = Bin("==", "i8", value[0], Lit(tag, "i8"))
         value = tuple(value[1 + k] for k in uses[tag])
         inner = pat.args
     start = 0

@@ -26,7 +26,6 @@ from compiler.ir.nodes import (
 )
 
 _Key = object
-_SCALARS = frozenset(SE_NODES)
 _MAX_COMPARED = 8
 
 
@@ -94,8 +93,7 @@ def _key(exp: Exp) -> _Key | None:
 def _shape(body: Body) -> _Key:
     """A body's kinds of statements and literals, without names."""
     stms = tuple(
-        _se_shape(stm.exp) if type(stm.exp) in _SCALARS else type(stm.exp)  # type: ignore[arg-type]
-        for stm in body.stms
+        _se_shape(stm.exp) if isinstance(stm.exp, SE_NODES) else type(stm.exp) for stm in body.stms
     )
     return stms, tuple(None if isinstance(r, str) else _se_shape(r) for r in body.results)
 

@@ -7,7 +7,9 @@ in the place of that use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from compiler.analysis.effects import must_stay
 from compiler.base.names import Name
@@ -25,7 +27,6 @@ from compiler.ir.nodes import (
     Lambda,
     Loop,
     Map,
-    Operand,
     Operator,
     Param,
     Reduce,
@@ -39,6 +40,8 @@ from compiler.ir.nodes import (
     WhileLoop,
 )
 
+T = TypeVar("T")
+Op = TypeVar("Op", Operator, HistOp)
 _SCALARS = frozenset(SE_NODES)
 
 
@@ -163,17 +166,19 @@ def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
     for array in arrays:
         uses.use(array)
     uses.add(exp.width)
-    ops: object = ()
-    if isinstance(exp, Scatter):
-        uses.add(exp.dests)
-    elif not isinstance(exp, Map):
-        ops = _operators(exp.ops, uses)
-        if ops is not exp.ops:
-            return replace(exp, ops=ops, fn=fn, arrays=arrays)  # type: ignore[arg-type]
-    return exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
+    new = exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
+    if isinstance(new, Scatter):
+        uses.add(new.dests)
+    elif isinstance(new, Hist):
+        hists = _operators(new.ops, uses)
+        new = new if hists is new.ops else replace(new, ops=hists)
+    elif not isinstance(new, Map):
+        ops = _operators(new.ops, uses)
+        new = new if ops is new.ops else replace(new, ops=ops)
+    return new
 
 
-def _operators(ops: tuple[Operator, ...] | tuple[HistOp, ...], uses: UseCounts) -> object:
+def _operators(ops: tuple[Op, ...], uses: UseCounts) -> tuple[Op, ...]:
     uses.own(ops)
     new = tuple(walk.rewrite(op, uses.bodies) for op in ops)
     return ops if all(a is b for a, b in zip(new, ops, strict=True)) else new
@@ -367,7 +372,7 @@ def _picked(stm: Stm, kept: list[int], exp: Exp, uses: UseCounts) -> Stm:
     return Stm(_some(stm.pat, kept), exp, stm.prov)
 
 
-def _some(items: tuple[Operand | Param | object, ...], kept: list[int]) -> tuple:  # type: ignore[type-arg]
+def _some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
     return tuple(items[k] for k in kept)
 
 

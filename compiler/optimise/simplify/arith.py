@@ -34,9 +34,9 @@ BinRule = Callable[[str, Prim, SE, SE], SE | None]
 
 def fold_bin(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
     """`lhs op rhs` as something simpler, or None; a literal operand moves to the right."""
-    left_lit, right_lit = type(lhs) is Lit, type(rhs) is Lit
-    if left_lit and right_lit:
-        return _constant(op, at, lhs, rhs)  # type: ignore[arg-type]
+    left_lit = type(lhs) is Lit
+    if type(lhs) is Lit and type(rhs) is Lit:
+        return _constant(op, at, lhs, rhs)
     rule = RULES.get(op)
     if left_lit and op in _COMMUTES and at in _FLOATS:
         return rule(op, at, rhs, lhs) if rule is not None else None
@@ -293,16 +293,14 @@ def _compare(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
         if type(rhs) is Lit and op in ("==", "!="):
             return lhs if rhs.value == (op == "==") else negate(lhs)
         return None
-    if type(rhs) is Lit and op in ("==", "!=") and _adds_constant(lhs):
+    if type(rhs) is not Lit:
+        return None
+    if op in ("==", "!=") and type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
         # x + c == d is x == d - c in every ring.
-        inner = int(lhs.rhs.value)  # type: ignore[union-attr]
-        moved = int(rhs.value) + (-inner if lhs.op == "+" else inner)  # type: ignore[union-attr]
-        return Bin(op, at, lhs.lhs, Lit(_wrap(at, moved), at))  # type: ignore[union-attr]
-    return _compare_with_end(op, at, rhs) if type(rhs) is Lit and at in _INTS else None
-
-
-def _adds_constant(se: SE) -> bool:
-    return type(se) is Bin and se.op in ("+", "-") and type(se.rhs) is Lit
+        inner = int(lhs.rhs.value)
+        moved = int(rhs.value) + (-inner if lhs.op == "+" else inner)
+        return Bin(op, at, lhs.lhs, Lit(_wrap(at, moved), at))
+    return _compare_with_end(op, at, rhs) if at in _INTS else None
 
 
 def _compare_with_end(op: str, at: Prim, rhs: Lit) -> SE | None:
@@ -389,8 +387,8 @@ def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
 
 def fold_fun(fun: str, at: Prim, args: tuple[SE, ...]) -> SE | None:
     """A function of constants; to_bits (from_bits x) ==> x;  floor (floor x) ==> floor x."""
-    if all(type(arg) is Lit for arg in args):
-        values = tuple(_value(arg) for arg in args)  # type: ignore[arg-type]
+    values = tuple(_value(arg) for arg in args if type(arg) is Lit)
+    if len(values) == len(args):
         with np.errstate(all="ignore"):
             return _literal(scalar.apply_fun(fun, at, values), fun_result(fun, at))
     inner = args[0]

@@ -44,11 +44,11 @@ def stms(s: State, todo: tuple[Stm, ...]) -> None:
         s.handlers[type(stm.exp)](s, stm)
 
 
-def rebuilt(old: Body, new_stms: list[Stm], results: tuple[object, ...]) -> Body:
+def rebuilt(old: Body, new_stms: list[Stm], results: tuple[Operand, ...]) -> Body:
     """A body of the new parts; the old one if they are the same."""
     if results is old.results and all_same(new_stms, old.stms):
         return old
-    return Body(tuple(new_stms), results)  # type: ignore[arg-type]
+    return Body(tuple(new_stms), results)
 
 
 def nested_body(

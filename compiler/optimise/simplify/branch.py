@@ -32,16 +32,15 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
     if then.stms or orelse.stms:
         return None
     cost = 0
+    selected: list[SE] = []
     for one, other in zip(then.results, orelse.results, strict=True):
         if isinstance(one, str) or isinstance(other, str):
             return None
         if not (cannot_fail(one) and cannot_fail(other)):
             return None
         cost += size(one) + size(other)
-    if cost > _MAX_SELECTED:
-        return None
-    pairs = zip(then.results, orelse.results, strict=True)
-    return tuple(Select(exp.cond, one, other) for one, other in pairs)  # type: ignore[arg-type]
+        selected.append(Select(exp.cond, one, other))
+    return None if cost > _MAX_SELECTED else tuple(selected)
 
 
 def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, ...]]:

@@ -87,7 +87,8 @@ def simplify_function(s: State, fun: Function) -> Function:
 
 
 def _scalar(s: State, stm: Stm) -> None:
-    s.let(stm.pat[0], scalar(s, stm.exp), stm.prov, stm)  # type: ignore[arg-type]
+    assert isinstance(stm.exp, SE_NODES)
+    s.let(stm.pat[0], scalar(s, stm.exp), stm.prov, stm)
 
 
 def _array_op(s: State, stm: Stm) -> None:

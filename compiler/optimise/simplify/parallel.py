@@ -9,12 +9,12 @@ from functools import partial
 from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied
 from compiler.ir.nodes import (
-    SE_NODES,
     Array,
     Exp,
     Hist,
     HistOp,
     KernelBody,
+    KernelResult,
     Map,
     Operator,
     Reduce,
@@ -22,11 +22,13 @@ from compiler.ir.nodes import (
     Scatter,
     SegHist,
     SegMap,
+    SegOp,
     SegRed,
     SegScan,
     SegSpace,
     Soac,
     Stm,
+    Write,
 )
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import soac
@@ -42,8 +44,6 @@ from compiler.optimise.simplify.bodies import (
 )
 from compiler.optimise.simplify.scalars import operand, operands, scalar
 from compiler.optimise.simplify.state import CSE, State
-
-_SCALARS = frozenset(SE_NODES)
 
 
 def soac_operator(s: State, stm: Stm) -> None:
@@ -160,14 +160,15 @@ def seg_operator(s: State, stm: Stm) -> None:
     dims = tuple((name, s.poly(bound)) for name, bound in exp.space.dims)
     space = exp.space if dims == exp.space.dims else SegSpace(dims)
     body = _kernel(s, exp.body, space)
-    changes: dict[str, object] = {}
-    if isinstance(exp, SegHist):
-        changes["ops"] = _hist_ops(s, exp.ops)[0]
-    elif not isinstance(exp, SegMap):
-        changes["ops"] = _operators(s, exp.ops)[0]
-    same = space is exp.space and body is exp.body
-    same = same and all(new is getattr(exp, field) for field, new in changes.items())
-    new = exp if same else replace(exp, space=space, body=body, **changes)  # type: ignore[arg-type]
+    new: SegOp = exp
+    if space is not exp.space or body is not exp.body:
+        new = replace(exp, space=space, body=body)
+    if isinstance(new, SegHist):
+        hists = _hist_ops(s, new.ops)[0]
+        new = new if hists is new.ops else replace(new, ops=hists)
+    elif not isinstance(new, SegMap):
+        ops = _operators(s, new.ops)[0]
+        new = new if ops is new.ops else replace(new, ops=ops)
     s.emit(pattern(s, stm), new, stm.prov, None, stm)
 
 
@@ -185,11 +186,9 @@ def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
     same = all_same(results, body.results) and returns is body.returns
     if same and all_same(scope.stms, body.stms):
         return body
-    return KernelBody(tuple(scope.stms), results, returns)  # type: ignore[arg-type]
+    return KernelBody(tuple(scope.stms), results, returns)
 
 
-def rewrite_result(result: object, parts: Rewrite, s: State) -> object:
+def rewrite_result(result: KernelResult, parts: Rewrite, s: State) -> KernelResult:
     """A kernel's result with substitutions made."""
-    if type(result) is str or type(result) in _SCALARS:
-        return operand(s, result)  # type: ignore[arg-type]
-    return rewrite(result, parts)
+    return rewrite(result, parts) if isinstance(result, Write) else operand(s, result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
@@ -23,7 +22,7 @@ def scalar(s: State, se: SE) -> SE:
 
 def operand(s: State, value: Operand) -> Operand:
     """A result or argument with substitutions made."""
-    return s.name(value) if type(value) is str else scalar(s, value)  # type: ignore[arg-type]
+    return s.name(value) if isinstance(value, str) else scalar(s, value)
 
 
 def operands(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
@@ -38,11 +37,11 @@ def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
     if s.is_off(CSE):
         return new
     for k, value in enumerate(new):
-        if type(value) is str or type(value) is Var or type(value) is Lit:
+        if isinstance(value, str | Var | Lit):
             continue
-        found = s.table.find(value)  # type: ignore[arg-type]
+        found = s.table.find(value)
         if found is not None and s.share():
-            known = Var(found, prim_of(value))  # type: ignore[arg-type]
+            known = Var(found, prim_of(value))
             s.depths |= s.depths_of.get(found, 0)
             new = (*new[:k], known, *new[k + 1 :])
     return new
@@ -60,9 +59,7 @@ def _var(s: State, se: Var) -> SE:
         return se
     if name in s.moved:
         s.pulled.append(s.moved[name])
-    if type(found) is str:
-        return Var(found, se.prim)
-    return found  # type: ignore[return-value]
+    return Var(found, se.prim) if isinstance(found, str) else found
 
 
 def _bin(s: State, se: Bin) -> SE:
@@ -211,7 +208,7 @@ def _select(s: State, se: Select) -> SE:
     return Select(cond, then, orelse)
 
 
-_RULES: dict[type, Callable[[Any, Any], SE]] = {
+_RULES: dict[type, Callable[..., SE]] = {
     Lit: _lit,
     Var: _var,
     Bin: _bin,

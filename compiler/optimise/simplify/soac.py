@@ -335,7 +335,9 @@ def one_element(s: State, stm: Stm, exp: Map | Reduce | Scan) -> Outcome[Instead
         begin = sum(len(other.neutral) for other in ops[:at])
         end = begin + len(op.neutral)
         given = zip(op.fn.params, (*op.neutral, *values[begin:end]), strict=True)
-        stms += [Stm((param,), value, stm.prov) for param, value in given]  # type: ignore[arg-type]
+        for param, value in given:
+            assert not isinstance(value, str)
+            stms.append(Stm((param,), value, stm.prov))
         stms += op.fn.body.stms
         values[begin:end] = op.fn.body.results
     for k, param in enumerate(stm.pat):

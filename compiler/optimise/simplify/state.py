@@ -31,19 +31,15 @@ from compiler.ir.nodes import (
     TRUE,
     Array,
     Bin,
-    Conv,
     Exp,
-    Fun,
     Lit,
     Operand,
     Param,
-    Select,
     Stm,
-    Un,
     Var,
 )
 from compiler.ir.sizes import poly_of
-from compiler.ir.walk import map_se
+from compiler.ir.walk import free, map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import UseCounts
 
@@ -276,33 +272,12 @@ class State:
 
     def depends(self, value: Operand | Poly) -> int:
         """The depths that a simplified operand or size depends on."""
-        before, self.depths = self.depths, 0
-        if type(value) is str:
-            self.depths = self.depths_of.get(value, 0)
-        elif type(value) is Poly:
-            for name in value.names():
-                self.depths |= self.depths_of.get(name, 0)
-        else:
-            self._add_depths(value)  # type: ignore[arg-type]
-        found, self.depths = self.depths, before
+        if isinstance(value, str):
+            return self.depths_of.get(value, 0)
+        found = 0
+        for name in value.names() if isinstance(value, Poly) else free(value):
+            found |= self.depths_of.get(name, 0)
         return found
-
-    def _add_depths(self, se: SE) -> None:
-        match se:
-            case Var(name, _):
-                self.depths |= self.depths_of.get(name, 0)
-            case Bin(_, _, lhs, rhs):
-                self._add_depths(lhs)
-                self._add_depths(rhs)
-            case Un(_, _, arg) | Conv(_, _, arg):
-                self._add_depths(arg)
-            case Fun(_, _, args):
-                for arg in args:
-                    self._add_depths(arg)
-            case Select(cond, then, orelse):
-                self._add_depths(cond)
-                self._add_depths(then)
-                self._add_depths(orelse)
 
     def decided(self, cond: SE) -> SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""
@@ -331,12 +306,12 @@ class State:
         """From now on `param` is `value`, a name, variable or literal."""
         name = param.name
         self.subst[name] = value
-        if type(value) is str:
+        if isinstance(value, str):
             # Whoever used the one now uses the other, in place of the statement that made it one.
             self.counts[value] = self.counts.get(value, 1) - 1 + self.counts.get(name, 0)
         self.depths_of[name] = self.depends(value)
-        if type(value) is not str and param.type == I64:
-            poly = poly_of(value)  # type: ignore[arg-type]
+        if not isinstance(value, str) and param.type == I64:
+            poly = poly_of(value)
             if poly is not None:
                 self.polys[name] = poly
 
@@ -345,30 +320,29 @@ class State:
 
         `self.depths` is what `value` depends on.
         """
-        if type(value) is str or type(value) is Lit or type(value) is Var:
+        if isinstance(value, str | Lit | Var):
             self.pulled.clear()
             self.alias(param, value)
             return
-        se: SE = value  # type: ignore[assignment]
-        poly = poly_of(se) if param.type == I64 else None
+        poly = poly_of(value) if param.type == I64 else None
         if poly is not None and len(poly.terms) <= _MAX_TERMS:
             self.polys[param.name] = poly
-        if param.name in self.single and size(se) <= MAX_NESTED and self.spend():
-            self.subst[param.name] = se
+        if param.name in self.single and size(value) <= MAX_NESTED and self.spend():
+            self.subst[param.name] = value
             self.depths_of[param.name] = self.depths
             self.moved[param.name] = self.prov(prov)
             return
-        found = self.table.find(se)
+        found = self.table.find(value)
         if found is not None and not self.is_off(CSE) and self.share():
             self.pulled.clear()
             self.alias(param, Var(found, param.type.prim))
             return
         pat = (param,) if old is None else old.pat
-        depth = self.emit(pat, se, prov, lambda limit: cannot_fail(se), old)
-        self.table.add(se, param.name, depth)
-        self.defs[param.name] = se
+        depth = self.emit(pat, value, prov, lambda limit: cannot_fail(value), old)
+        self.table.add(value, param.name, depth)
+        self.defs[param.name] = value
         if param.type == I64:
-            self.facts.defined(param.name, se, depth)
+            self.facts.defined(param.name, value, depth)
 
     def emit(
         self,
