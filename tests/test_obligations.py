@@ -21,6 +21,7 @@ from compiler.algebra.inequality import Prover
 from compiler.analysis.facts import IntegerFacts
 from compiler.analysis.ranges import Ranges
 from compiler.base.context import Options
+from compiler.base.text import plain
 from compiler.ir.nodes import Alloc, Assert, Copy, If, Prog, Update
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
@@ -97,7 +98,7 @@ def test_its_certificate_is_in_the_file(kind: str) -> None:
 
 
 def work_of(source: str) -> Counter[str]:
-    """What is left to do: checks, copies, branches, allocations by the stage that decides."""
+    """What is left to do: checks, copies, allocations, operators by the stage that decides."""
     forget()
     work = Compilation(source, Options())
     found: Counter[str] = Counter()
@@ -107,10 +108,28 @@ def work_of(source: str) -> Counter[str]:
             for stm in all_stms(fun.body.stms):
                 for kind in (Assert, Copy, If, Update, Alloc):
                     found[f"{kind.__name__} in {stage}"] += isinstance(stm.exp, kind)
+        text = plain(work.result(stage).text)
+        found.update({f"{op} in {stage}": text.count(op) for op in ("min(", " / ")})
     return found
 
 
 UNPROVED = {
+    "a minimum": (
+        "entry main [n] (k: i64) (xs: [n]i64): i64 = "
+        r"i64.sum (map (\i -> i64.min i k) (indices xs))"
+    ),
+    "a quotient": (
+        r"entry main [n] (k: i64) (xs: [n]i32): [n]i64 = map (\i -> (i + k * 3) / k) (iota n)"
+    ),
+    # False for s = 1000 only, where no small values refute it.
+    "a guard of cells that are apart": """entry main [n] [k] (xs: *[n]i32) (s: i64) (v: [k][2]i32) =
+  if s >= 0 && s <= 2000 then lmad_update_2d xs 0 ((s - 1000) * (s - 1000) + 1, 1) v else xs
+""",
+    "a block for two arrays": """entry main [n] (xs: [n]i32): i32 =
+  let a = scan (+) 0 xs
+  let b = scan (+) 1 (map i32.i64 (iota (i64.i32 a[0])))
+  in b[0] + i32.sum b
+""",
     "an index": r"entry main [n] (xs: [n]i32) (k: i64): [n]i32 = map (\i -> xs[i + k]) (iota n)",
     "a slice": "entry main [n] (xs: [n]i32) (b: i64): i32 = i32.sum xs[0:b]",
     "an assertion": "entry main (n: i64) (m: i64): i64 = assert (n <= m) (n + 1)",
