@@ -195,3 +195,25 @@ COPIES = {
 def test_what_has_a_name_is_written_once(home: str) -> None:
     found = [p for p in COMPILER.rglob("*.py") if re.search(COPIES[home], p.read_text("utf-8"))]
     assert found == [COMPILER / home]
+
+
+READS_NAMES = re.compile(r"_\\d|_\(\\d|>=|\\\)\\/\\\(|\\\*\\\*|\\\)\\\}")
+"""What a pattern over names with tags, inequalities, quotients, powers or LMADs has in it."""
+PROGRAM_TEXT = {
+    "static/src/diff.ts": "compares lines of stages, whatever the numbers of their names",
+    "static/src/arithmetic.ts": "reads sizes in types, as the author of the program wrote them",
+    "static/src/proof/words.ts": "reads assumptions that somebody types",
+}
+
+
+def test_nothing_reads_names_or_polynomials_out_of_printed_text() -> None:
+    """Answers have them as data (`compiler/protocol/polynomials.py`)."""
+    found = set()
+    for path in sorted([*(ROOT / "static" / "src").rglob("*.ts"), *(ROOT / "app").rglob("*.py")]):
+        for line in path.read_text("utf-8").splitlines():
+            patterns = re.findall(r"(?<![\w)\]*/])/(?![/* ])(?:[^/\\\n]|\\.)+/[dgimsuy]*", line)
+            if path.suffix == ".py":
+                patterns = [line] if "re.compile(" in line else []
+            if any(READS_NAMES.search(pattern) for pattern in patterns):
+                found.add(relative(path))
+    assert found == set(PROGRAM_TEXT)

@@ -100,19 +100,20 @@ def _operation(se: SE) -> Factor:
         case Var(name, _):
             return name
         case Bin(op, _, a, b):
-            return {"op": op, "of": [_operand(a), _operand(b)]}
+            return {"op": op, "of": [as_polynomial(a), as_polynomial(b)]}
         case Un(op, _, a):
-            return {"op": "-" if op == "neg" else op, "of": [_operand(a)]}
+            return {"op": "-" if op == "neg" else op, "of": [as_polynomial(a)]}
         case Conv(src, dst, a):
-            return {"op": f"{dst}.{src}", "of": [_operand(a)]}
+            return {"op": f"{dst}.{src}", "of": [as_polynomial(a)]}
         case Fun(name, _, args):
-            return {"op": name, "of": [_operand(arg) for arg in args]}
+            return {"op": name, "of": [as_polynomial(arg) for arg in args]}
         case Select(cond, then, orelse):
-            return {"op": "select", "of": [_operand(part) for part in (cond, then, orelse)]}
+            return {"op": "select", "of": [as_polynomial(part) for part in (cond, then, orelse)]}
     return {"op": show_se(se), "of": []}
 
 
-def _operand(se: SE) -> Polynomial:
+def as_polynomial(se: SE) -> Polynomial:
+    """A scalar expression of integers as the data of answers."""
     poly = poly_of(se)
     return [[1, _operation(se)]] if poly is None else plain(poly)
 

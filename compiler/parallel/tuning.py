@@ -28,6 +28,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.show_scalar import show_se
+from compiler.ir.spelling import as_polynomial
 from compiler.ir.walk import all_stms, map_se
 from compiler.protocol.storage import Forest, TreeNode
 
@@ -98,6 +99,7 @@ class _Reader:
                     "spans": spans,
                     "threshold": by.name,
                     "amount": _text(by.amount),
+                    "work": as_polynomial(_plain(by.amount)),
                     "default": by.default,
                     "also": _text(conjunction(rest)) if rest else "",
                 }
@@ -129,8 +131,13 @@ def _conjuncts(cond: SE) -> list[SE]:
     return [cond]
 
 
+def _plain(se: SE) -> SE:
+    """With names as their author wrote them."""
+    return map_se(se, lambda v: Var(base_of(v.name), v.prim))
+
+
 def _text(se: SE) -> str:
-    return _I64.sub("", show_se(map_se(se, lambda v: Var(base_of(v.name), v.prim)), suffix=False))
+    return _I64.sub("", show_se(_plain(se), suffix=False))
 
 
 def _size(size: Poly) -> str:

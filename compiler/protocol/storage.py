@@ -328,6 +328,8 @@ class TreeNode(TypedDict):
     threshold: NotRequired[str]
     """of a branch, with what follows: the amount of parallelism that is compared with it"""
     amount: NotRequired[str]
+    work: NotRequired[Polynomial]
+    """the same as data"""
     default: NotRequired[int]
     """the threshold's value"""
     also: NotRequired[str]

@@ -1,4 +1,4 @@
-// The value of an expression that the compiler printed, such as `(n + 1) * m`, for given names.
+// The value of a size that the author of a program has written, such as `(n + 1) * m`, for given names.
 
 /** The value, or null if a name is missing or something in it is not understood. */
 export function evaluate(text: string, values: Readonly<Record<string, number>>): number | null {

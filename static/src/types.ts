@@ -681,6 +681,8 @@ export interface TreeNode {
   /** of a branch, with what follows: the amount of parallelism that is compared with it */
   threshold?: string;
   amount?: string;
+  /** the same as data */
+  work?: Polynomial;
   /** the threshold's value */
   default?: number;
   /** what must hold besides */

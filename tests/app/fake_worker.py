@@ -124,6 +124,7 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
 
 KERNEL = {"kind": "kernel", "operator": "segmap", "level": "grid", "space": [["i", "n"]]}
 BRANCH = {"kind": "branch", "threshold": "enough_1", "amount": "n * 2", "default": 100, "also": ""}
+BRANCH |= {"work": [[2, "n"]]}
 ACCESSES = [
     {
         "src": [2, 1, 2, 6],

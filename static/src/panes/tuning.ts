@@ -1,14 +1,14 @@
 // The tuning trees: code versions under named thresholds, and which of them runs for given sizes.
-import { evaluate, namesIn } from "../arithmetic";
 import * as client from "../client";
 import { arrange, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import type { Model, Text } from "../model";
 import { Keyed, NumberField } from "../number_field";
+import { evaluate, namesIn } from "../polynomial";
 import { placeName } from "../spans";
 import { AskingPane } from "./asking";
-import type { Forest, Span, TreeNode } from "../types";
+import type { Forest, Polynomial, Span, TreeNode } from "../types";
 
 const FIRST = 100;
 
@@ -42,7 +42,7 @@ export class TuningPane extends AskingPane {
   }
 
   private inputs(): void {
-    const names = [...new Set(this.forest.flatMap((fun) => fun.trees.flatMap(amounts)).flatMap(namesIn))];
+    const names = [...new Set(namesIn(this.forest.map((fun) => fun.trees.map(amounts))))];
     arrange(this.fields, ...this.named.of(names, (name) => name, (name) => {
       const field = new NumberField(this.sizes[name] ??= FIRST, { id: `tuning-${name}` });
       field.take(this.sizes[name], (value) => {
@@ -76,7 +76,7 @@ export class TuningPane extends AskingPane {
   }
 
   private branch(tree: TreeNode, runs: boolean): HTMLElement {
-    const amount = evaluate(tree.amount ?? "", this.sizes);
+    const amount = tree.work ? evaluate(tree.work, this.sizes) : null;
     const enough = amount === null ? null : amount >= (tree.default ?? 0);
     const side = (title: string, nodes: readonly TreeNode[] | undefined, live: boolean) => h("li", { class: live ? "runs" : "idle" },
       h("p", { class: "tree-label" }, title), h("ul", {}, ...(nodes ?? []).map((child) => this.node(child, live))));
@@ -95,7 +95,7 @@ export class TuningPane extends AskingPane {
   }
 }
 
-function amounts(node: TreeNode): string[] {
+function amounts(node: TreeNode): Polynomial[] {
   const inside = [...(node.then ?? []), ...(node.orelse ?? []), ...(node.body ?? [])];
-  return [...(node.kind === "branch" && node.amount ? [node.amount] : []), ...inside.flatMap(amounts)];
+  return [...(node.work ? [node.work] : []), ...inside.flatMap(amounts)];
 }
