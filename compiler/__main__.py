@@ -80,7 +80,8 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
         print(json.dumps(failure(error, source), ensure_ascii=False))
     else:
         for e in (error, *error.others):
-            print(f"{args.file}:{e.render(source)}", file=sys.stderr)
+            at = os.path.join(os.path.dirname(args.file), "") if e.span.file else f"{args.file}:"
+            print(f"{at}{e.render(source)}", file=sys.stderr)
     if error.kind == "usage" and not isinstance(error, InputError):
         return WRONG_USAGE
     return INTERNAL if error.kind == "internal" else WRONG_PROGRAM
@@ -313,7 +314,13 @@ def _options(args: argparse.Namespace) -> Options:
         "verify": args.verify,
         "sanitize": getattr(args, "sanitize", False),
         "thresholds": _numbers("--threshold", args.threshold),
+        "files": _files(args.file),
     }
+
+
+def _files(file: str) -> dict[str, str]:
+    """What the program imports; one that comes through a pipe has no folder, so no files."""
+    return {} if file == "-" else worker.read_imports(worker.read_source(file), file)
 
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

@@ -27,6 +27,8 @@ def error_json(error: CompileError, source: str = "") -> Problem:
         "span": span_json(error.span),
         "hint": error.hint,
     }
+    if error.text:
+        answer["file"], answer["span"] = error.span.file, list(error.span[:4])
     if source:
         answer["rendered"] = error.render(source)
     return answer

@@ -7,6 +7,7 @@ gives the answer that `compiler/protocol` declares. The functions raise `Compile
 
 from __future__ import annotations
 
+import posixpath
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
@@ -33,6 +34,7 @@ from compiler.explain.bounds import theorems as dropped_checks
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
 from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.files import ENDING, MOST
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values
@@ -134,8 +136,27 @@ def options_from(given: Mapping[str, Any]) -> Options:
         unsafe=known.get("unsafe", False),
         verify=known.get("verify", False),
         sanitize=known.get("sanitize", False),
+        files=tuple(sorted(checked_files(known.get("files", {})).items())),
         thresholds=tuple(sorted(known.get("thresholds", {}).items())),
     )
+
+
+def checked_files(files: Mapping[str, str]) -> Mapping[str, str]:
+    """The files of a program. Raises UsageError for a path that no `import` has, or has too."""
+    seen: dict[str, str] = {}
+    for path in files:
+        plain_path = posixpath.normpath(path)
+        if path != plain_path or path.startswith("/") or not path.endswith(ENDING) or "\\" in path:
+            raise UsageError(
+                f"`{path}` is no path of a file of the program.",
+                hint=f"Paths are such as `lib/sums{ENDING}`, from the folder of the program.",
+            )
+        other = seen.setdefault(path.lower(), path)
+        if other != path:
+            raise UsageError(f"`{other}` and `{path}` differ in case only.")
+    if len(files) > MOST:
+        raise UsageError(f"A program has at most {MOST} files.")
+    return files
 
 
 def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
@@ -150,11 +171,15 @@ def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
     work = Compilation(*key)
     _check_thresholds(work)
     _recent[key] = work
-    characters = sum(len(kept) for kept, _ in _recent)
+    characters = sum(map(_characters, _recent))
     while len(_recent) > REMEMBERED or (characters > REMEMBERED_CHARACTERS and len(_recent) > 1):
-        (dropped, _), _ = _recent.popitem(last=False)
-        characters -= len(dropped)
+        characters -= _characters(_recent.popitem(last=False)[0])
     return work
+
+
+def _characters(key: tuple[str, Options]) -> int:
+    """How long a program is, with its files."""
+    return len(key[0]) + sum(len(text) for _, text in key[1].files)
 
 
 def _check_thresholds(work: Compilation) -> None:

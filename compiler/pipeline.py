@@ -339,6 +339,9 @@ class Compilation:
                 verify(prog, stage.id)
             return StageResult(stage, prog, ms)
         except CompileError as error:
+            files = dict(self.options.files)
+            for one in (error, *error.others):
+                one.text = files.get(one.span.file, "")
             return error
         except (RecursionError, MemoryError):
             raise

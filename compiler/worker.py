@@ -28,6 +28,7 @@ from compiler.base.errors import (
     UsageError,
 )
 from compiler.base.spans import span_at
+from compiler.frontend.files import gather
 from compiler.protocol import programs
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Operation
@@ -205,6 +206,26 @@ def read_source(path: str | Path) -> str:
     return decode_source(data)
 
 
+def read_imports(source: str, path: str | Path) -> dict[str, str]:
+    """The files that the program in the file `path` imports, from the disk.
+
+    Errors: one that is no UTF-8 text.
+    """
+    folder = Path(path).parent
+
+    def read(name: str) -> str | None:
+        if not (folder / name).is_file():
+            return None
+        try:
+            return read_source(folder / name)
+        except SyntaxError_ as error:
+            error.text = (folder / name).read_text("utf-8", errors="replace")
+            error.span = error.span._replace(file=name)
+            raise
+
+    return gather(source, read)
+
+
 def decode_source(data: bytes) -> str:
     """UTF-8 text. Raises a syntax error at the place of the first byte that is none."""
     try:
@@ -227,7 +248,11 @@ def _source(given: Json) -> str:
         _check_text(path)
         if not os.path.isfile(path) and os.path.exists(path):
             raise UsageError(f"Cannot read `{path}`: it is no file.")
-        return read_source(path)
+        program = read_source(path)
+        options = given.get("options")
+        if isinstance(options, dict) or options is None:
+            given["options"] = {"files": read_imports(program, path), **(options or {})}
+        return program
     source = given.get("source")
     if source is None:
         raise UsageError("The request lacks `source`.")

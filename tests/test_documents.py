@@ -128,7 +128,6 @@ def linked(stage: dict[str, Any]) -> set[tuple[int, ...]]:
 # --- docs/language.md ------------------------------------------------------------------------
 
 NOT_YET = {
-    "`import` of other files": ['import "other"\nentry main = 1', 'module m = import "other"'],
     "recursion": ["def f (n: i32): i32 = if n == 0 then 0 else f (n - 1)\nentry main n = f n"],
     "automatic differentiation (`vjp`, `jvp`)": [
         f"entry main (x: f32) = {name} (\\y -> y * y) x 1f32" for name in ("vjp", "jvp")

@@ -35,6 +35,8 @@ class Options:
     """Check the program after every pass."""
     sanitize: bool = False
     """Run C under sanitisers, which report each access outside of its block."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The files that the program may import: path from its folder, and text."""
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
 

@@ -27,11 +27,13 @@ class CompileError(Exception):
         self.code = code
         self.others: tuple[CompileError, ...] = ()
         """Further errors found in the same run, this one first in the text."""
+        self.text = ""
+        """The text of `span.file`, if that is a file that the program imports."""
 
     def render(self, source: str = "") -> str:
         """The message with its position, the line with carets, and the hint."""
         head = f"{self.span.position}: {self.message}" if self.span.line else self.message
-        parts = [head, "" if self.span.file else caret(source, self.span), self.hint]
+        parts = [head, caret(self.text if self.span.file else source, self.span), self.hint]
         return "\n".join(part for part in parts if part)
 
 

@@ -32,6 +32,8 @@ class Span(NamedTuple):
 
 
 NOWHERE = Span(0, 0, 0, 0)
+PRELUDE = "<prelude>/"
+"""How the names of the prelude's files begin, and of no other's."""
 
 Prov = tuple[Span, ...]
 """Provenance: the source spans that a statement came from, most specific first."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from compiler.base.names import Name
-from compiler.base.spans import Span
+from compiler.base.spans import PRELUDE, Span
 from compiler.base.text import Line, Text
 from compiler.frontend import typed as t
 from compiler.frontend.show_type import is_tuple, show_size, show_type
@@ -23,14 +23,18 @@ WIDTH = 96
 
 
 def show(prog: t.TypedProg) -> Text:
-    """The program's own definitions; those of the prelude are listed in a last line."""
+    """The definitions of the program's main file; those of others are listed in the last lines."""
     printer = _Printer({d.name: d.source_name for d in prog.defs if d.span.file})
     for d in prog.defs:
         if not d.span.file:
             printer.definition(d)
-    used = [d.source_name for d in prog.defs if d.span.file]
-    if used:
-        printer.emit(f"-- from the prelude: {', '.join(used)}", ())
+    others: dict[str, list[str]] = {}
+    for d in prog.defs:
+        if d.span.file:
+            file = "the prelude" if d.span.file.startswith(PRELUDE) else f"`{d.span.file}`"
+            others.setdefault(file, []).append(d.source_name)
+    for file, used in others.items():
+        printer.emit(f"-- from {file}: {', '.join(used)}", ())
     return tuple(printer.lines)
 
 

@@ -68,6 +68,8 @@ class Options(TypedDict, total=False):
     disable: Annotated[list[str], Says("is a list of ids of passes and rules")]
     """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \
 them"""
+    files: Annotated[dict[str, str], Says("maps paths to texts")]
+    """what the program may import, by path from its folder: `lib/sums.fut`; a server refuses it"""
     fuel: Annotated[int | None, AtLeast(0), Says("is a number of rewrites, 0 or more")]
     """stop after that many rewrites"""
     thresholds: Annotated[

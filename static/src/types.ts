@@ -15,6 +15,8 @@ export interface Problem {
   hint: string;
   /** null where there is no place in the user's text */
   span: Span | null;
+  /** which of the option `files` it is in; absent: the program itself */
+  file?: string;
   /** all of it as text, with the line */
   rendered?: string;
   /** all that were found, this one first */
@@ -99,6 +101,8 @@ export interface Options {
   target?: string;
   /** passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them */
   disable?: string[];
+  /** what the program may import, by path from its folder: `lib/sums.fut`; a server refuses it */
+  files?: Record<string, string>;
   /** stop after that many rewrites */
   fuel?: number;
   /** values of tuning parameters by name; `tuning` lists them */

@@ -236,9 +236,6 @@ def test_an_error_elsewhere_is_told_although_the_entry_point_does_not_need_it() 
     source = PARTLY_BUILT + "def wrong = 1i32 + true\n"
     told = answer({"op": "run", "source": source, "input": "3", "backend": "ref"})
     assert not told["ok"]
-    source = 'import "lib"\nentry main (x: i32) = x'
-    told = answer({"op": "run", "source": source, "input": "3", "backend": "ref"})
-    assert told["error"]["kind"] == "limitation"
 
 
 def test_a_function_that_calls_itself_is_a_limitation() -> None:

@@ -8,7 +8,8 @@
     consumption/ nothing is used after it was consumed: aliases, freshness, loops
     finish/      a definition whose types are known: no unknowns, no missing case, its entry point
 
-Rooms are listed in the order of imports. `program.py` goes through the declarations. Inference
+Rooms are listed in the order of imports. `program.py` goes through the declarations, `files.py`
+through the files. Inference
 walks an expression, makes unknowns (`types/metas.py`) and unifies (`types/unify.py`,
 `types/sizes.py`). A definition is generalised at its end (`definitions/functions.py`) and freed of
 unknowns (`finish/zonk.py`); then two walks in the order of evaluation check that sizes are known
@@ -19,12 +20,12 @@ before they are used (`finish/causality.py`) and that nothing is used after it w
 from __future__ import annotations
 
 from compiler.base.context import Ctx
-from compiler.base.errors import CompileError
 from compiler.frontend import decs
 from compiler.frontend.check.expressions.table import TABLE
+from compiler.frontend.check.files import check_file, first_error
 from compiler.frontend.check.finish.attributes import attributes
 from compiler.frontend.check.prelude import load
-from compiler.frontend.check.program import Checked, check_decs
+from compiler.frontend.check.program import Checked
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.typed import TypedProg
 
@@ -40,17 +41,9 @@ def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     prelude = load()
     st = Checker(ctx, scope=prelude.scope(), table=TABLE)
     out = Checked(st)
-    check_decs(out, program.decs)
+    check_file(out, program, dict(ctx.options.files), prelude.scope)
     without = any(entry.name == ctx.options.entry for entry in out.entries)
     if errors := out.errors if without else out.errors + out.not_built:
         raise first_error(errors)
     ctx.attributes.update(attributes(out.defs))
     return TypedProg((*prelude.reachable(st.used), *out.defs), tuple(out.entries))
-
-
-def first_error(errors: list[CompileError]) -> CompileError:
-    """The first error in the text, with the others attached."""
-    ordered = sorted(errors, key=lambda e: e.span)
-    first = ordered[0]
-    first.others = tuple(ordered[1:])
-    return first

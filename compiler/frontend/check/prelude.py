@@ -19,6 +19,7 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, NameSource, base_of
 from compiler.base.prim import FLOATS, INTS, NUMBERS, PRIMS, Prim
+from compiler.base.spans import PRELUDE
 from compiler.frontend import decs
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.functions import bind_type_params
@@ -146,7 +147,7 @@ def _prim_module(prim: Prim) -> Module:
 
 
 def _check_file(prelude: Prelude, out: Checked, name: str) -> None:
-    file = f"prelude/{name}.fut"
+    file = f"{PRELUDE}{name}.fut"
     program = parse((FOLDER / f"{name}.fut").read_text(), file)
     for dec in program.decs:
         before = len(out.defs)
@@ -196,7 +197,7 @@ def _intrinsics(st: Checker) -> Module:
         f"val {name} {':' if type_.startswith('(') else ''} {type_}"
         for name, type_ in INTRINSICS.items()
     )
-    program = parse(f"module type intrinsics = {{\n{specs}\n}}\n", "prelude/intrinsics")
+    program = parse(f"module type intrinsics = {{\n{specs}\n}}\n", f"{PRELUDE}intrinsics")
     dec = program.decs[0]
     assert isinstance(dec, decs.ModTypeDec)
     assert isinstance(dec.type, decs.MTSig)

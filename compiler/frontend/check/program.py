@@ -38,6 +38,7 @@ from compiler.frontend.check.scope.scope import (
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import ANY_SIZE, MetaS, resolve, resolve_size
 from compiler.frontend.check.types.walks import names_in_type
+from compiler.frontend.files import Import, path_of
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
 
 
@@ -55,6 +56,10 @@ class Checked:
     """The modules around the declarations that are being checked."""
     own: set[str] = field(default_factory=set)
     """The values and modules that the current module has defined so far."""
+    imported: dict[str, Module] = field(default_factory=dict)
+    """What each file that has been checked declares, by path."""
+    importing: list[str] = field(default_factory=list)
+    """The files around the one that is being checked, and itself; none in the main program."""
     exported: Module = field(default_factory=Module)
     """What the current module has declared so far without `local`."""
 
@@ -73,7 +78,7 @@ def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
             alone = isinstance(error, Limitation) and isinstance(_inner(dec), _NAMED)
             (out.not_built if alone else out.errors).append(error)
             _poison(out.st, dec)
-        if not isinstance(dec, decs.LocalDec):
+        if not isinstance(dec, (decs.LocalDec, decs.ImportDec)):
             out.exported.add(out.st.scope.since(mark))
     out.st.declared_later = outer
 
@@ -100,8 +105,8 @@ def _dec(out: Checked, dec: decs.Dec) -> None:
             _type(out.st, dec)
         case decs.LocalDec(dec=inner):
             _dec(out, inner)
-        case decs.ImportDec(path=path, span=span):
-            raise Limitation(f'`import "{path}"` is not built yet.', span, "Paste the definitions.")
+        case decs.ImportDec():
+            open_module(out.st, out.imported[path_of(dec)])
         case decs.OpenDec(mod=mod):
             open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
         case decs.ModDec(name=name):
@@ -139,6 +144,10 @@ class _Body:
         scope.leave(mark)
         module.wrong = len(out.errors) > before
         return module
+
+    def imported(self, one: Import) -> Module:
+        """A file that has been checked before."""
+        return self.out.imported[path_of(one)]
 
     def trial(self, body: Callable[[], Module]) -> Module:
         """As `body` says, without its definitions; what is not built is told when it is used."""
@@ -203,7 +212,7 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
             dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body
         )
         made = define(st, source, top=True)
-        definition = finish(st, made, dec, out.depth == 0)
+        definition = finish(st, made, dec, top=out.depth == 0 and not out.importing)
     except CompileError:
         st.scope.leave(mark)
         raise

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compiler.base.errors import Limitation, TypeError_
+from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
@@ -47,6 +47,9 @@ class CheckDecs(Protocol):
 
     def __call__(self, decs: tuple[decs.Dec, ...]) -> Module:
         """Check declarations that are part of the program."""
+
+    def imported(self, one: decs.MImport) -> Module:
+        """What a file declares."""
 
     def trial(self, body: Callable[[], Module]) -> Module:
         """The module that `body` makes; what it defines is forgotten, its errors are kept."""
@@ -82,10 +85,8 @@ def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
         case decs.MLambda(param=param, type=type_, body=body):
             functor = Functor(param=param, type=type_, body=body, scope=st.scope.copy())
             return _checked(st, functor, check_decs)
-        case decs.MImport(path=path):
-            raise Limitation(
-                f'`import "{path}"` is not built yet.', exp.span, "Paste the definitions."
-            )
+        case decs.MImport():
+            return check_decs.imported(exp)
     raise TypeError_("This is not a module.", exp.span)
 
 

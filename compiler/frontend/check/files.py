@@ -1,0 +1,72 @@
+"""A program of several files: each is checked once, after those that it imports.
+
+A file sees the prelude and what it imports, and gives to others what it declares without `local`.
+An error in a file ends the check, so that it is not told of those that import it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from compiler.base.errors import CompileError, TypeError_
+from compiler.frontend import decs
+from compiler.frontend.check.program import Checked, check_decs
+from compiler.frontend.check.scope.scope import Module, Scope, did_you_mean
+from compiler.frontend.files import ENDING, Import, imports, parsed, path_of
+
+_ALONE = (
+    "The command line reads files from the folder of the program; elsewhere paste the definitions."
+)
+
+
+def check_file(
+    out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
+) -> None:
+    """Check a file, and before it those that it imports; `empty` makes a scope for one of these.
+
+    Errors: a file that is not among `files`, imports itself, or has errors.
+    """
+    for one in imports(program.decs):
+        _import(out, one, files, empty)
+    check_decs(out, program.decs)
+
+
+def _import(
+    out: Checked, one: Import, files: Mapping[str, str], empty: Callable[[], Scope]
+) -> None:
+    path = path_of(one)
+    if path in out.importing:
+        ring = [*out.importing[out.importing.index(path) :], path]
+        raise TypeError_(
+            f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
+            one.span,
+            "Move what both of them need to a file of its own.",
+        )
+    if path in out.imported:
+        return
+    if path not in files:
+        hint = did_you_mean(path, files) or ("" if files else _ALONE)
+        if one.path.endswith(ENDING):
+            hint = f"An import is written without `{ENDING}`."
+        raise TypeError_(f"There is no file `{path}`.", one.span, hint)
+    program = parsed(files[path], path)
+    st = out.st
+    outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
+    st.scope, st.own_types, st.declared_later, out.own, out.exported = (
+        empty(), set(), {}, set(), Module(),
+    )  # fmt: skip
+    out.importing.append(path)
+    check_file(out, program, files, empty)
+    if out.errors:
+        raise first_error(out.errors)
+    out.importing.pop()
+    out.imported[path] = out.exported
+    st.scope, st.own_types, st.declared_later, out.own, out.exported = outer
+
+
+def first_error(errors: list[CompileError]) -> CompileError:
+    """The first error in the text, with the others attached."""
+    ordered = sorted(errors, key=lambda e: e.span)
+    first = ordered[0]
+    first.others = tuple(ordered[1:])
+    return first
