@@ -80,7 +80,7 @@ def test_files_that_are_named_exist(name: str) -> None:
         assert any(file.endswith(f"/{path}") for file in FILES), path
 
 
-MADE_UP = {"app/examples/name.fut", "page.css"}
+MADE_UP = {"app/examples/name.fut", "lib/sums.fut", "page.css"}
 """A name to fill in; what is built."""
 
 

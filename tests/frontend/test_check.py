@@ -311,8 +311,6 @@ def test_several_errors_in_one_run() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        'module m = import "other"',
-        'import "other"',
         "def f (x: i32) = ???",
         "def f (x: i32) : i32 = if x < 1 then 0 else f (x - 1)",
         "def f g x = vjp g x 1",

@@ -106,6 +106,11 @@ def requests() -> list[dict[str, Any]]:
         {"op": "prove", "a": "{(n : 2)}", "b": "1 + {(n : 2)}", "certificate": True},
         {"op": "prove", "a": "{(", "b": "0"},
         {"op": "cells", "lmads": ["{(n : 1)}", "0"], "assumptions": {"other": ["n > 3"]}},
+        {
+            "op": "check",
+            "source": 'import "a"',
+            "options": {"files": {"a.fut": "def x = y"}},
+        },
         {"op": "nothing"},
     ]
     return found
@@ -227,6 +232,7 @@ def test_kinds_of_errors_are_all_there() -> None:
 def test_the_options_are_those_that_compile() -> None:
     given: Any = {"entry": "main", "target": "cuda", "disable": ["fuse"], "fuel": 7}
     given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True}
+    given |= {"files": {"a.fut": "def x = 1"}}
     assert given.keys() == fields(Options).keys()
     made_of = api.options_from(given)
     plain = api.options_from({})
