@@ -29,7 +29,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.types import shape_of
 from compiler.ir.walk import free
-from compiler.parallel.nest import Scope
+from compiler.parallel.nest import FlatteningScope
 from compiler.parallel.sequentialise import SOACS
 
 SMALL = 16
@@ -41,13 +41,15 @@ _NESTING = SOACS | {Loop, If}
 # --- what is invariant -----------------------------------------------------------------------
 
 
-def is_invariant(sc: Scope, names: Iterable[Name], invariant: frozenset[Name] = _NONE) -> bool:
+def is_invariant(
+    sc: FlatteningScope, names: Iterable[Name], invariant: frozenset[Name] = _NONE
+) -> bool:
     """Whether all names are bound outside the nest, or are among the `invariant` ones."""
     return all(name in sc.host or name in invariant for name in names)
 
 
 def invariant_names(
-    sc: Scope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE
+    sc: FlatteningScope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> frozenset[Name]:
     """`invariant`, and the scalars of a body that are the same in every thread of the nest."""
     found = set(invariant)
@@ -59,7 +61,7 @@ def invariant_names(
     return frozenset(found)
 
 
-def is_regular(sc: Scope, type_: Type, invariant: frozenset[Name]) -> bool:
+def is_regular(sc: FlatteningScope, type_: Type, invariant: frozenset[Name]) -> bool:
     """Whether a value has the same shape in every thread of the nest."""
     return is_invariant(sc, (n for size in shape_of(type_) for n in size.names()), invariant)
 
@@ -67,7 +69,9 @@ def is_regular(sc: Scope, type_: Type, invariant: frozenset[Name]) -> bool:
 # --- what is parallel ------------------------------------------------------------------------
 
 
-def has_parallelism(sc: Scope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE) -> bool:
+def has_parallelism(
+    sc: FlatteningScope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE
+) -> bool:
     """Whether a body holds a statement that is worth running in parallel with its nest."""
     invariant = invariant_names(sc, stms, invariant)
     found = False
@@ -79,7 +83,7 @@ def has_parallelism(sc: Scope, stms: tuple[Stm, ...], invariant: frozenset[Name]
 
 
 def is_parallel(
-    sc: Scope, stm: Stm, invariant: frozenset[Name] = _NONE, *, decide: bool = False
+    sc: FlatteningScope, stm: Stm, invariant: frozenset[Name] = _NONE, *, decide: bool = False
 ) -> bool:
     """Whether a statement has parallelism that can be made part of its nest.
 
@@ -97,7 +101,7 @@ def is_parallel(
 # --- rules: operators ------------------------------------------------------------------------
 
 
-def irregular(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+def irregular(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
     """The width of an operator, and the shapes of its results, have to be invariant."""
     exp = stm.exp
     assert isinstance(exp, Soac)
@@ -120,7 +124,7 @@ def _word(stm: Stm) -> str:
     return type(stm.exp).__name__.lower()
 
 
-def _depends(sc: Scope, name: Name) -> str:
+def _depends(sc: FlatteningScope, name: Name) -> str:
     """Why a size differs from thread to thread, in words."""
     definition = sc.defs.get(name)
     if definition is not None:
@@ -137,7 +141,7 @@ def _readable(size: Poly) -> str:
     return str(size.subst({n: Poly.var(base_of(n)) for n in size.names()}))
 
 
-def varying_operator(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+def varying_operator(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
     """An operator and its neutral element have to be the same in every thread of the nest."""
     for op in _operators(stm):
         if not is_invariant(sc, free(op.neutral), invariant):
@@ -163,7 +167,7 @@ def _operators(stm: Stm) -> tuple[Operator, ...]:
     return ()
 
 
-def too_small(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+def too_small(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
     """An operator over a few elements is worth no kernel, unless there is more inside of it."""
     exp = stm.exp
     assert isinstance(exp, Soac)
@@ -177,7 +181,7 @@ def too_small(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
 # --- rules: loops and branches ---------------------------------------------------------------
 
 
-def loop_outside(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
+def loop_outside(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
     """`map (fn x => loop p = x for i < k do f p) ==> loop ps = xs for i < k do map f ps`."""
     loop = stm.exp
     assert isinstance(loop, Loop)
@@ -207,7 +211,7 @@ def loop_outside(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Outcome[boo
     return Applied(True, because)
 
 
-def branch_outside(sc: Scope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
+def branch_outside(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
     """`map (fn x => if c then f x else g x) ==> if c then map f else map g`, if c is invariant."""
     branch = stm.exp
     assert isinstance(branch, If)

@@ -54,10 +54,10 @@ from compiler.parallel.analyse import has_parallelism
 from compiler.parallel.lift import concat, filled_by_threads, lifted, lifted_own, update
 from compiler.parallel.nest import (
     At,
+    FlatteningScope,
     HostCode,
     Nest,
     ResultNames,
-    Scope,
     Task,
     emit,
     indices,
@@ -87,7 +87,7 @@ DISTRIBUTE = Rule(
 # --- where kernels are launched --------------------------------------------------------------
 
 
-def host_stms(sc: Scope, stms: tuple[Stm, ...]) -> list[Stm]:
+def host_stms(sc: FlatteningScope, stms: tuple[Stm, ...]) -> list[Stm]:
     """Statements outside any kernel: operators become kernels, loops and branches stay."""
     out: list[Stm] = []
     for stm in stms:
@@ -113,12 +113,12 @@ def host_stms(sc: Scope, stms: tuple[Stm, ...]) -> list[Stm]:
     return out
 
 
-def host_body(sc: Scope, body: Body) -> Body:
+def host_body(sc: FlatteningScope, body: Body) -> Body:
     """A body outside any kernel."""
     return Body(tuple(host_stms(sc, body.stms)), body.results)
 
 
-def _host_soac(sc: Scope, stm: Stm) -> list[Stm]:
+def _host_soac(sc: FlatteningScope, stm: Stm) -> list[Stm]:
     stms, names = flatten_stm(sc, (), stm, [p.name for p in stm.pat])
     for param, name in zip(stm.pat, names, strict=True):
         if name != param.name:
@@ -129,7 +129,7 @@ def _host_soac(sc: Scope, stm: Stm) -> list[Stm]:
 # --- the inside of a nest --------------------------------------------------------------------
 
 
-def flatten_task(sc: Scope, task: Task) -> HostCode:
+def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
     """What the maps of a nest compute, as kernels."""
     offers = offers_parallelism(sc, task.body)
     if not offers and not returns_views(sc, task.body):
@@ -162,7 +162,7 @@ def flatten_task(sc: Scope, task: Task) -> HostCode:
         named = replace(task, names=names)
         return own_results(sc, named, distribute(sc, named, pieces))
 
-    def block(inner: Scope) -> list[Stm]:
+    def block(inner: FlatteningScope) -> list[Stm]:
         return host_stms(inner, duplicate.body.stms)
 
     ways = versions.Versions(thread_count(task.nest), outer, full, block)
@@ -175,14 +175,14 @@ def _continues(pieces: Schedule) -> bool:
     return all(isinstance(step.stm.exp, Map | Concat | Update | Copy) for step in inner)
 
 
-def outer_only(sc: Scope, task: Task) -> HostCode:
+def outer_only(sc: FlatteningScope, task: Task) -> HostCode:
     """One kernel with a thread per index of the nest; what is parallel inside becomes loops."""
     pat = out_params(sc, widths(task.nest), task.returns, task.names)
     body = KernelBody(task.body.stms, task.body.results, task.returns)
     return HostCode(seg_map(sc, task.nest, body, pat, task.prov), [p.name for p in pat])
 
 
-def own_results(sc: Scope, task: Task, code: HostCode) -> HostCode:
+def own_results(sc: FlatteningScope, task: Task, code: HostCode) -> HostCode:
     """The same with copies of results that are views of arrays from elsewhere."""
     stms = list(code.stms)
     bound = {param.name for stm in stms for param in stm.pat}
@@ -196,7 +196,7 @@ def own_results(sc: Scope, task: Task, code: HostCode) -> HostCode:
     return HostCode(stms, names)
 
 
-def _are_own(sc: Scope, code: HostCode) -> list[bool]:
+def _are_own(sc: FlatteningScope, code: HostCode) -> list[bool]:
     """Which results are fresh arrays that the statements bind, each only once."""
     bound = {param.name for stm in code.stms for param in stm.pat}
     return [
@@ -205,7 +205,7 @@ def _are_own(sc: Scope, code: HostCode) -> list[bool]:
     ]
 
 
-def distribute(sc: Scope, task: Task, pieces: Schedule) -> HostCode:
+def distribute(sc: FlatteningScope, task: Task, pieces: Schedule) -> HostCode:
     """Run the pieces of a schedule one after another, each over the whole nest."""
     here = indices(task.nest)
     out = list(pieces.hoisted)
@@ -241,7 +241,9 @@ def distribute(sc: Scope, task: Task, pieces: Schedule) -> HostCode:
     return HostCode(out, found)
 
 
-def _segment_kernel(sc: Scope, task: Task, segment: Segment) -> tuple[list[Stm], dict[int, Name]]:
+def _segment_kernel(
+    sc: FlatteningScope, task: Task, segment: Segment
+) -> tuple[list[Stm], dict[int, Name]]:
     """The kernel of a sequential segment, and the results of the task that it makes."""
     values: list[Operand] = [value for _, value, _ in segment.results]
     types: list[Type] = [type_ for _, _, type_ in segment.results]
@@ -260,7 +262,7 @@ def _segment_kernel(sc: Scope, task: Task, segment: Segment) -> tuple[list[Stm],
     return out, {position: array.name for (position, _, _), array in made}
 
 
-def _may_cut(sc: Scope, pieces: Schedule, prov: Prov) -> bool:
+def _may_cut(sc: FlatteningScope, pieces: Schedule, prov: Prov) -> bool:
     """Whether a body may be cut into pieces, with a remark that says so."""
     if pieces.pieces < 2:
         return True
@@ -275,7 +277,7 @@ def _may_cut(sc: Scope, pieces: Schedule, prov: Prov) -> bool:
 # --- single statements -----------------------------------------------------------------------
 
 
-def flatten_stm(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
+def flatten_stm(sc: FlatteningScope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     """A parallel statement inside a nest (or outside any, if it is empty)."""
     match stm.exp:
         case Map(width, fn, arrays):
@@ -304,7 +306,9 @@ def _task(nest: Nest, stm: Stm, names: ResultNames, stms: tuple[Stm, ...] = ()) 
     return Task(nest, body, tuple(p.type for p in stm.pat), names, stm.prov)
 
 
-def enter_map(sc: Scope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name, ...]) -> Nest:
+def enter_map(
+    sc: FlatteningScope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name, ...]
+) -> Nest:
     """The nest inside a map; the lambda's parameters are rows of the arrays."""
     level = sc.enter(nest, width)
     for param, array in zip(fn.params, arrays, strict=True):
@@ -313,7 +317,7 @@ def enter_map(sc: Scope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name
     return (*nest, level)
 
 
-def _fold(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
+def _fold(sc: FlatteningScope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     """A reduction, scan, scatter or histogram."""
     interchanged = operators.interchanged(sc, stm)
     if interchanged is not None:
@@ -338,7 +342,7 @@ def _fold(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     return versions.choose(sc, task, ways)
 
 
-def _run(sc: Scope, task: Task) -> HostCode:
+def _run(sc: FlatteningScope, task: Task) -> HostCode:
     """Statements that take the place of another in the same nest, and bind its names."""
     if task.nest:
         pieces = schedule(sc, task)
@@ -350,7 +354,9 @@ def _run(sc: Scope, task: Task) -> HostCode:
     return HostCode(host_stms(sc, renamed), [fresh[name] for name in old])
 
 
-def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, names: ResultNames) -> HostCode:
+def _interchange_loop(
+    sc: FlatteningScope, nest: Nest, stm: Stm, loop: Loop, names: ResultNames
+) -> HostCode:
     """`map (fn x => loop p = init for i < k do body)` becomes `loop ps = inits for i < k do map`.
 
     The loop's parameters become arrays over the nest.
@@ -382,7 +388,7 @@ def _interchange_loop(sc: Scope, nest: Nest, stm: Stm, loop: Loop, names: Result
 
 
 def _lifted_params(
-    sc: Scope, nest: Nest, loop: Loop, prov: Prov
+    sc: FlatteningScope, nest: Nest, loop: Loop, prov: Prov
 ) -> tuple[list[Stm], list[Param], list[Name], list[bool]]:
     """A loop's parameters as arrays over the nest: statements, parameters, initial values.
 
@@ -409,7 +415,9 @@ def _lifted_params(
     return out, params, inits, private
 
 
-def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, names: ResultNames) -> HostCode:
+def _interchange_if(
+    sc: FlatteningScope, nest: Nest, stm: Stm, exp: If, names: ResultNames
+) -> HostCode:
     """`map (fn x => if c then a else b)` becomes `if c then map a else map b`; c is invariant."""
     returns = tuple(p.type for p in stm.pat)
     bodies: list[Body] = []
@@ -433,7 +441,9 @@ def _interchange_if(sc: Scope, nest: Nest, stm: Stm, exp: If, names: ResultNames
     return HostCode(out, [p.name for p in pat])
 
 
-def _guarded(sc: Scope, nest: Nest, value: SE, fallback: Lit, out: list[Stm], prov: Prov) -> SE:
+def _guarded(
+    sc: FlatteningScope, nest: Nest, value: SE, fallback: Lit, out: list[Stm], prov: Prov
+) -> SE:
     """`value`, or `fallback` where the nest has no threads and nothing has checked `value`."""
     empty = None if cannot_fail(value) else is_empty(nest)
     if empty is None:

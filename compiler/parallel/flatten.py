@@ -10,7 +10,7 @@ from compiler.ir.nodes import Function, Prog
 from compiler.parallel.analyse import INNER_RULES
 from compiler.parallel.attributes import ATTRIBUTE, apply_directives
 from compiler.parallel.distribute import DISTRIBUTE, NEST, host_body
-from compiler.parallel.nest import Scope
+from compiler.parallel.nest import FlatteningScope
 from compiler.parallel.operators import INTERCHANGE_REDUCE, SEGMENTED
 from compiler.parallel.versions import INTRA_BLOCK, VERSIONS
 
@@ -27,7 +27,7 @@ def flatten(prog: Prog, ctx: Ctx) -> Prog:
 
 
 def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
-    sc = Scope(ctx, numbers=numbers)
+    sc = FlatteningScope(ctx, numbers=numbers)
     sc.bind(fun.params)
     body = replace(fun.body, stms=apply_directives(fun.body.stms, ctx))
     return replace(fun, body=host_body(sc, body))

@@ -40,10 +40,10 @@ from compiler.ir.walk import free
 from compiler.parallel.analyse import is_invariant
 from compiler.parallel.nest import (
     At,
+    FlatteningScope,
     HostCode,
     Nest,
     ResultNames,
-    Scope,
     emit,
     indices,
     out_params,
@@ -53,7 +53,7 @@ from compiler.parallel.nest import (
 
 
 def lifted(
-    sc: Scope, nest: Nest, value: Operand, type_: Type, name: Name | None, prov: Prov
+    sc: FlatteningScope, nest: Nest, value: Operand, type_: Type, name: Name | None, prov: Prov
 ) -> HostCode:
     """An array with `value` at every index of the nest; `type_` is that of one value.
 
@@ -82,7 +82,9 @@ def lifted(
     return _filled(sc, inner, element, Scalar(prim_type(type_)), pat, prov)
 
 
-def lifted_own(sc: Scope, nest: Nest, value: Operand, type_: Type, prov: Prov) -> HostCode:
+def lifted_own(
+    sc: FlatteningScope, nest: Nest, value: Operand, type_: Type, prov: Prov
+) -> HostCode:
     """The same, as an array that may be consumed."""
     code = lifted(sc, nest, value, type_, None, prov)
     (name,) = code.names
@@ -93,14 +95,14 @@ def lifted_own(sc: Scope, nest: Nest, value: Operand, type_: Type, prov: Prov) -
 
 
 def _filled(
-    sc: Scope, nest: Nest, value: KernelResult, type_: Type, pat: Param, prov: Prov
+    sc: FlatteningScope, nest: Nest, value: KernelResult, type_: Type, pat: Param, prov: Prov
 ) -> HostCode:
     """A kernel that does nothing but write one value in each thread."""
     body = KernelBody((), (value,), (type_,))
     return HostCode(seg_map(sc, nest, body, (pat,), prov), [pat.name])
 
 
-def _is_copy(sc: Scope, value: Operand) -> bool:
+def _is_copy(sc: FlatteningScope, value: Operand) -> bool:
     """Whether the value's name stands for a copy of what it is resolved to."""
     source = sc.sources.get(value.name if isinstance(value, Var) else str(value))
     while isinstance(source, At):
@@ -110,7 +112,7 @@ def _is_copy(sc: Scope, value: Operand) -> bool:
     return False
 
 
-def elements(sc: Scope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]:
+def elements(sc: FlatteningScope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]:
     """The nest over a value's own elements as well, and the element at an index of it."""
     inner = nest
     own: tuple[Name, ...] = ()
@@ -127,7 +129,7 @@ def elements(sc: Scope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]
     return inner, Var(name, prim)
 
 
-def filled_by_threads(sc: Scope, stm: Stm) -> list[Stm]:
+def filled_by_threads(sc: FlatteningScope, stm: Stm) -> list[Stm]:
     """A copy, iota or replicate at the level of a block: its threads share the elements."""
     (pat,) = stm.pat
     stand_in = sc.ctx.fresh(pat.name)
@@ -140,7 +142,7 @@ def filled_by_threads(sc: Scope, stm: Stm) -> list[Stm]:
     return _filled(sc, inner, element, Scalar(prim_type(pat.type)), pat, stm.prov).stms
 
 
-def update(sc: Scope, nest: Nest, stm: Stm, exp: Update, names: ResultNames) -> HostCode:
+def update(sc: FlatteningScope, nest: Nest, stm: Stm, exp: Update, names: ResultNames) -> HostCode:
     """`map (fn x => a with [..] = v)` becomes a kernel that writes into the array of all `a`."""
     result = stm.pat[0]
     out, (dest,) = lifted_own(sc, nest, exp.array, result.type, stm.prov)
@@ -166,7 +168,7 @@ def _plus(index: SE, start: SE) -> SE:
     return index if start == ZERO else Bin("+", "i64", start, index)
 
 
-def concat(sc: Scope, nest: Nest, stm: Stm, exp: Concat, names: ResultNames) -> HostCode:
+def concat(sc: FlatteningScope, nest: Nest, stm: Stm, exp: Concat, names: ResultNames) -> HostCode:
     """`map (fn x => a ++ b)` becomes kernels that write all `a`, and all `b`, into one array."""
     result = stm.pat[0].type
     assert isinstance(result, Array)

@@ -94,7 +94,7 @@ class At:
 
 
 @dataclass(slots=True)
-class Scope:
+class FlatteningScope:
     """What is known while a function is flattened. Names are unique, so one table serves all."""
 
     ctx: Ctx
@@ -115,7 +115,7 @@ class Scope:
     refused: list[Poly] = field(default_factory=list)
     """Amounts of parallelism that a threshold has found too small on the way to here."""
 
-    def inner(self, level: Level) -> Scope:
+    def inner(self, level: Level) -> FlatteningScope:
         """The scope of a block's code, without versions; tables are shared."""
         host, owned = set(self.host), set(self.owned)
         return replace(self, level=level, versions=False, host=host, owned=owned)
@@ -152,7 +152,7 @@ class Scope:
 
 
 def close(
-    sc: Scope, needed: Iterable[Name], prov: Prov, consumed: frozenset[Name] = frozenset()
+    sc: FlatteningScope, needed: Iterable[Name], prov: Prov, consumed: frozenset[Name] = frozenset()
 ) -> list[Stm]:
     """Statements that bind the names in `needed`: reads of arrays outside, and recomputed ones.
 
@@ -169,7 +169,7 @@ class _Closing:
 
     __slots__ = ("consumed", "done", "out", "prov", "sc")
 
-    def __init__(self, sc: Scope, prov: Prov, consumed: frozenset[Name]) -> None:
+    def __init__(self, sc: FlatteningScope, prov: Prov, consumed: frozenset[Name]) -> None:
         self.sc = sc
         self.prov = prov
         self.consumed = consumed
@@ -229,14 +229,14 @@ def iota_at(iota: Iota, at: SE) -> SE:
     return Bin("+", iota.prim, iota.start, index)
 
 
-def closed(sc: Scope, body: KernelBody, prov: Prov) -> KernelBody:
+def closed(sc: FlatteningScope, body: KernelBody, prov: Prov) -> KernelBody:
     """A thread's code: reads of what it uses from outside, then its statements, all sequential."""
     code = replace(body, stms=sequentialise(body.stms, sc.ctx.fresh))
     reads = close(sc, free(code), prov, frozenset(of_body(body.stms)[0]))
     return replace(code, stms=(*reads, *code.stms)) if reads else code
 
 
-def with_own_names(sc: Scope, exp: Exp) -> Exp:
+def with_own_names(sc: FlatteningScope, exp: Exp) -> Exp:
     """The kernel with names of its own, should another kernel bind the same ones."""
     names = bound(exp)
     # A kernel inside of another must not hide that the outer one reads the same names.
@@ -278,7 +278,7 @@ def is_empty(nest: Nest) -> SE | None:
 
 
 def out_params(
-    sc: Scope, outer: Iterable[Poly], elements: Iterable[Type], names: ResultNames
+    sc: FlatteningScope, outer: Iterable[Poly], elements: Iterable[Type], names: ResultNames
 ) -> tuple[Param, ...]:
     """Arrays with those elements, under the given names or new ones."""
     dims = tuple(outer)
@@ -288,7 +288,7 @@ def out_params(
     return tuple(found)
 
 
-def emit(sc: Scope, pat: tuple[Param, ...], exp: Exp, prov: Prov) -> Stm:
+def emit(sc: FlatteningScope, pat: tuple[Param, ...], exp: Exp, prov: Prov) -> Stm:
     """A statement where kernels are launched; its arrays are fresh."""
     sc.bind(pat)
     sc.owned.update(p.name for p in pat)
@@ -296,7 +296,7 @@ def emit(sc: Scope, pat: tuple[Param, ...], exp: Exp, prov: Prov) -> Stm:
 
 
 def seg_map(
-    sc: Scope, nest: Nest, body: KernelBody, pat: tuple[Param, ...], prov: Prov
+    sc: FlatteningScope, nest: Nest, body: KernelBody, pat: tuple[Param, ...], prov: Prov
 ) -> list[Stm]:
     """A kernel that runs the body at every index of the nest.
 
@@ -317,7 +317,7 @@ def seg_map(
     return [*out, emit(sc, pat, kernel, prov)]
 
 
-def sequential_op(sc: Scope, op: Operator) -> Operator:
+def sequential_op(sc: FlatteningScope, op: Operator) -> Operator:
     """The operator with loops for whatever parallelism is inside it."""
     stms = sequentialise(op.fn.body.stms, sc.ctx.fresh)
     if stms is op.fn.body.stms:

@@ -46,10 +46,10 @@ from compiler.parallel.lambdas import VectorOp, is_identity, vectorised
 from compiler.parallel.lift import lifted_own
 from compiler.parallel.nest import (
     At,
+    FlatteningScope,
     HostCode,
     Nest,
     ResultNames,
-    Scope,
     closed,
     emit,
     indices,
@@ -72,7 +72,7 @@ Fold = Reduce | Scan | Scatter | Hist
 # --- kernels ---------------------------------------------------------------------------------
 
 
-def kernel(sc: Scope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
+def kernel(sc: FlatteningScope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
     """One kernel over the nest and the operator's own elements."""
     exp = stm.exp
     assert isinstance(exp, Fold)
@@ -95,7 +95,7 @@ def _thread(exp: Fold) -> KernelBody:
 
 
 def _segmented(
-    sc: Scope, inner: Nest, stm: Stm, exp: Reduce | Scan, names: ResultNames
+    sc: FlatteningScope, inner: Nest, stm: Stm, exp: Reduce | Scan, names: ResultNames
 ) -> HostCode:
     pat = out_params(sc, widths(inner[:-1]), [p.type for p in stm.pat], names)
     body = closed(sc, _thread(exp), stm.prov)
@@ -109,7 +109,9 @@ def _segmented(
     return HostCode([out], [p.name for p in pat])
 
 
-def _scatter(sc: Scope, inner: Nest, stm: Stm, exp: Scatter, names: ResultNames) -> HostCode:
+def _scatter(
+    sc: FlatteningScope, inner: Nest, stm: Stm, exp: Scatter, names: ResultNames
+) -> HostCode:
     nest = inner[:-1]
     out, dests = _destinations(sc, nest, [d.array for d in exp.dests], stm)
     values = exp.fn.body.results
@@ -127,7 +129,7 @@ def _scatter(sc: Scope, inner: Nest, stm: Stm, exp: Scatter, names: ResultNames)
     return HostCode(out, [p.name for p in pat])
 
 
-def _hist(sc: Scope, inner: Nest, stm: Stm, exp: Hist, names: ResultNames) -> HostCode:
+def _hist(sc: FlatteningScope, inner: Nest, stm: Stm, exp: Hist, names: ResultNames) -> HostCode:
     nest = inner[:-1]
     out, dests = _destinations(sc, nest, [d for op in exp.ops for d in op.dests], stm)
     pat = out_params(sc, widths(nest), [p.type for p in stm.pat], names)
@@ -144,7 +146,7 @@ def _hist(sc: Scope, inner: Nest, stm: Stm, exp: Hist, names: ResultNames) -> Ho
 
 
 def _destinations(
-    sc: Scope, nest: Nest, names: list[Name], stm: Stm
+    sc: FlatteningScope, nest: Nest, names: list[Name], stm: Stm
 ) -> tuple[list[Stm], list[Name]]:
     """The arrays that hold all destinations of a nest; the statement's first results are theirs."""
     if not nest:
@@ -161,7 +163,7 @@ def _destinations(
 # --- rewrites --------------------------------------------------------------------------------
 
 
-def split_map(sc: Scope, stm: Stm) -> tuple[Stm, Stm]:
+def split_map(sc: FlatteningScope, stm: Stm) -> tuple[Stm, Stm]:
     """The operator's map part as a map of its own, and the operator without one."""
     exp = stm.exp
     assert isinstance(exp, Fold)
@@ -189,7 +191,7 @@ def _kept(exp: Fold, stm: Stm) -> int:
     return 0
 
 
-def interchange(sc: Scope, stm: Stm, exp: Reduce | Scan) -> Outcome[list[_Elementwise]]:
+def interchange(sc: FlatteningScope, stm: Stm, exp: Reduce | Scan) -> Outcome[list[_Elementwise]]:
     """`reduce (map2 op) (replicate m ne) xss ==> map (reduce op ne) (transpose xss)`.
 
     Answers the operators on elements, of which `interchanged` makes the new statements.
@@ -221,7 +223,7 @@ INTERCHANGE_REDUCE = NodeRule(
 )
 
 
-def interchanged(sc: Scope, stm: Stm) -> tuple[Stm, ...] | None:
+def interchanged(sc: FlatteningScope, stm: Stm) -> tuple[Stm, ...] | None:
     """A reduction or scan whose operator works element by element, turned inside out."""
     exp = stm.exp
     if not isinstance(exp, Reduce | Scan):
@@ -253,7 +255,7 @@ class _Elementwise(NamedTuple):
     vector: VectorOp
 
 
-def _elementwise(sc: Scope, op: Operator) -> _Elementwise | None:
+def _elementwise(sc: FlatteningScope, op: Operator) -> _Elementwise | None:
     vector = vectorised(op, sc.ctx.fresh)
     if vector is None:
         return None
@@ -273,7 +275,7 @@ def _elementwise(sc: Scope, op: Operator) -> _Elementwise | None:
 
 
 def _over_columns(
-    sc: Scope, exp: Reduce | Scan, inner: _Elementwise, pat: tuple[Param, ...], prov: Prov
+    sc: FlatteningScope, exp: Reduce | Scan, inner: _Elementwise, pat: tuple[Param, ...], prov: Prov
 ) -> list[Stm]:
     """`map (reduce op ne) (transpose xss)`, for one operator."""
     fresh = sc.ctx.fresh

@@ -60,7 +60,7 @@ from compiler.parallel.analyse import (
     is_parallel,
     is_regular,
 )
-from compiler.parallel.nest import At, Nest, Scope, Task, is_empty
+from compiler.parallel.nest import At, FlatteningScope, Nest, Task, is_empty
 
 Kind = Literal["hoisted", "recomputed", "sequential", "parallel"]
 _LARGE = 64
@@ -122,7 +122,7 @@ class Schedule:
         return sum(map(len, self.parallel)) <= 1 and not any(s.results for s in self.segments)
 
 
-def schedule(sc: Scope, task: Task) -> Schedule | None:
+def schedule(sc: FlatteningScope, task: Task) -> Schedule | None:
     """Cut a body into kernels; None if something that would have to be stored is not regular."""
     scheduler = _Scheduler(sc, task.nest, task.body)
     steps = scheduler.steps()
@@ -156,7 +156,7 @@ def _assign_results(result: Schedule, task: Task, binders: dict[Name, Step]) -> 
         result.segments[at].results.append((position, value, type_))
 
 
-def _store(sc: Scope, result: Schedule, invariant: frozenset[Name]) -> bool:
+def _store(sc: FlatteningScope, result: Schedule, invariant: frozenset[Name]) -> bool:
     """Decide what each segment stores; drop what it would recompute and does not need."""
     segment_of: dict[Name, tuple[Segment, Param]] = {}
     for segment in result.segments:
@@ -209,7 +209,7 @@ def _needed(result: Schedule, names: Iterable[Name], into: dict[Name, None]) -> 
 class _Scheduler:
     """Gives every statement of a body its kind and stage."""
 
-    def __init__(self, sc: Scope, nest: Nest, body: Body) -> None:
+    def __init__(self, sc: FlatteningScope, nest: Nest, body: Body) -> None:
         self.sc = sc
         self.nest = nest
         self.body = body
@@ -309,7 +309,7 @@ class _Scheduler:
         return Assert(cond, check.message)
 
 
-def returns_views(sc: Scope, body: Body) -> bool:
+def returns_views(sc: FlatteningScope, body: Body) -> bool:
     """Whether a body picks rows: threads in step copy them together, element by element."""
     if not sc.ctx.target.in_step or sc.level != "grid":
         return False
@@ -320,7 +320,7 @@ def returns_views(sc: Scope, body: Body) -> bool:
     )
 
 
-def offers_parallelism(sc: Scope, body: Body) -> bool:
+def offers_parallelism(sc: FlatteningScope, body: Body) -> bool:
     """Whether cutting a body into kernels gains parallelism."""
     if has_parallelism(sc, body.stms):
         return True

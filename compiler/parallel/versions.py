@@ -47,9 +47,9 @@ from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand
 from compiler.parallel.attributes import version_directives
 from compiler.parallel.nest import (
+    FlatteningScope,
     HostCode,
     ResultNames,
-    Scope,
     Task,
     closed,
     emit,
@@ -67,7 +67,7 @@ INTRA_BLOCK = Rule(
 )
 
 Version = Callable[[ResultNames], HostCode]
-BlockCode = Callable[[Scope], list[Stm]]
+BlockCode = Callable[[FlatteningScope], list[Stm]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Versions:
     block: BlockCode | None = None
 
 
-def choose(sc: Scope, task: Task, versions: Versions) -> HostCode:
+def choose(sc: FlatteningScope, task: Task, versions: Versions) -> HostCode:
     """The versions of a task, each under its threshold. The outer one, if any, runs its body."""
     asked = version_directives(sc.ctx, task.prov)
     if asked & {"no_intra", "only_inner"}:
@@ -120,7 +120,7 @@ def choose(sc: Scope, task: Task, versions: Versions) -> HostCode:
     return HostCode([threshold, emit(sc, pat, exp, task.prov)], [p.name for p in pat])
 
 
-def _without_outer(sc: Scope, task: Task, versions: Versions, *, alone: bool) -> HostCode:
+def _without_outer(sc: FlatteningScope, task: Task, versions: Versions, *, alone: bool) -> HostCode:
     """No version with a thread per element; with `alone` also none that uses all parallelism."""
     if versions.block is None:
         return versions.full(task.names)
@@ -135,7 +135,7 @@ def _without_outer(sc: Scope, task: Task, versions: Versions, *, alone: bool) ->
     return _under_intra(sc, inner, versions.full(_fresh_names(sc, pat)), pat, number)
 
 
-def _fresh_names(sc: Scope, pat: tuple[Param, ...]) -> list[Name]:
+def _fresh_names(sc: FlatteningScope, pat: tuple[Param, ...]) -> list[Name]:
     """New names for one version's results."""
     return [sc.ctx.fresh(param.name) for param in pat]
 
@@ -154,7 +154,9 @@ def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
     return Applied(True, because, numbers)
 
 
-def _threshold(sc: Scope, kind: str, amount: SE, default: int, prov: Prov) -> tuple[Var, Stm]:
+def _threshold(
+    sc: FlatteningScope, kind: str, amount: SE, default: int, prov: Prov
+) -> tuple[Var, Stm]:
     param = Param(sc.ctx.fresh(f"suff_{kind.partition('_')[0]}"), BOOL)
     exp = Threshold(f"suff_{kind}", amount, default)
     return Var(param.name, "bool"), emit(sc, (param,), exp, prov)
@@ -182,7 +184,11 @@ class _PerBlock:
 
 
 def _under_intra(
-    sc: Scope, inner: _PerBlock, full: HostCode, pat: tuple[Param, ...], number: int | None
+    sc: FlatteningScope,
+    inner: _PerBlock,
+    full: HostCode,
+    pat: tuple[Param, ...],
+    number: int | None,
 ) -> HostCode:
     """The version with blocks, where it can be launched; with a `number` under its threshold."""
     stms: list[Stm] = []
@@ -198,7 +204,7 @@ def _under_intra(
     return HostCode([*stms, emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(sc: Scope, inner: _PerBlock) -> list[SE]:
+def _fits(sc: FlatteningScope, inner: _PerBlock) -> list[SE]:
     """That blocks of so many threads can be launched, where that is not known."""
     return [
         Bin("<=", "i64", se_of(size), Lit(sc.ctx.target.most_threads, "i64"))
@@ -215,7 +221,7 @@ def _least(sizes: list[Poly]) -> SE:
 
 
 def _per_block(
-    sc: Scope, task: Task, like: tuple[Param, ...], block: BlockCode | None
+    sc: FlatteningScope, task: Task, like: tuple[Param, ...], block: BlockCode | None
 ) -> _PerBlock | None:
     """The version with a block per element, if the body is made for it."""
     if block is None or not sc.ctx.target.has_blocks or sc.level != "grid":
@@ -240,7 +246,7 @@ def _per_block(
     return _PerBlock(emit(sc, pat, exp, task.prov), sizes)
 
 
-def _examine(sc: Scope, stms: Sequence[Stm]) -> tuple[str, list[Poly]]:
+def _examine(sc: FlatteningScope, stms: Sequence[Stm]) -> tuple[str, list[Poly]]:
     """Why a block cannot run the statements (empty: it can), and the sizes of its operators."""
     sizes: dict[Poly, None] = {}
     for stm in _block_stms(stms):

@@ -37,7 +37,7 @@ from compiler.ir.spelling import Spelling
 from compiler.storage import control, kernels
 from compiler.storage.control import BRANCH, LOOP
 from compiler.storage.kernels import ARRAY_OPERATOR, ROW
-from compiler.storage.state import Handler, State
+from compiler.storage.state import Handler, MemoryState
 
 RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
 CONCAT = Rule(
@@ -61,7 +61,7 @@ def allocate(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx) -> Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
     called, shown = Spelling.of(fun, ctx.names.said), ctx.proved_here()
-    state = State(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), called)
+    state = MemoryState(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), called)
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)
@@ -78,7 +78,7 @@ def _function(fun: Function, ctx: Ctx) -> Function:
     return Function(fun.name, params, returned, body, fun.entry, fun.implicit, fun.prov)
 
 
-def _with_block(state: State, param: Param) -> tuple[Param, ...]:
+def _with_block(state: MemoryState, param: Param) -> tuple[Param, ...]:
     """An array parameter as its block and itself, row-major; others as they are."""
     old = param.type
     if not isinstance(old, Array):
@@ -88,7 +88,7 @@ def _with_block(state: State, param: Param) -> tuple[Param, ...]:
     return (block, state.bind(Param(param.name, array, param.unique)))
 
 
-def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -> str:
+def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[Stm]) -> str:
     """`array`, or a copy of it if it does not lie row-major from the start of its block."""
     mem = state.mem(array)
     if mem.lmad.offset == 0 and state.is_row_major(mem.lmad):
@@ -107,7 +107,7 @@ def _row_major(state: State, array: str, why: str, prov: Prov, out: list[Stm]) -
 # --- array operations: procedure 4.3 ---
 
 
-def _scalar(state: State, stm: Stm, out: list[Stm]) -> None:
+def _scalar(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """Nothing changes; what a size is defined as is remembered."""
     (param,) = stm.pat
     state.bind(param)
@@ -117,7 +117,7 @@ def _scalar(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(stm)
 
 
-def _fresh(state: State, stm: Stm, out: list[Stm]) -> None:
+def _fresh(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """New elements: a new block."""
     (param,) = stm.pat
     kind = param.type
@@ -126,7 +126,7 @@ def _fresh(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm((new,), stm.exp, stm.prov))
 
 
-def _concat(state: State, stm: Stm, out: list[Stm]) -> None:
+def _concat(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     _fresh(state, stm, out)
     kind = state.array(stm.pat[0].name)
     state.note(
@@ -138,7 +138,7 @@ def _concat(state: State, stm: Stm, out: list[Stm]) -> None:
     )
 
 
-def _assert(state: State, stm: Stm, out: list[Stm]) -> None:
+def _assert(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """Sizes that the program checks to be equal are equal from there on."""
     assert isinstance(stm.exp, nodes.Assert)
     if state.depth == 1:
@@ -146,7 +146,7 @@ def _assert(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(stm)
 
 
-def _view(state: State, stm: Stm, mem: MemBind, out: list[Stm]) -> None:
+def _view(state: MemoryState, stm: Stm, mem: MemBind, out: list[Stm]) -> None:
     """Bind a view: the same block under another index function."""
     (param,) = stm.pat
     kind = param.type
@@ -155,7 +155,7 @@ def _view(state: State, stm: Stm, mem: MemBind, out: list[Stm]) -> None:
     out.append(Stm((new,), stm.exp, stm.prov))
 
 
-def _slice(state: State, stm: Stm, out: list[Stm]) -> None:
+def _slice(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, Slice)
     mem = state.mem(exp.array)
@@ -163,14 +163,14 @@ def _slice(state: State, stm: Stm, out: list[Stm]) -> None:
     _view(state, stm, MemBind(mem.block, lmad), out)
 
 
-def _rearrange(state: State, stm: Stm, out: list[Stm]) -> None:
+def _rearrange(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     exp = stm.exp
     assert isinstance(exp, Rearrange)
     mem = state.mem(exp.array)
     _view(state, stm, MemBind(mem.block, mem.lmad.permute(exp.perm)), out)
 
 
-def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
+def _reshape(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """A view if one LMAD does it; else a row-major copy first, with the reason."""
     exp = stm.exp
     assert isinstance(exp, Reshape)
@@ -191,7 +191,7 @@ def _reshape(state: State, stm: Stm, out: list[Stm]) -> None:
     _view(state, Stm(stm.pat, Reshape(exp.shape, copied), stm.prov), new, out)
 
 
-def _reshaped(state: State, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[Poly] | NoView:
+def _reshaped(state: MemoryState, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[Poly] | NoView:
     """The index function under a new shape, by what is known of the sizes."""
     seen = lmad.reshape(shape)
     if isinstance(seen, Lmad):
@@ -211,7 +211,7 @@ def _reshaped(state: State, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[P
     return Lmad(lmad.offset, dims)
 
 
-def _update(state: State, stm: Stm, out: list[Stm]) -> None:
+def _update(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """The result lives where the consumed array lived; the value is copied into the slice."""
     exp = stm.exp
     assert isinstance(exp, Update)
@@ -234,7 +234,7 @@ def _update(state: State, stm: Stm, out: list[Stm]) -> None:
     _view(state, stm, mem, out)
 
 
-def _none_left(state: State, stm: Stm, out: list[Stm]) -> None:
+def _none_left(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     raise CompilerBug(f"a {type(stm.exp).__name__} is left when memory is introduced")
 
 

@@ -32,7 +32,7 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.sizes import se_of
 from compiler.storage.origin import origin
-from compiler.storage.state import State
+from compiler.storage.state import MemoryState
 
 BRANCH = Rule("memory/if", "Lets branches return arrays of different layouts.", optional=False)
 LOOP = Rule("memory/loop", "Tells of what loops do with memory.", optional=False)
@@ -72,7 +72,7 @@ class Layout:
         return ", ".join(found[:-1]) + (" and " if found[1:] else "") + "".join(found[-1:])
 
 
-def bind_layout(state: State, param: Param, layout: Layout, space: Space) -> list[Param]:
+def bind_layout(state: MemoryState, param: Param, layout: Layout, space: Space) -> list[Param]:
     """Parameters for the parts that are returned, then the array itself in terms of them."""
     kind = param.type
     assert isinstance(kind, Array)
@@ -103,7 +103,7 @@ def bind_layout(state: State, param: Param, layout: Layout, space: Space) -> lis
 # --- branches ---
 
 
-def transform_if(state: State, stm: Stm, out: list[Stm]) -> None:
+def transform_if(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """Both branches, then for each array the parts of its layout on which they differ."""
     exp = stm.exp
     assert isinstance(exp, If)
@@ -135,7 +135,7 @@ def transform_if(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(tuple(pat), new, stm.prov))
 
 
-def _agreement(state: State, x: MemBind, y: MemBind) -> Layout:
+def _agreement(state: MemoryState, x: MemBind, y: MemBind) -> Layout:
     """The parts that two branches have in common and that make sense outside them."""
     depth = state.depth
     same_block = x.block == y.block and state.name_in_scope(x.block, depth)
@@ -147,11 +147,11 @@ def _agreement(state: State, x: MemBind, y: MemBind) -> Layout:
     return Layout(x.block if same_block else None, offset, strides)
 
 
-def _common(state: State, x: Poly, y: Poly) -> Poly | None:
+def _common(state: MemoryState, x: Poly, y: Poly) -> Poly | None:
     return x if x == y and state.in_scope(x, state.depth) else None
 
 
-def _in_space(state: State, array: Name, space: Space, prov: Prov, out: list[Stm]) -> Name:
+def _in_space(state: MemoryState, array: Name, space: Space, prov: Prov, out: list[Stm]) -> Name:
     """`array`, or a copy of it if it lies in another space."""
     if state.space_of(state.mem(array).block) == space:
         return array
@@ -161,7 +161,7 @@ def _in_space(state: State, array: Name, space: Space, prov: Prov, out: list[Stm
     return copied
 
 
-def _explain_if(state: State, param: Param, layout: Layout, prov: Prov) -> None:
+def _explain_if(state: MemoryState, param: Param, layout: Layout, prov: Prov) -> None:
     if layout.block is not None and (layout.offset is None or layout.strides is not None):
         state.note(
             BRANCH,
@@ -181,7 +181,7 @@ def _explain_if(state: State, param: Param, layout: Layout, prov: Prov) -> None:
 # --- loops ---
 
 
-def transform_loop(state: State, stm: Stm, out: list[Stm]) -> None:
+def transform_loop(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """Guess every carried array's layout, transform the body, and widen the guesses that failed."""
     exp = stm.exp
     assert isinstance(exp, Loop)
@@ -220,7 +220,7 @@ def transform_loop(state: State, stm: Stm, out: list[Stm]) -> None:
 
 
 def _first_guess(
-    state: State, loop: Loop, k: int, prov: Prov, out: list[Stm]
+    state: MemoryState, loop: Loop, k: int, prov: Prov, out: list[Stm]
 ) -> tuple[Operand, Layout]:
     """The initial value, copied if its layout is not worth carrying, and what to try first.
 
@@ -249,7 +249,7 @@ def _first_guess(
 
 
 def _attempt(
-    state: State, loop: Loop, layouts: dict[int, Layout]
+    state: MemoryState, loop: Loop, layouts: dict[int, Layout]
 ) -> tuple[tuple[Param, ...], Body, dict[int, MemBind]]:
     """The loop's parameters and body under the guesses, and where its arrays are at the end."""
     state.depth += 1
@@ -276,7 +276,7 @@ def _attempt(
     return tuple(params), Body(tuple(stms), tuple(results)), ends
 
 
-def _widened(state: State, layout: Layout, start: MemBind, end: MemBind) -> Layout:
+def _widened(state: MemoryState, layout: Layout, start: MemBind, end: MemBind) -> Layout:
     """The layout with those parts returned that an iteration did not keep."""
     block = layout.block if layout.block == end.block else None
     offset = layout.offset
@@ -293,7 +293,9 @@ def _widened(state: State, layout: Layout, start: MemBind, end: MemBind) -> Layo
     return Layout(block, offset, strides)
 
 
-def _explain_loop(state: State, param: Param, layout: Layout, end: MemBind, prov: Prov) -> None:
+def _explain_loop(
+    state: MemoryState, param: Param, layout: Layout, end: MemBind, prov: Prov
+) -> None:
     if layout.block is not None or state.in_kernel:
         return  # what happens inside a kernel is decided when it is expanded
     kind = param.type

@@ -29,7 +29,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.storage.array_operators import combines_arrays, sequential
-from compiler.storage.state import SHARED_BYTES, State
+from compiler.storage.state import SHARED_BYTES, MemoryState
 
 ARRAY_OPERATOR = Rule(
     "memory/array-operator", "Tells of an operator on whole arrays.", optional=False
@@ -37,7 +37,7 @@ ARRAY_OPERATOR = Rule(
 ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", optional=False)
 
 
-def transform_segmap(state: State, stm: Stm, out: list[Stm]) -> None:
+def transform_segmap(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """Arrays over the space."""
     exp = stm.exp
     assert isinstance(exp, SegMap)
@@ -46,7 +46,7 @@ def transform_segmap(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(pat, SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
 
 
-def transform_segred(state: State, stm: Stm, out: list[Stm]) -> None:
+def transform_segred(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """Reductions over the outer dimensions, then kept arrays over the whole space."""
     exp = stm.exp
     assert isinstance(exp, SegRed)
@@ -59,7 +59,7 @@ def transform_segred(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(pat, SegRed(exp.level, exp.space, ops, body), stm.prov))
 
 
-def transform_segscan(state: State, stm: Stm, out: list[Stm]) -> None:
+def transform_segscan(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """All prefixes over the whole space, then kept arrays."""
     exp = stm.exp
     assert isinstance(exp, SegScan)
@@ -72,7 +72,7 @@ def transform_segscan(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(pat, SegScan(exp.level, exp.space, ops, body), stm.prov))
 
 
-def transform_seghist(state: State, stm: Stm, out: list[Stm]) -> None:
+def transform_seghist(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """The histograms stay where the destinations are."""
     exp = stm.exp
     assert isinstance(exp, SegHist)
@@ -87,7 +87,7 @@ def transform_seghist(state: State, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(pat, SegHist(exp.level, exp.space, ops, body), stm.prov))
 
 
-def _results(state: State, stm: Stm, body: KernelBody, out: list[Stm]) -> tuple[Param, ...]:
+def _results(state: MemoryState, stm: Stm, body: KernelBody, out: list[Stm]) -> tuple[Param, ...]:
     """The pattern: fresh blocks for arrays, those of the destinations for writes."""
     pat: list[Param] = []
     for param, result in zip(stm.pat, body.results, strict=True):
@@ -102,7 +102,7 @@ def _results(state: State, stm: Stm, body: KernelBody, out: list[Stm]) -> tuple[
     return tuple(pat)
 
 
-def _in_place(state: State, param: Param, dest: str) -> Param:
+def _in_place(state: MemoryState, param: Param, dest: str) -> Param:
     """A result that takes over the memory of the array it consumes."""
     kind = param.type
     assert isinstance(kind, Array)
@@ -110,7 +110,7 @@ def _in_place(state: State, param: Param, dest: str) -> Param:
 
 
 def _kernel_body(
-    state: State, level: Level, space: SegSpace, body: KernelBody, per_block: bool = False
+    state: MemoryState, level: Level, space: SegSpace, body: KernelBody, per_block: bool = False
 ) -> KernelBody:
     """The body with memory, its statements one scope further in."""
     saved = state.per_block, state.shared_left, state.in_kernel
@@ -126,12 +126,12 @@ def _kernel_body(
     return KernelBody(tuple(stms), body.results, body.returns)
 
 
-def _operators(state: State, ops: Sequence[Operator]) -> tuple[Operator, ...]:
+def _operators(state: MemoryState, ops: Sequence[Operator]) -> tuple[Operator, ...]:
     """Operators whose bodies have memory where they use arrays inside."""
     return tuple(Operator(_lambda(state, op.fn), op.neutral, op.commutative) for op in ops)
 
 
-def _lambda(state: State, fn: Lambda) -> Lambda:
+def _lambda(state: MemoryState, fn: Lambda) -> Lambda:
     state.depth += 1
     for param in fn.params:
         state.bind(param)
@@ -140,7 +140,7 @@ def _lambda(state: State, fn: Lambda) -> Lambda:
     return Lambda(fn.params, Body(tuple(stms), fn.body.results), fn.returns)
 
 
-def _row_by_row(state: State, stm: Stm, out: list[Stm]) -> None:
+def _row_by_row(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     """An operator on arrays: a loop for each row."""
     state.note(
         ARRAY_OPERATOR,
@@ -152,7 +152,7 @@ def _row_by_row(state: State, stm: Stm, out: list[Stm]) -> None:
     out += state.transform(sequential(stm, state.ctx.fresh))
 
 
-def _explain_row(state: State, param: Param, result: object, prov: Prov) -> None:
+def _explain_row(state: MemoryState, param: Param, result: object, prov: Prov) -> None:
     """Tell of a row that is copied into its place."""
     if not isinstance(result, str):
         return

@@ -34,7 +34,7 @@ SHARED_BYTES = 32 * 1024
 """How much of a GPU block's shared memory arrays of known size may take, in bytes."""
 
 
-class State:
+class MemoryState:
     """The environment of procedure 4.2: all names' types with memory, and their depth.
 
     Names are unique in a program, so entries are never removed; a name is in scope at a depth if
@@ -199,5 +199,5 @@ class State:
         return Poly.var(param.name)
 
 
-Handler = Callable[[State, Stm, list[Stm]], None]
+Handler = Callable[[MemoryState, Stm, list[Stm]], None]
 """Appends the statements that a statement becomes."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.algebra.poly import Poly
-from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts, Resolved
+from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts, ResolvedFacts
 
 NAMES = "abcd"
 
@@ -84,7 +84,7 @@ def test_sums_of_the_same_are_the_same() -> None:
 def test_where_facts_are_too_many_the_weaker_ones_are_left_out() -> None:
     n, k = Poly.var("n"), Poly.var("k")
     many = Context((*(n - 10 * i for i in range(50)), n - k, k))
-    resolved = Resolved().extended(many)
+    resolved = ResolvedFacts().extended(many)
     assert resolved.about("n", 100, {}) == [*(n - 10 * i for i in range(50)), n - k]
     assert resolved.about("n", 3, {}) == [n - 490, n - k]
     assert resolved.about("n", 3, {n - 490: None}) == [n - k]

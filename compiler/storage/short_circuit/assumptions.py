@@ -35,7 +35,7 @@ from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.budget import Budget
 from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts
 from compiler.storage.short_circuit.terms import ZERO, Terms, divided
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 
 _ROUNDS = 3
 _REMEMBERED = 512
@@ -72,16 +72,16 @@ class Assumptions:
         self.budget = budget or Budget()
         self._sizes_known: dict[tuple[Poly, Context], bool] = {}
         self._contexts = Contexts()
-        self._outer: dict[Scope, Context] = {}
-        self._inner: dict[Scope, list[Context]] = {}
+        self._outer: dict[TreeBody, Context] = {}
+        self._inner: dict[TreeBody, list[Context]] = {}
         """What holds in front of every statement of a body."""
         self._said: dict[Item, Context] = {}
         self.proved: list[Argument] = []
         """Inequalities that were asked for and shown."""
         self._quotients: dict[tuple[object, ...], dict[Poly, Lemma]] = {}
-        self._ranges: dict[Scope, tuple[Range, ...]] = {}
+        self._ranges: dict[TreeBody, tuple[Range, ...]] = {}
 
-    def at(self, scope: Scope, before: int | None = None) -> Context:
+    def at(self, scope: TreeBody, before: int | None = None) -> Context:
         """What holds in a scope; with `before`, after the checks in front of that statement."""
         found = self._around(scope)
         if before is None:
@@ -93,7 +93,7 @@ class Assumptions:
         scope.known = len(known) - 1
         return known[before]
 
-    def _around(self, scope: Scope) -> Context:
+    def _around(self, scope: TreeBody) -> Context:
         found = self._outer.get(scope)
         if found is None:
             item = scope.parent
@@ -127,7 +127,7 @@ class Assumptions:
             found = self._said[item] = self.condition(item.stm.exp.cond, True)
         return found
 
-    def _entering(self, scope: Scope, item: Item) -> Context:
+    def _entering(self, scope: TreeBody, item: Item) -> Context:
         exp = item.stm.exp
         found = NOTHING
         if isinstance(exp, If):
@@ -138,14 +138,14 @@ class Assumptions:
             found = found.plus(Context(tuple(b for b in bounds if b.constant is None)))
         return found
 
-    def ranges(self, scope: Scope) -> tuple[Range, ...]:
+    def ranges(self, scope: TreeBody) -> tuple[Range, ...]:
         """The indices of a loop or kernel, outermost first; none if it has none."""
         found = self._ranges.get(scope)
         if found is None:
             found = self._ranges[scope] = self._indices(scope)
         return found
 
-    def _indices(self, scope: Scope) -> tuple[Range, ...]:
+    def _indices(self, scope: TreeBody) -> tuple[Range, ...]:
         exp = scope.parent.stm.exp if scope.parent is not None else None
         if isinstance(exp, Loop) and isinstance(exp.form, ForLoop):
             form = exp.form

@@ -71,7 +71,7 @@ class Context:
 NOTHING = Context()
 
 
-class Resolved:
+class ResolvedFacts:
     """The facts of a context, with those of an alternative whose other side is impossible.
 
     What one alternative comes to may decide another one.
@@ -88,7 +88,7 @@ class Resolved:
         "equal",
     )
 
-    def __init__(self, before: Resolved | None = None) -> None:
+    def __init__(self, before: ResolvedFacts | None = None) -> None:
         self.bounds: list[Poly] = list(before.bounds) if before else []
         self.equal: dict[Name, tuple[int, tuple[Poly, ...]]] = dict(before.equal) if before else {}
         """For names that equal something: how many came before, and what that is."""
@@ -104,13 +104,13 @@ class Resolved:
         self._watching: dict[Poly, tuple[int, ...]] = dict(before._watching) if before else {}
         """For the kinds of facts that contradict a side of an alternative: which alternatives."""
 
-    def extended(self, more: Context) -> Resolved:
+    def extended(self, more: Context) -> ResolvedFacts:
         """These facts and more."""
-        new = Resolved(self)
+        new = ResolvedFacts(self)
         new._add(list(more.leaves()), {})
         return new
 
-    def with_certain(self, certain: Iterable[Poly]) -> Resolved:
+    def with_certain(self, certain: Iterable[Poly]) -> ResolvedFacts:
         """These facts where more is certain: it is no fact here, but may decide alternatives."""
         numbers: dict[Poly, int] = {}
         for fact in certain:
@@ -119,7 +119,7 @@ class Resolved:
                 numbers[kind] = min(number, numbers.get(kind, number))
         if not numbers:
             return self
-        new = Resolved(self)
+        new = ResolvedFacts(self)
         new._resolve([at for kind in numbers for at in new._watching[kind]], numbers)
         return new
 
@@ -225,10 +225,10 @@ class Contexts:
     """Resolves contexts, each from the one that it adds to."""
 
     def __init__(self) -> None:
-        self._recent: dict[int, tuple[Context, Resolved]] = {}
-        self._steps: dict[int, tuple[Context, Resolved]] = {}
+        self._recent: dict[int, tuple[Context, ResolvedFacts]] = {}
+        self._steps: dict[int, tuple[Context, ResolvedFacts]] = {}
 
-    def resolved(self, context: Context) -> Resolved:
+    def resolved(self, context: Context) -> ResolvedFacts:
         """The facts of a context."""
         ahead: list[Context] = []
         at = context
@@ -238,7 +238,7 @@ class Contexts:
             at = at.parts[0]
             found = self._known(at)
         if found is None:
-            found = Resolved().extended(at)
+            found = ResolvedFacts().extended(at)
             self._keep(at, found)
         for one in reversed(ahead):
             assert one.parts is not None
@@ -247,11 +247,11 @@ class Contexts:
                 self._keep(one, found)
         return found
 
-    def _known(self, context: Context) -> Resolved | None:
+    def _known(self, context: Context) -> ResolvedFacts | None:
         found = self._recent.get(id(context)) or self._steps.get(id(context))
         return found[1] if found is not None else None
 
-    def _keep(self, context: Context, found: Resolved) -> None:
+    def _keep(self, context: Context, found: ResolvedFacts) -> None:
         """Remember it; the context as well, so that its identity stays its own."""
         if context.depth % _EVERY == 0:
             self._steps[id(context)] = (context, found)

@@ -13,14 +13,14 @@ from compiler.base.names import Name
 from compiler.ir.nodes import Alloc, ForLoop, Index, Lit, Loop, Update
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import called
 
 TOGETHER = 16
 """Iterations of a loop that C compilers unroll wholly; longer ones they vectorise with checks."""
 
 
-def pays(tree: Tree, source: Name, scope: Scope) -> None:
+def pays(tree: Tree, source: Name, scope: TreeBody) -> None:
     """Building a thread's row in its place pays. Raises Failed.
 
     It does not if the row is small and filled by a loop that reads memory of others as well.
@@ -64,7 +64,7 @@ def _read_while_filling(tree: Tree, item: Item, block: Name) -> Name | None:
     return next(outside, None) if fills else None
 
 
-def _is_outside(tree: Tree, name: Name, scope: Scope) -> bool:
+def _is_outside(tree: Tree, name: Name, scope: TreeBody) -> bool:
     """Whether an array lies in memory that was made outside of a body."""
     made = tree.scope_of.get(tree.mem[name].block)
     return made is None or made.depth < scope.depth

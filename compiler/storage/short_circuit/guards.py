@@ -25,7 +25,7 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import called
 
 
@@ -47,7 +47,7 @@ class Guards:
         self.assumptions = assumptions
         self.ctx = ctx
 
-    def prove(self, scope: Scope) -> Iterator[Attempt]:
+    def prove(self, scope: TreeBody) -> Iterator[Attempt]:
         """Try to prove each guard in a body, and take away those that hold."""
         for item in tuple(scope.items):
             for child in item.children:

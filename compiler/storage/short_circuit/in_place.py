@@ -27,7 +27,7 @@ from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.project import mentions
 from compiler.storage.short_circuit.terms import Terms
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import called
 
 Aliases = Callable[[Name], frozenset[Name]]
@@ -76,7 +76,7 @@ def scratch_of(tree: Tree, name: Name) -> Item:
     return tree.binder[name]
 
 
-def _read_at(scope: Scope, thread: tuple[Var, ...]) -> Iterator[Name]:
+def _read_at(scope: TreeBody, thread: tuple[Var, ...]) -> Iterator[Name]:
     """The arrays that a body indexes by the thread, and by nothing else."""
     for item in scope.items:
         exp = item.stm.exp
@@ -138,7 +138,7 @@ def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
     _owned(tree, aliases, block, scope)
 
 
-def _not_after(tree: Tree, block: Name, scope: Scope, item: Item) -> None:
+def _not_after(tree: Tree, block: Name, scope: TreeBody, item: Item) -> None:
     for name in tree.members.get(block, ()):
         if any(user.scope is scope and user.at > item.at for user in tree.users.get(name, ())):
             raise Failed(Refusal.KEPT, f"{called(tree, name)} is used again later.")
@@ -146,7 +146,7 @@ def _not_after(tree: Tree, block: Name, scope: Scope, item: Item) -> None:
             raise Failed(Refusal.KEPT, f"{called(tree, name)} is a result as well.")
 
 
-def _owned(tree: Tree, aliases: Aliases, block: Name, scope: Scope) -> None:
+def _owned(tree: Tree, aliases: Aliases, block: Name, scope: TreeBody) -> None:
     """The block may be overwritten when its arrays are used no more."""
     binder = tree.binder.get(block)
     if binder is None:

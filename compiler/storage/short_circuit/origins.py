@@ -17,7 +17,7 @@ from compiler.protocol.polynomials import Factor
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.terms import Atoms, divided
-from compiler.storage.short_circuit.tree import Item, Scope
+from compiler.storage.short_circuit.tree import Item, TreeBody
 
 Json = dict[str, Any]
 _NOWHERE: Prov = ()
@@ -88,7 +88,7 @@ class Origins:
                 why = f"a size of {spell.array(param.name)}"
                 self._note(self._assumptions.terms.normal(size), why, _NOWHERE)
 
-    def _scope(self, scope: Scope) -> None:
+    def _scope(self, scope: TreeBody) -> None:
         for item in scope.items:
             exp, prov = item.stm.exp, item.stm.prov
             if isinstance(exp, Assert):
@@ -97,7 +97,7 @@ class Origins:
                 self._entered(child, item)
                 self._scope(child)
 
-    def _entered(self, scope: Scope, item: Item) -> None:
+    def _entered(self, scope: TreeBody, item: Item) -> None:
         exp, prov = item.stm.exp, item.stm.prov
         if isinstance(exp, If):
             holds = scope.kind == "then"

@@ -66,7 +66,7 @@ from compiler.storage.short_circuit.project import NO_NAME, Projection, checks, 
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import both, called
 
 
@@ -78,7 +78,7 @@ class CircuitPoint:
     """
 
     rule: Rule
-    scope: Scope
+    scope: TreeBody
     end: int
     source: Name
     destination: Name
@@ -143,7 +143,7 @@ class Shortcut:
             return self.tree.fun
         return self.tree.rebuilt()
 
-    def _scope(self, scope: Scope) -> None:
+    def _scope(self, scope: TreeBody) -> None:
         if scope.kind == "operator":
             return
         self._results(scope)
@@ -155,7 +155,7 @@ class Shortcut:
 
     # --- in-place maps ---
 
-    def _overwriting(self, scope: Scope, carried: bool) -> None:
+    def _overwriting(self, scope: TreeBody, carried: bool) -> None:
         """In-place maps, inner bodies first.
 
         First those that write over what a loop carries, so that its memory is one block, then, when
@@ -286,7 +286,7 @@ class Shortcut:
 
     # --- points ---
 
-    def _results(self, scope: Scope) -> None:
+    def _results(self, scope: TreeBody) -> None:
         """A kernel's results that are arrays, beside those of reductions and scans."""
         item = scope.parent
         if item is None or scope.kind != "kernel" or isinstance(item.stm.exp, SegHist):
@@ -306,7 +306,7 @@ class Shortcut:
             elif isinstance(result, Write):
                 self._rows(scope, param.name, result, k, item)
 
-    def _rows(self, scope: Scope, name: Name, write: Write, given: int, item: Item) -> None:
+    def _rows(self, scope: TreeBody, name: Name, write: Write, given: int, item: Item) -> None:
         """Arrays that a kernel puts at computed indices of an array."""
         full = self.tree.mem[name]
         for at, value in reversed(write.writes):

@@ -51,7 +51,7 @@ from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.terms import Terms
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import called, in_line, there_already
 
 NO_NAME = "An index is no polynomial and has no name."
@@ -84,7 +84,7 @@ class Projection:
     # --- conditions 1 to 3 ---
 
     def build(
-        self, scope: Scope, end: int, source: Name, target: MemBind, given: int | None = None
+        self, scope: TreeBody, end: int, source: Name, target: MemBind, given: int | None = None
     ) -> Item:
         """Let `source`, which is in place at statement `end` of `scope`, be built at `target`.
 
@@ -145,7 +145,9 @@ class Projection:
                 f"{what} lies in {mine.space} memory and its destination in {theirs.space}.",
             )
 
-    def _unused(self, scope: Scope, end: int, block: Name, source: Name, given: int | None) -> None:
+    def _unused(
+        self, scope: TreeBody, end: int, block: Name, source: Name, given: int | None
+    ) -> None:
         """Condition 3."""
         tree = self.tree
         for name in tree.members.get(block, ()):
@@ -365,7 +367,7 @@ class Projection:
     # --- condition 4 ---
 
     def make_available(
-        self, scope: Scope, before: Item, names: set[Name], end: int, source: Name = ""
+        self, scope: TreeBody, before: Item, names: set[Name], end: int, source: Name = ""
     ) -> None:
         """Lift what computes `names` in front of `before`, where it is bound later.
 
@@ -441,7 +443,7 @@ class Projection:
         known = self.assumptions.at(before.scope, before.at)
         return self.assumptions.unproved(claims, known, Lmad(Poly.const(0), ())) is None
 
-    def make_room(self, scope: Scope, before: Item, destination: Name, end: int) -> None:
+    def make_room(self, scope: TreeBody, before: Item, destination: Name, end: int) -> None:
         """Lift what fills the destination with its first values, if that comes later.
 
         It reads nothing that changes in between: arrays that are bound before keep their values.
@@ -495,7 +497,7 @@ class Projection:
         signs = ([sign * value - 1] for sign in (1, -1))
         return any(self.assumptions.unproved(claim, known, nowhere) is None for claim in signs)
 
-    def _divisors(self, item: Item, scope: Scope, before: Item, end: int) -> list[Name]:
+    def _divisors(self, item: Item, scope: TreeBody, before: Item, end: int) -> list[Name]:
         """Lift checks that what a statement divides by is not zero; the names that they need."""
         names: list[Name] = []
         for divisor in (x for part in _scalars(item.stm.exp) for x in _divisors(part)):

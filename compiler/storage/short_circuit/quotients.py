@@ -10,11 +10,11 @@ from compiler.storage.short_circuit import access
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Scope
+from compiler.storage.short_circuit.tree import TreeBody
 
 
 def expanded(
-    lmad: Lmad[Poly], over: Range, scope: Scope, terms: Terms, assumptions: Assumptions
+    lmad: Lmad[Poly], over: Range, scope: TreeBody, terms: Terms, assumptions: Assumptions
 ) -> Lmad[Poly] | None:
     """The cells for all values of an index of a scope; None if no LMAD has them.
 
@@ -34,7 +34,7 @@ def expanded(
 
 
 def _quotient(
-    lmad: Lmad[Poly], over: Range, scope: Scope, terms: Terms, assumptions: Assumptions
+    lmad: Lmad[Poly], over: Range, scope: TreeBody, terms: Terms, assumptions: Assumptions
 ) -> tuple[Name, Poly] | None:
     """The quotient of an index that an index function mentions, and its positive divisor."""
     for name in lmad.names():

@@ -55,7 +55,7 @@ from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.covers import Cover, covers
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Scope, Tree, all_items
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items
 from compiler.storage.short_circuit.wording import both, called, doing, not_apart, unbounded
 
 _FEW = 8
@@ -104,17 +104,17 @@ class Safety:
 
     # --- statements, last first ---
 
-    def segment(self, scope: Scope, first: int, end: int) -> Summary:
+    def segment(self, scope: TreeBody, first: int, end: int) -> Summary:
         """The statements `first .. end - 1` of the body that ends in the point."""
         return self._backwards(scope, first, end, Summary(), self.assumptions.at(scope, end))
 
-    def _body(self, scope: Scope, after: Summary | None = None) -> Summary:
+    def _body(self, scope: TreeBody, after: Summary | None = None) -> Summary:
         """All of a body inside; `after` is what it does at its end."""
         known = self.assumptions.at(scope)
         return self._backwards(scope, 0, len(scope.items), after or Summary(), known)
 
     def _backwards(
-        self, scope: Scope, first: int, end: int, total: Summary, known: Context
+        self, scope: TreeBody, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
         for at in range(end - 1, first - 1, -1):
             item = scope.items[at]
@@ -271,7 +271,7 @@ class Safety:
 
     # --- loops and kernels ---
 
-    def _leave(self, access: Access, scope: Scope, over: Sequence[Range]) -> Access:
+    def _leave(self, access: Access, scope: TreeBody, over: Sequence[Range]) -> Access:
         """The access over all values of some indices."""
         if access.lmad is None:
             return access
@@ -281,7 +281,9 @@ class Safety:
                 return with_lmad(access, found)
         return with_lmad(access, None)
 
-    def _outside(self, lmad: Lmad[Poly], scope: Scope, over: Sequence[Range]) -> Lmad[Poly] | None:
+    def _outside(
+        self, lmad: Lmad[Poly], scope: TreeBody, over: Sequence[Range]
+    ) -> Lmad[Poly] | None:
         """Cells for all values of some indices; None if no LMAD has them that means any outside."""
         key = scope, lmad, len(over)
         kept = self.summaries.outside
@@ -293,11 +295,11 @@ class Safety:
             kept[key] = None if found is None or self._inside(found, scope) else found
         return kept[key]
 
-    def _inside(self, lmad: Lmad[Poly], scope: Scope) -> bool:
+    def _inside(self, lmad: Lmad[Poly], scope: TreeBody) -> bool:
         """Whether an index function mentions what is bound in a scope."""
         return any(self._bound_in(name, scope) for name in lmad.names())
 
-    def _bound_in(self, name: Name, scope: Scope) -> bool:
+    def _bound_in(self, name: Name, scope: TreeBody) -> bool:
         """Whether a name is bound in a scope or further inside."""
         found = self.terms.scope(name)
         return found is not None and found.depth >= scope.depth
@@ -341,7 +343,7 @@ class Safety:
                     if name in self.tree.mem and self._is_used(name):
                         out.uses.append(Access(name, None, True, self._wider(name)))
 
-    def _results(self, item: Item, exp: SegOp, scope: Scope) -> Summary:
+    def _results(self, item: Item, exp: SegOp, scope: TreeBody) -> Summary:
         """What a thread writes at its end."""
         out = Summary()
         thread = [Poly.var(index) for index, _ in exp.space.dims]
@@ -392,7 +394,7 @@ class Safety:
         if lmad is not None:
             self._write(out, name, lmad)
 
-    def others(self, scope: Scope, own: Lmad[Poly], name: Name, rows: bool) -> None:
+    def others(self, scope: TreeBody, own: Lmad[Poly], name: Name, rows: bool) -> None:
         """Fails if another thread of an enclosing kernel touches the cells of a thread, `own`.
 
         `scope` is the body that the array is built in; `name` is the array. `rows`: the place is
@@ -421,7 +423,7 @@ class Safety:
             access = self._leave(access, scope, over)
             scope = item.scope
 
-    def _touched(self, scope: Scope, item: Item) -> list[Access]:
+    def _touched(self, scope: TreeBody, item: Item) -> list[Access]:
         """All that one thread of a kernel touches of the destination, whenever."""
         quiet = _Quiet(
             self.tree,
@@ -440,7 +442,7 @@ class Safety:
 
     def _across(
         self,
-        scope: Scope,
+        scope: TreeBody,
         one: Summary,
         over: Sequence[Range],
         only_later: bool,
@@ -461,7 +463,7 @@ class Safety:
         self,
         write: Access,
         uses: Sequence[Access],
-        scope: Scope,
+        scope: TreeBody,
         over: Sequence[Range],
         known: Context,
         where: str,
@@ -487,7 +489,7 @@ class Safety:
         self,
         write: Access,
         use: Access,
-        scope: Scope,
+        scope: TreeBody,
         over: Sequence[Range],
         known: Context,
         where: str,
@@ -509,7 +511,7 @@ class Safety:
         return False
 
     def _other(
-        self, use: Access, scope: Scope, over: Sequence[Range], only_later: bool
+        self, use: Access, scope: TreeBody, over: Sequence[Range], only_later: bool
     ) -> Iterable[tuple[Access, str, Context]]:
         """What other iterations touch: those that agree on the first indices, for each of them.
 
@@ -532,7 +534,7 @@ class Safety:
     def _shifted(
         self,
         use: Access,
-        scope: Scope,
+        scope: TreeBody,
         fixed: Sequence[Range],
         index: Range,
         side: Range,
@@ -556,7 +558,7 @@ class Safety:
                 return with_lmad(use, found)
         return with_lmad(use, None)
 
-    def _all(self, scope: Scope, one: Summary, over: Sequence[Range], where: str) -> None:
+    def _all(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
         """All writes of all iterations against all uses."""
         assert scope.parent is not None
         known = self.assumptions.at(scope.parent.scope, scope.parent.at)
@@ -665,6 +667,6 @@ class _Quiet(Safety):
         """Nothing to show."""
 
     def _across(
-        self, scope: Scope, one: Summary, over: Sequence[Range], only_later: bool, where: str
+        self, scope: TreeBody, one: Summary, over: Sequence[Range], only_later: bool, where: str
     ) -> None:
         """Nothing to show."""

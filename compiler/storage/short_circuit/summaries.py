@@ -12,7 +12,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.storage.short_circuit.access import Summary
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 
 
 class Summaries:
@@ -22,7 +22,7 @@ class Summaries:
         self.tree = tree
         self.wider: dict[Name, tuple[Lmad[Poly], ...]] = {}
         """The index functions of an array and of those that it is a view of, in one block."""
-        self.outside: dict[tuple[Scope, Lmad[Poly], int], Lmad[Poly] | None] = {}
+        self.outside: dict[tuple[TreeBody, Lmad[Poly], int], Lmad[Poly] | None] = {}
         """What cells are for all values of so many indices of a body, from outside of it."""
         self._summaries: dict[frozenset[Name], dict[Item, Summary]] = {}
 

@@ -22,7 +22,7 @@ from compiler.ir.slices import sliced
 from compiler.ir.spelling import Meaning, as_factor
 from compiler.ir.walk import se_uses
 from compiler.protocol.polynomials import Factor
-from compiler.storage.short_circuit.tree import Item, Scope, Tree
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 
 ONE = Poly.const(1)
 ZERO = Poly.const(0)
@@ -93,7 +93,7 @@ class Terms:
         self.defs: dict[Name, SE] = {}
         self._named: dict[SE, list[Name]] = {}
         self.atoms = Atoms()
-        self._innermost: dict[Name, Scope] = {}
+        self._innermost: dict[Name, TreeBody] = {}
         """For atoms the scope of what they are made of."""
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
@@ -104,7 +104,7 @@ class Terms:
         """What may be read as polynomials; most functions never ask."""
         return exactness(self.tree.fun)
 
-    def _define(self, scope: Scope) -> None:
+    def _define(self, scope: TreeBody) -> None:
         for item in scope.items:
             exp = item.stm.exp
             if isinstance(exp, SE_NODES):
@@ -261,7 +261,7 @@ class Terms:
             self._values[name] = Poly.var(name)
         return Poly.var(name)
 
-    def deepest(self, names: Iterable[Name]) -> Scope:
+    def deepest(self, names: Iterable[Name]) -> TreeBody:
         """The innermost of the scopes in which names are bound."""
         found = self.tree.root
         for name in names:
@@ -270,7 +270,7 @@ class Terms:
                 found = scope
         return found
 
-    def scope(self, name: Name) -> Scope | None:
+    def scope(self, name: Name) -> TreeBody | None:
         """Where a name, or an atom's innermost name, is bound."""
         return self._innermost.get(name) or self.tree.scope_of.get(name)
 

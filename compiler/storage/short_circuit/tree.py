@@ -48,7 +48,7 @@ Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class TreeBody:
     """A body: its statements and results; `parent` is the statement that it is inside of."""
 
     kind: Kind
@@ -71,7 +71,7 @@ class Item:
     """A statement; `serial` numbers all of the function in order of text, `at` is its position."""
 
     stm: Stm
-    scope: Scope
+    scope: TreeBody
     serial: int
     at: int
     names: frozenset[Name]
@@ -80,7 +80,7 @@ class Item:
     """The serial of its last statement inside, or its own."""
     arrays: frozenset[Name] = frozenset()
     """The arrays that it uses or binds, also inside."""
-    children: list[Scope] = field(default_factory=list)
+    children: list[TreeBody] = field(default_factory=list)
 
 
 class Tree:
@@ -98,10 +98,10 @@ class Tree:
         """The arrays in a block, in order of text."""
         self.binder: dict[Name, Item] = {}
         """The statement whose pattern, loop parameters or kernel indices a name is among."""
-        self.scope_of: dict[Name, Scope] = {}
+        self.scope_of: dict[Name, TreeBody] = {}
         self.users: dict[Name, list[Item]] = {}
         """The statements that use a name, also those around them."""
-        self.carried: dict[Name, list[Scope]] = {}
+        self.carried: dict[Name, list[TreeBody]] = {}
         """Where a block is handed on as a value: as a body's result or a loop's first value."""
         self.dropped: set[Name] = set()
         """Blocks that branches return no more."""
@@ -110,7 +110,7 @@ class Tree:
         self.renamed: dict[Name, Name] = {}
         """Blocks that are others now."""
         self._serial = 0
-        self.root = Scope("function", None, 0)
+        self.root = TreeBody("function", None, 0)
         for param in fun.params:
             self._bind(param, self.root)
         self._fill(self.root, fun.body.stms, fun.body.results)
@@ -158,7 +158,7 @@ class Tree:
         assert isinstance(found, Array)
         return found
 
-    def position(self, name: Name, scope: Scope) -> int | None:
+    def position(self, name: Name, scope: TreeBody) -> int | None:
         """Where in `scope` a name is bound: -1 if further out, None if further in or elsewhere."""
         found = self.scope_of.get(name)
         if found is scope:
@@ -175,7 +175,7 @@ class Tree:
         self._serial = 0
         self._number(self.root)
 
-    def _number(self, scope: Scope) -> None:
+    def _number(self, scope: TreeBody) -> None:
         for item in scope.items:
             item.serial = self._serial
             self._serial += 1
@@ -218,14 +218,14 @@ class Tree:
                         return value
         return None
 
-    def _bind(self, param: Param, scope: Scope) -> None:
+    def _bind(self, param: Param, scope: TreeBody) -> None:
         self.types[param.name] = param.type
         self.scope_of[param.name] = scope
         if isinstance(param.type, Array) and param.type.mem is not None:
             self.mem[param.name] = param.type.mem
             self.members.setdefault(param.type.mem.block, []).append(param.name)
 
-    def _fill(self, scope: Scope, stms: Sequence[Stm], results: Sequence[KernelResult]) -> None:
+    def _fill(self, scope: TreeBody, stms: Sequence[Stm], results: Sequence[KernelResult]) -> None:
         for at, stm in enumerate(stms):
             item = Item(stm, scope, self._serial, at, frozenset(free(stm)))
             self._serial += 1
@@ -251,7 +251,7 @@ class Tree:
                 found |= inner.arrays
         return frozenset(found)
 
-    def _carry(self, operands: Iterable[KernelResult], scope: Scope) -> None:
+    def _carry(self, operands: Iterable[KernelResult], scope: TreeBody) -> None:
         for name in operands:
             if isinstance(name, str) and isinstance(self.types.get(name), Mem):
                 self.carried.setdefault(name, []).append(scope)
@@ -263,7 +263,7 @@ class Tree:
             self._carry(exp.init, item.scope)
         for k, child in enumerate(children(exp)):
             if isinstance(child, Lambda):
-                inner = Scope("operator", item, depth)
+                inner = TreeBody("operator", item, depth)
                 for param in child.params:
                     self._bind(param, inner)
                 body: Body | KernelBody = child.body
@@ -273,7 +273,7 @@ class Tree:
                     kind = "else" if k else "then"
                 elif isinstance(exp, Loop):
                     kind = "loop"
-                inner, body = Scope(kind, item, depth), child
+                inner, body = TreeBody(kind, item, depth), child
             if isinstance(exp, Loop):
                 for param in exp.params:
                     self.binder[param.name] = item
@@ -293,7 +293,7 @@ class Tree:
         stms, results = self._body(self.root)
         return replace(self.fun, body=Body(stms, tuple(map(self._operand, results))))
 
-    def _body(self, scope: Scope) -> tuple[tuple[Stm, ...], tuple[KernelResult, ...]]:
+    def _body(self, scope: TreeBody) -> tuple[tuple[Stm, ...], tuple[KernelResult, ...]]:
         stms: list[Stm] = []
         for item in scope.items:
             if isinstance(item.stm.exp, Alloc) and item.stm.pat[0].name in self.removed:
@@ -369,7 +369,7 @@ class Tree:
         return Param(param.name, Array(kind.prim, kind.shape, now), param.unique)
 
 
-def all_items(scope: Scope) -> Iterable[Item]:
+def all_items(scope: TreeBody) -> Iterable[Item]:
     """All statements of a body, also inner ones."""
     for item in scope.items:
         yield item
