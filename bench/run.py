@@ -25,7 +25,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.ir.values import to_binary
 from compiler.pipeline import Compilation
-from compiler.runtime.runner import run_c
+from compiler.runtime.runner import Settings, run_c
 
 RUNS = 11
 ROUNDS = 3
@@ -138,7 +138,7 @@ def measure(program: Program, folder: Path) -> dict[str, Any]:
     plain_numpy: list[float] = []
     peak = 0
     for _ in range(ROUNDS):
-        result = run_c(code, "main", program.inputs, runs=RUNS)
+        result = run_c(code, "main", program.inputs, settings=Settings(runs=RUNS))
         ours += result.times[1:]
         peak = result.peak_bytes
         plain_numpy += numpy_times(program)

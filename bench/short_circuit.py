@@ -23,7 +23,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.pipeline import Compilation
 from compiler.runtime.cc import COUNTING
-from compiler.runtime.runner import run_c
+from compiler.runtime.runner import Settings, run_c
 from compiler.worker import with_deep_stack
 from testing.results import same
 
@@ -54,7 +54,7 @@ def build(name: str, disabled: frozenset[str]) -> Build:
 
 def counted(code: str, entry: str, inputs: list[Any]) -> dict[str, Any]:
     """Copies, allocations and memory of one run."""
-    done = run_c(code, entry, inputs, flags=(COUNTING,))
+    done = run_c(code, entry, inputs, settings=Settings(flags=(COUNTING,)))
     return {
         "copied_mb": round(done.copied_bytes / MB, 3),
         "allocations": done.allocations,
@@ -68,7 +68,9 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     words, inputs = examples.inputs_of(name)
     entry = examples.entry_of(name)
     builds = {"without": build(name, WITHOUT), "with": build(name, frozenset())}
-    first = {key: run_c(b.code, entry, inputs, runs=2) for key, b in builds.items()}
+    first = {
+        key: run_c(b.code, entry, inputs, settings=Settings(runs=2)) for key, b in builds.items()
+    }
     if not same(first["with"].values, first["without"].values):
         raise SystemExit(f"{name}: the results differ")
     runs = {k: min(MOST_RUNS, max(2, int(BATCH_MS / r.ms))) + 1 for k, r in first.items()}
@@ -77,7 +79,7 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     times: dict[str, list[float]] = {"without": [], "with": [], "futhark": []}
     for _ in range(ROUNDS):
         for key, b in builds.items():
-            times[key] += run_c(b.code, entry, inputs, runs=runs[key]).times[1:]
+            times[key] += run_c(b.code, entry, inputs, settings=Settings(runs=runs[key])).times[1:]
         if theirs.binary:
             times["futhark"] += theirs.times(inputs, runs["with"])
     figures: dict[str, Any] = {

@@ -41,7 +41,7 @@ class BackEnd:
 
 
 _NO_COMPILER = "No C compiler was found: the reference interpreter ran the program."
-_SANITIZED = partial(runner.run_c, sanitized=True)
+_SANITIZED = partial(runner.run_c, settings=runner.Settings(sanitized=True))
 
 BACK_ENDS: tuple[BackEnd, ...] = (
     BackEnd(

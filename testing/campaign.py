@@ -175,7 +175,13 @@ def check(work: Compilation, made: Generated, manner: Manner) -> None:
 
     def in_c(args: list[Value]) -> list[Any]:
         flags, sanitized = (manner.effort,), manner.sanitized
-        return runner.run_c(code, made.name, args, SECONDS, flags=flags, sanitized=sanitized).values
+        return runner.run_c(
+            code,
+            made.name,
+            args,
+            SECONDS,
+            settings=runner.Settings(flags=flags, sanitized=sanitized),
+        ).values
 
     for args, want in zip(made.inputs, expected, strict=True):
         same(_tried(partial(in_c, args), "c"), want, "c")
@@ -195,10 +201,9 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
             made.name,
             args,
             EXTREME_SECONDS,
-            memory_bytes=EXTREME_BYTES,
-            cores=1,
-            flags=(manner.effort,),
-            sanitized=True,
+            settings=runner.Settings(
+                memory_bytes=EXTREME_BYTES, cores=1, flags=(manner.effort,), sanitized=True
+            ),
         ).values
 
     for args in made.inputs:

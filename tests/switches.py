@@ -324,7 +324,9 @@ def on_c(
             if want is None and not subject.checks:
                 continue
             try:
-                found = runner.run_c(code, name, args, SECONDS, flags=flags).values
+                found = runner.run_c(
+                    code, name, args, SECONDS, settings=runner.Settings(flags=flags)
+                ).values
             except UsageError:
                 if subject.checks:
                     raise

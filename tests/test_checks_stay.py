@@ -304,7 +304,7 @@ def test_every_check_stays(name: str) -> None:
     for code, options in texts.items():
         for args, message in cases:
             with pytest.raises(RuntimeError_) as found:
-                runner.run_c(code, "main", args, SECONDS, flags=("-O0",))
+                runner.run_c(code, "main", args, SECONDS, settings=runner.Settings(flags=("-O0",)))
             assert found.value.message == message, (sorted(options.disabled), options.fuel)
 
 
@@ -350,5 +350,5 @@ def test_an_array_without_rows_says_nothing_about_its_inner_size(source: str) ->
     for code in sorted(texts):
         args = values.parse("-5i64 empty([0]i64)", ["i64", "i64"])
         with pytest.raises(RuntimeError_) as found:
-            runner.run_c(code, "main", args, SECONDS, flags=("-O0",))
+            runner.run_c(code, "main", args, SECONDS, settings=runner.Settings(flags=("-O0",)))
         assert found.value.message == WITHOUT_ROWS[source]

@@ -152,15 +152,15 @@ def _result(answer: Plain, entry: Plain, results: int) -> RunResult:
     times, peak = answer.get("times"), answer.get("peak")
     if not (isinstance(times, list) and times and all(type(t) is float for t in times)):
         raise senseless()
-    places = answer.get("values")
-    if type(peak) is not int or not isinstance(places, list):
+    layout = answer.get("values")
+    if type(peak) is not int or not isinstance(layout, list):
         raise senseless()
-    if len(places) != len(entry["gives"]):
+    if len(layout) != len(entry["gives"]):
         raise senseless()
     kinds = [(give["prim"], give["shape"]) for give in entry["gives"]]
     wanted = [(DTYPE[p].name, 0 if shape is None else len(shape)) for p, shape in kinds]
     try:
-        found = read(results, places)
+        found = read(results, layout)
     except (ValueError, TypeError, KeyError, OverflowError):
         raise senseless() from None
     if [(v.dtype.name, v.ndim) for v in found] != wanted:
@@ -170,31 +170,31 @@ def _result(answer: Plain, entry: Plain, results: int) -> RunResult:
 
 
 def write(file: int, arrays: Sequence[Any]) -> list[Plain]:
-    """Append arrays and scalars to a file; their types, shapes and places."""
-    places, at = [], 0
+    """Append arrays and scalars to a file; their types, shapes and offsets."""
+    layout, at = [], 0
     for array in map(np.asarray, arrays):
-        places.append({"type": array.dtype.name, "shape": list(array.shape), "at": at})
+        layout.append({"type": array.dtype.name, "shape": list(array.shape), "at": at})
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         if data.size:
             child.write_all(file, data, at)
         at += (data.size + 63) // 64 * 64
     os.ftruncate(file, at)
-    return places
+    return layout
 
 
-def read(file: int, places: Sequence[Plain]) -> list[Any]:
-    """What `write` wrote. ValueError, TypeError or KeyError for places that are none."""
+def read(file: int, layout: Sequence[Plain]) -> list[Any]:
+    """What `write` wrote. ValueError, TypeError or KeyError for what describes none."""
     size = os.fstat(file).st_size
     seal(file)
     area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
     found = []
-    for place in places:
-        shape = [int(n) for n in place["shape"]]
-        dtype = np.dtype(str(place["type"]))
+    for array in layout:
+        shape = [int(n) for n in array["shape"]]
+        dtype = np.dtype(str(array["type"]))
         if dtype.hasobject or min(shape, default=0) < 0:
             raise ValueError("this is no array of numbers")
         count = int(np.prod([1, *shape], dtype=object))
-        flat = np.frombuffer(area, dtype, count, int(place["at"])) if count else np.empty(0, dtype)
+        flat = np.frombuffer(area, dtype, count, int(array["at"])) if count else np.empty(0, dtype)
         found.append(flat.reshape(shape))
     return found
 

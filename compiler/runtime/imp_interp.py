@@ -1,6 +1,6 @@
 """The meaning of IMP (thesis, figure 4.13): a program becomes Python text, which is run.
 
-Blocks are lists of Python values. A kernel is the loop over its points in order (`sequential.py`),
+Blocks are lists of Python values. A kernel is the loop over its threads in order (`sequential.py`),
 so that a program whose kernels race may differ from what parallel machines do, and no other may.
 """
 
@@ -103,7 +103,7 @@ def call(
 
 
 def python_text(fun: ImpFun, env: dict[str, Any]) -> str:
-    """The entry point as a Python function `entry`; messages and places go to `env`."""
+    """The entry point as a Python function `entry`; messages and spans go to `env`."""
     out = _Python(env)
     out.line(f"def entry({', '.join(py_name(p.name) for p in fun.params)}):")
     out.block(fun.body)
@@ -152,8 +152,8 @@ class _Python:
 
     def alloc(self, s: Alloc) -> None:
         zero = "0.0" if s.prim[0] == "f" else "False" if s.prim == "bool" else "0"
-        place = self.site(s.prov)
-        self.line(f"{py_name(s.name)} = allocate({zero}, {show_count(s.count)}, {place})")
+        span = self.site(s.prov)
+        self.line(f"{py_name(s.name)} = allocate({zero}, {show_count(s.count)}, {span})")
 
     def free(self, s: Free) -> None:
         self.line(f"{py_name(s.name)} = None")
@@ -193,7 +193,7 @@ class _Python:
             self.prints[type(stm)](self, stm)
 
     def site(self, prov: Prov) -> str:
-        """A name for a place in the source."""
+        """A name for a span of the source."""
         name = f"site_{len(self.env)}"
         self.env[name] = prov[0] if prov else NOWHERE
         return name
@@ -230,19 +230,19 @@ def _lmad(lmad: Lmad[Poly]) -> str:
 # --- what programs call ----------------------------------------------------------------------
 
 
-def _allocate(zero: Any, count: int, place: Any) -> list[Any]:
+def _allocate(zero: Any, count: int, span: Any) -> list[Any]:
     """A block; `count` is exact."""
     if not 0 <= count <= MAX_CELLS:
         raise RuntimeError_(
             f"There is not enough memory for an array of {count} elements: the interpreter has"
             f" at most {MAX_CELLS}.",
-            place,
+            span,
         )
     return [zero] * count
 
 
-def _fail(place: Any, parts: Sequence[Any]) -> None:
-    raise RuntimeError_("".join(_shown(p) for p in parts), place)
+def _fail(span: Any, parts: Sequence[Any]) -> None:
+    raise RuntimeError_("".join(_shown(p) for p in parts), span)
 
 
 def _shown(part: Any) -> str:

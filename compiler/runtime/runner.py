@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -71,43 +72,69 @@ _PRELOADED = (
 _ABOUT = "const char ss_about[] ="
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a program is run: `runs` times, with so many bytes and cores (None: what there is).
+
+    `flags` are further ones for the C compiler. `sanitized`: under sanitisers, and without walls,
+    which forbid what these need.
+    """
+
+    memory_bytes: int | None = None
+    cores: int | None = None
+    runs: int = 1
+    flags: tuple[str, ...] = ()
+    sanitized: bool = False
+
+
+USUAL = Settings()
+
+
 def run_c(
     code: str | Text,
     entry: str,
     values: Sequence[Value],
     deadline_s: float = 60.0,
-    memory_bytes: int | None = None,
-    cores: int | None = None,
-    runs: int = 1,
-    flags: Sequence[str] = (),
-    sanitized: bool = False,
+    settings: Settings = USUAL,
 ) -> RunResult:
-    """Compile `code`, a C text of ours, and run an entry point of it `runs` times.
+    """Compile `code`, a C text of ours that says all about itself, and run an entry point of it.
 
-    The text says all about itself; `flags` are further ones for the C compiler. Raises
-    RuntimeError_ for what goes wrong in the program (its kind is `timeout` if the deadline passed),
-    UsageError for values or names that do not fit. `sanitized`: under sanitisers, which need what
-    walls forbid, and so without walls; raises sanitize.Report for what they find, with its place if
-    `code` has lines that know theirs.
+    Raises RuntimeError_ for what goes wrong in the program, TimeoutError_ at the deadline,
+    UsageError for values or names that do not fit, and sanitize.Report for what sanitisers find,
+    with its place if `code` has lines that know theirs.
     """
-    if sanitized:
+    flags = settings.flags
+    if settings.sanitized:
         if walls.is_confined():
             raise UsageError("Only the command line runs programs under sanitisers.")
         sanitize.library()
         flags = (*sanitize.FLAGS, *flags)
     text = code if isinstance(code, str) else plain(code)
-    count = cores or (available_cores() if find_compiler().parallel else 1)
-    limit = memory_bytes or default_memory()
+    cores = settings.cores or (available_cores() if find_compiler().parallel else 1)
     with _LOCK:
-        _runner(count, sanitized)  # starts while the program is compiled
+        _runner(cores, settings.sanitized)  # starts while the program is compiled
     library = compile_c(text, flags)
+    limit = settings.memory_bytes or default_memory()
+    job = _Job(about(text), library, entry, values, deadline_s, limit, settings.runs)
     with _LOCK:
-        runner = _runner(count, sanitized)
         try:
-            return runner.run(about(text), library, entry, values, deadline_s, limit, runs)
+            return _runner(cores, settings.sanitized).run(job)
         except Crash as crash:
             lines = tuple(map(Line, code.split("\n"))) if isinstance(code, str) else code
             raise (sanitize.report(crash.said, lines) or crash) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """An entry point of a compiled library, by name, and how often and within what it runs."""
+
+    about: Plain
+    library: Path
+    entry: str
+    values: Sequence[Value]
+    deadline_s: float
+    memory_bytes: int
+    runs: int
 
 
 def about(code: str) -> Plain:
@@ -300,59 +327,47 @@ class _Runner:
         except OSError:
             self.close()
 
-    def run(
-        self,
-        about: Plain,
-        library: Path,
-        entry_name: str,
-        values: Sequence[Value],
-        deadline_s: float,
-        memory_bytes: int,
-        runs: int,
-    ) -> RunResult:
+    def run(self, job: _Job) -> RunResult:
         """Run an entry point."""
-        entry = choose_entry(about, entry_name)
-        arrays, sizes = prepare(entry, values)
+        entry = choose_entry(job.about, job.entry)
+        arrays, sizes = prepare(entry, job.values)
         with contextlib.ExitStack() as opened:
-            slots, inputs, total = pack(entry, arrays, sizes, memory_bytes)
-            for fd in inputs:
+            slots, inputs, total = pack(entry, arrays, sizes, job.memory_bytes)
+            results, code = memory_file(), library_file(job.library)
+            for fd in (*inputs, results, code):
                 opened.callback(os.close, fd)
-            results, code = memory_file(), library_file(library)
-            opened.callback(os.close, results)
-            opened.callback(os.close, code)
             message = {
-                "library": "" if sys.platform.startswith("linux") else str(library),
-                "entry": entry["symbol"],
+                **self.orders(job, entry),
                 "slots": slots,
                 "input_bytes": total,
-                "runs": runs,
-                "short_runs": SHORT_RUNS if runs == 1 and self.said is None else 0,
-                "results": entry["results"],
-                "gives": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
                 "sizes": sizes,
-                "cpu_seconds": int(deadline_s * self.cores * 2) + 2,
-                "memory_bytes": memory_bytes,
-                "limits": self.limits(memory_bytes),
-                "confined": self.said is None,
             }
-            answer = self.ask(message, [code, results, *inputs], deadline_s)
+            answer = self.ask(message, [code, results, *inputs], job.deadline_s)
             if "site" in answer:
-                raise failed_check(about, answer)
+                raise failed_check(job.about, answer)
             if "error" in answer:
                 said = without_folders(str(answer["error"]))
                 raise RuntimeError_(f"The program could not be run: {said}.")
             found = unpack(entry, answer["slots"], sizes, results)
         times = tuple(answer["times"])
-        return RunResult(
-            found,
-            min(times),
-            times,
-            answer["peak"],
-            self.cores,
-            answer["allocs"],
-            answer["bytes_allocated"],
-            answer["bytes_copied"],
-        )
+        counts = (answer[name] for name in ("allocs", "bytes_allocated", "bytes_copied"))
+        return RunResult(found, min(times), times, answer["peak"], self.cores, *counts)
+
+    def orders(self, job: _Job, entry: Plain) -> Plain:
+        """What a run is told beside its inputs."""
+        once = job.runs == 1 and self.said is None
+        return {
+            "library": "" if sys.platform.startswith("linux") else str(job.library),
+            "entry": entry["symbol"],
+            "runs": job.runs,
+            "short_runs": SHORT_RUNS if once else 0,
+            "results": entry["results"],
+            "outputs": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
+            "cpu_seconds": int(job.deadline_s * self.cores * 2) + 2,
+            "memory_bytes": job.memory_bytes,
+            "limits": self.limits(job.memory_bytes),
+            "confined": self.said is None,
+        }
 
     def limits(self, memory_bytes: int) -> dict[str, int]:
         """Of one run, as `resource` names them."""
@@ -417,7 +432,7 @@ def pack(
 ) -> tuple[list[Any], list[int], int]:
     """Input slots, a file with the arrays if there are any, and its size.
 
-    A slot is whether the program may consume it, its bits or its place in the file, and its bytes
+    A slot is whether the program may consume it, its bits or its offset in the file, and its bytes
     (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
     """
     by_name: dict[str, Any] = {}
@@ -427,14 +442,14 @@ def pack(
         if taken["shape"] is not None:
             by_block[taken["block"]] = (taken["unique"], array)
     slots: list[Any] = []
-    places: list[tuple[int, Any]] = []
+    packed: list[tuple[int, Any]] = []
     total = 0
     for slot in entry["params"]:
         name = slot["name"]
         if slot["block"]:
             unique, array = by_block[name]
             slots.append((unique, total, array.nbytes))
-            places.append((total, array))
+            packed.append((total, array))
             total += (array.nbytes + 63) // 64 * 64
         elif name in by_name:
             slots.append((False, _bits(by_name[name]), -1))
@@ -453,10 +468,10 @@ def pack(
         os.close(fd)
         raise RuntimeError_(f"The inputs need {total} bytes, more than the limit.") from None
     with mmap.mmap(fd, total) as area:
-        whole = np.frombuffer(area, np.uint8)
-        for at, array in places:
-            whole[at : at + array.nbytes] = array.reshape(-1).view(np.uint8)
-        del whole
+        data = np.frombuffer(area, np.uint8)
+        for at, array in packed:
+            data[at : at + array.nbytes] = array.reshape(-1).view(np.uint8)
+        del data
     return slots, [fd], total
 
 

@@ -200,12 +200,12 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
     results = message["results"]
     out = (ctypes.c_int64 * max(1, len(results)))()
     inputs = Inputs(library, files[INPUTS - 1] if message["input_bytes"] else -1, message)
-    for turn in range(max(message["runs"], message["short_runs"])):
-        if turn >= message["runs"] and sum(times) > SHORT_MS:
+    for number in range(max(message["runs"], message["short_runs"])):
+        if number >= message["runs"] and sum(times) > SHORT_MS:
             break
-        if turn:
+        if number:
             release(library, results, out)
-        slots = inputs.slots(turn)
+        slots = inputs.slots(again=number > 0)
         for count in counts.values():
             count.value = 0
         start = time.perf_counter()
@@ -249,9 +249,9 @@ class Inputs:
                 if not self.made[k]:
                     raise MemoryError("no room for the inputs")
 
-    def slots(self, turn: int) -> Any:
-        """The slots of a run; what an earlier run may have consumed is as it was."""
-        if turn:
+    def slots(self, again: bool) -> Any:
+        """The slots of a run; with `again`, what the run before may have consumed is restored."""
+        if again:
             for k, (consumed, value, size) in enumerate(self.kinds):
                 if consumed and size > 0:
                     ctypes.memmove(self.made[k], self.base + value, size)
@@ -269,17 +269,17 @@ def release(library: ctypes.CDLL, results: list[dict[str, Any]], out: Any) -> No
 def outputs(
     message: dict[str, Any], results: list[dict[str, Any]], out: Any, file: int
 ) -> list[int]:
-    """Result slots, with blocks replaced by their places in `file`."""
+    """Result slots, with the offsets of blocks in `file` in their stead."""
     sizes = [0] * len(results)
     names = {slot["name"]: k for k, slot in enumerate(results)}
     env = {slot["name"]: out[k] for k, slot in enumerate(results) if not slot["block"]}
     env |= message["sizes"]
-    for give in message["gives"]:
-        if give["shape"] is not None:
-            count = give["bytes"]
-            for poly in give["shape"]:
+    for output in message["outputs"]:
+        if output["shape"] is not None:
+            count = output["bytes"]
+            for poly in output["shape"]:
                 count *= evaluate(poly, env)
-            k = names[give["block"]]
+            k = names[output["block"]]
             sizes[k] = max(sizes[k], count)
     total = sum((size + 63) // 64 * 64 for size in sizes)
     given = list(out)[: len(results)]

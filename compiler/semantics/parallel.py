@@ -42,7 +42,7 @@ from compiler.semantics.levels import (
     rank_of,
     rows,
 )
-from compiler.semantics.writes import combined, deeper, written
+from compiler.semantics.writes import combined, written
 
 # --- before flattening -----------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ def _scatter(m: Evaluator, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
         own = m.ranks[dest.array] - dest.rank
         value = _over(m, value, own, 1)
         rank = m.ranks[dest.array]
-        out.append(written(m, m.array(dest.array), rank, index, value, 1, deeper(m, 1)))
+        out.append(written(m, m.array(dest.array), rank, index, value, 1))
     return out + values[at:]
 
 
@@ -196,7 +196,7 @@ class _Kernel:
                 at += len(indices)
                 value = _over(m, values[at], rank - len(indices), deep)
                 at += 1
-                data = written(m, data, rank, index, value, deep, deeper(m, deep))
+                data = written(m, data, rank, index, value, deep)
             out.append(data)
         return out
 

@@ -18,16 +18,14 @@ from compiler.semantics.folds import combine, ufunc_of
 from compiler.semantics.levels import Data, rank_of
 
 
-def written(
-    m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, deep: int, mask: Any
-) -> Data:
+def written(m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, deep: int) -> Data:
     """`dest` (of this level, with `rank` dimensions) with values at indices.
 
     Indices and values have `deep` more dimensions of lanes than the levels here. Those outside
-    of the array, and lanes that `mask` leaves out, are ignored. Of two values for one element the
+    of the array, and lanes that the mask leaves out, are ignored. Of two values for one element the
     last stays.
     """
-    level = m.level
+    level, mask = m.level, deeper(m, deep)
     own = rank - len(at)
     axes = level + deep
     shapes = [i.shape for i in at] + [outer_shape(value, own), (1,) * axes]

@@ -64,7 +64,9 @@ def check_source(source: str, args: Sequence[Any], thresholds: int | None = None
     same(imp_interp.run(prog, "main", args), expected)
     code = plain(work.result("c").text)
     for cores in (1, 2):
-        same(runner.run_c(code, "main", args, cores=cores).values, expected)
+        same(
+            runner.run_c(code, "main", args, settings=runner.Settings(cores=cores)).values, expected
+        )
     if nvrtc.available():
         kernels, _ = cuda.split(plain(compiled(source, "cuda").result("cuda").text))
         nvrtc.cubin(kernels)

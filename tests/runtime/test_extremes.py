@@ -235,7 +235,11 @@ def test_it_is_refused_everywhere(case: Case, text: str) -> None:
         outcome(lambda: imp_interp.run(work.result("imp").prog, "main", args)),
         outcome(
             lambda: runner.run_c(
-                code, "main", args, 20.0, memory_bytes=MEMORY, cores=1, sanitized=True
+                code,
+                "main",
+                args,
+                20.0,
+                settings=runner.Settings(memory_bytes=MEMORY, cores=1, sanitized=True),
             )
         ),
     ]
@@ -284,7 +288,9 @@ def test_a_size_that_wraps_is_right(source: str, inputs: list[int], expected: li
         assert found[0].tolist() == expected
     assert imp_interp.run(work.result("imp").prog, "main", args)[0].tolist() == expected
     code = work.result("c").text
-    in_c = runner.run_c(code, "main", args, 20.0, memory_bytes=MEMORY, sanitized=True)
+    in_c = runner.run_c(
+        code, "main", args, 20.0, settings=runner.Settings(memory_bytes=MEMORY, sanitized=True)
+    )
     assert in_c.values[0].tolist() == expected
 
 
@@ -304,7 +310,12 @@ def test_a_part_without_elements_may_begin_anywhere(entry: str, at: int) -> None
     work = Compilation(EMPTY)
     args = [np.int64(at), np.int64(5), np.arange(3)]
     (expected,) = imp_interp.run(work.result("imp").prog, entry, args)
-    found = runner.run_c(work.result("c").text, entry, args, memory_bytes=MEMORY, sanitized=True)
+    found = runner.run_c(
+        work.result("c").text,
+        entry,
+        args,
+        settings=runner.Settings(memory_bytes=MEMORY, sanitized=True),
+    )
     np.testing.assert_array_equal(found.values[0], expected)
 
 
@@ -316,7 +327,9 @@ def test_a_thread_may_need_much_more_than_the_others() -> None:
     )
     ns = np.full(100_000, 5)
     ns[4321] = 100_000
-    found = runner.run_c(work.result("c").text, "main", [ns], memory_bytes=MEMORY)
+    found = runner.run_c(
+        work.result("c").text, "main", [ns], settings=runner.Settings(memory_bytes=MEMORY)
+    )
     expected = np.full(100_000, 10)
     expected[4321] = 99_999 * 50_000
     np.testing.assert_array_equal(found.values[0], expected)
@@ -332,7 +345,9 @@ def test_a_loop_that_does_not_run_needs_no_memory() -> None:
         args = [np.int64(0), np.int64(size)]
         for found in (
             imp_interp.run(work.result("imp").prog, "main", args),
-            runner.run_c(work.result("c").text, "main", args, memory_bytes=MEMORY).values,
+            runner.run_c(
+                work.result("c").text, "main", args, settings=runner.Settings(memory_bytes=MEMORY)
+            ).values,
         ):
             assert found[0].tolist() == [1]
     with pytest.raises(RuntimeError_) as caught:
@@ -361,4 +376,9 @@ def test_clamped_indices_wrap_like_all_others(entry: str, number: int) -> None:
 
     expected = said(lambda: interp.run(work.result("soa").prog, entry, args))
     text = work.result("c").text
-    assert said(lambda: runner.run_c(text, entry, args, sanitized=True).values) == expected
+    assert (
+        said(
+            lambda: runner.run_c(text, entry, args, settings=runner.Settings(sanitized=True)).values
+        )
+        == expected
+    )

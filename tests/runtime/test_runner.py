@@ -77,7 +77,9 @@ def test_memory_far_beyond_the_machine() -> None:
         assert says in caught.value.message
         assert str(size) in caught.value.message
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_c(text, "main", [np.int64(1 << 20)], memory_bytes=1 << 20)
+        runner.run_c(
+            text, "main", [np.int64(1 << 20)], settings=runner.Settings(memory_bytes=1 << 20)
+        )
     assert "memory" in caught.value.message
     assert runner.run_c(text, "main", [np.int64(3)]).values == [0 + 1 + 0 + 1]
 
@@ -156,7 +158,7 @@ def test_empty_arrays_keep_their_shape() -> None:
 
 def test_repeated_runs_start_from_the_same_inputs() -> None:
     text = code("def main (xs: *[]i32): []i32 = loop xs for i < 3 do xs with [i] = xs[i] + 1")
-    result = runner.run_c(text, "main", [np.zeros(5, np.int32)], runs=4)
+    result = runner.run_c(text, "main", [np.zeros(5, np.int32)], settings=runner.Settings(runs=4))
     assert list(result.values[0]) == [1, 1, 1, 0, 0]
     assert len(result.times) == 4
 
@@ -175,10 +177,10 @@ def test_peak_memory_counts_inputs_results_and_what_lives_between() -> None:
         "def main (xs: []f64): f64 = let ys = scan (+) 0 xs in reduce f64.max 0 (scan (+) 0 ys)"
     )
     n = 1 << 20
-    result = runner.run_c(text, "main", [np.ones(n)], runs=3)
+    result = runner.run_c(text, "main", [np.ones(n)], settings=runner.Settings(runs=3))
     assert 2 * 8 * n <= result.peak_bytes <= 3.2 * 8 * n
     text = code("def main (xs: []f64): []f64 = loop ys = copy xs for _i < 50i32 do map (+ 1) ys")
-    result = runner.run_c(text, "main", [np.ones(n)], runs=2)
+    result = runner.run_c(text, "main", [np.ones(n)], settings=runner.Settings(runs=2))
     assert result.values[0][0] == 51
     assert result.peak_bytes <= 3.2 * 8 * n
 
@@ -186,8 +188,8 @@ def test_peak_memory_counts_inputs_results_and_what_lives_between() -> None:
 def test_results_do_not_depend_on_the_number_of_cores() -> None:
     text = code("def main (xs: []f32): (f32, []f32) = (reduce (+) 0 xs, scan (+) 0 xs)")
     xs = np.random.default_rng(3).random(1_000_000, dtype=np.float32)
-    one = runner.run_c(text, "main", [xs], cores=1).values
-    two = runner.run_c(text, "main", [xs], cores=2).values
+    one = runner.run_c(text, "main", [xs], settings=runner.Settings(cores=1)).values
+    two = runner.run_c(text, "main", [xs], settings=runner.Settings(cores=2)).values
     assert one[0] == two[0]
     np.testing.assert_array_equal(one[1], two[1])
     assert abs(float(one[0]) / xs.sum(dtype=np.float64) - 1) < 1e-6
@@ -205,7 +207,7 @@ def test_copies_and_allocations_are_counted(off: tuple[str, ...]) -> None:
     work = Compilation(JOINED, Options(disabled=frozenset(off)))
     text, n, m = plain(work.result("c").text), 300_000, 10_000
     args = [np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32)]
-    done = runner.run_c(text, "main", args, flags=(COUNTING,), runs=3)
+    done = runner.run_c(text, "main", args, settings=runner.Settings(flags=(COUNTING,), runs=3))
     joined = 4 * (n + m)
     assert done.copied_bytes == (joined if off else 0)
     assert done.allocations == (3 if off else 1)
@@ -221,7 +223,7 @@ def test_copies_of_threads_are_counted() -> None:
     work = Compilation(ROWS, Options(disabled=frozenset(("shortcircuit",))))
     text = plain(work.result("c").text)
     xss = np.ones((300, 200), np.int32)
-    done = runner.run_c(text, "main", [xss], flags=(COUNTING,))
+    done = runner.run_c(text, "main", [xss], settings=runner.Settings(flags=(COUNTING,)))
     assert done.copied_bytes % xss.nbytes == 0
     assert done.copied_bytes > 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from compiler.__main__ import main
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import Text, plain
 from compiler.runtime import runner, sanitize
-from compiler.runtime.runs import RunResult
+from compiler.runtime.cc import compile_c
 from compiler.semantics import interp
 from compiler.worker import answer
 from tests.codegen.helpers import compiled, same
@@ -41,7 +42,12 @@ def test_an_access_outside_of_a_block_has_its_place(away: int, access: str) -> N
     read = f"{store.replace(' + 1;', '')} + {block}[{index} + {away}];" if access == "read" else ""
     text = broken(TWO_LINES, store, made or read)
     with pytest.raises(sanitize.Report) as caught:
-        runner.run_c(text, "main", [np.arange(1, dtype=np.int32)[[0] * 5]], sanitized=True)
+        runner.run_c(
+            text,
+            "main",
+            [np.arange(1, dtype=np.int32)[[0] * 5]],
+            settings=runner.Settings(sanitized=True),
+        )
     assert caught.value.kind == "internal"
     assert f"{access} of size 4" in caught.value.message
     assert caught.value.span.line == 2
@@ -55,10 +61,15 @@ def test_the_last_byte_of_a_block_is_its_last() -> None:
     index = store.split("[")[1].split("]")[0]
     for size in (1, 7, 63, 64, 65):
         xs = np.zeros(size, np.uint8)
-        assert runner.run_c(text, "main", [xs], sanitized=True).values[0].tolist() == [1] * size
+        assert (
+            runner.run_c(text, "main", [xs], settings=runner.Settings(sanitized=True))
+            .values[0]
+            .tolist()
+            == [1] * size
+        )
         wrong = broken(source, f"[{index}] =", f"[{index} + 1] =")
         with pytest.raises(sanitize.Report):
-            runner.run_c(wrong, "main", [xs], sanitized=True)
+            runner.run_c(wrong, "main", [xs], settings=runner.Settings(sanitized=True))
 
 
 def test_a_block_given_back_is_not_used_again() -> None:
@@ -68,14 +79,21 @@ def test_a_block_given_back_is_not_used_again() -> None:
     name = drop.removeprefix("ss_drop(").removesuffix(");")
     again = f"{drop} ss_alloc(9, 8); {name}[0] = 7;"
     with pytest.raises(sanitize.Report) as caught:
-        runner.run_c(broken(source, drop, again), "main", [np.arange(9)], sanitized=True)
+        runner.run_c(
+            broken(source, drop, again),
+            "main",
+            [np.arange(9)],
+            settings=runner.Settings(sanitized=True),
+        )
     assert "use-after-free" in caught.value.message
 
 
 def test_undefined_behaviour_has_its_place() -> None:
     wrong = broken(TWO_LINES, " + 1;", " << (in[0] + 40);")
     with pytest.raises(sanitize.Report) as caught:
-        runner.run_c(wrong, "main", [np.arange(5, dtype=np.int32)], sanitized=True)
+        runner.run_c(
+            wrong, "main", [np.arange(5, dtype=np.int32)], settings=runner.Settings(sanitized=True)
+        )
     assert "shift exponent" in caught.value.message
     assert caught.value.span.line == 2
 
@@ -101,7 +119,9 @@ def test_arithmetic_that_wraps_is_no_error(prim: str) -> None:
         for b in values:
             for s in (dtype.type(0), dtype.type(int(prim[1:]) - 1), limits.max, limits.min):
                 args = [a, b, dtype.type(s)]
-                found = runner.run_c(text, "main", args, cores=1, sanitized=True).values
+                found = runner.run_c(
+                    text, "main", args, settings=runner.Settings(cores=1, sanitized=True)
+                ).values
                 same(found, interp.run(soa, "main", args))
 
 
@@ -109,16 +129,20 @@ def test_failed_checks_are_errors_of_the_program() -> None:
     text = compiled("entry main (xs: []i64) (k: i64) = xs[k]").result("c").text
     for _ in range(2):
         with pytest.raises(RuntimeError_) as caught:
-            runner.run_c(text, "main", [np.arange(3), np.int64(3)], sanitized=True)
+            runner.run_c(
+                text, "main", [np.arange(3), np.int64(3)], settings=runner.Settings(sanitized=True)
+            )
         assert "Index [3] out of bounds" in caught.value.message
-    found = runner.run_c(text, "main", [np.arange(3), np.int64(2)], sanitized=True)
+    found = runner.run_c(
+        text, "main", [np.arange(3), np.int64(2)], settings=runner.Settings(sanitized=True)
+    )
     assert found.values == [2]
 
 
 def test_more_memory_than_there_is_stays_an_ordinary_error() -> None:
     text = compiled("entry main (n: i64) = scan (+) 0 (iota n)").result("c").text
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_c(text, "main", [np.int64(1 << 45)], sanitized=True)
+        runner.run_c(text, "main", [np.int64(1 << 45)], settings=runner.Settings(sanitized=True))
     assert "There is not enough memory" in caught.value.message
 
 
@@ -128,13 +152,12 @@ def test_the_command_line_runs_under_sanitisers(
     (tmp_path / "p.fut").write_text(TWO_LINES)
     (tmp_path / "in").write_text("[1, 2]")
     asked: list[bool] = []
-    run = runner.run_c
 
-    def noted(*args: object, sanitized: bool, **more: object) -> RunResult:
-        asked.append(sanitized)
-        return run(*args, sanitized=sanitized, **more)  # type: ignore[arg-type]
+    def noted(text: str, flags: Sequence[str]) -> Path:
+        asked.append(set(sanitize.FLAGS) <= set(flags))
+        return compile_c(text, flags)
 
-    monkeypatch.setattr(runner, "run_c", noted)
+    monkeypatch.setattr(runner, "compile_c", noted)
     given = ["run", str(tmp_path / "p.fut"), "--input", str(tmp_path / "in")]
     assert main([*given, "--sanitize"]) == 0
     assert main(given) == 0

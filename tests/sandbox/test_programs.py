@@ -49,7 +49,13 @@ def wall(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def run(text: str, x: int = 0, deadline_s: float = 20.0, memory_bytes: int | None = None) -> int:
     """The result of a text that `hostile.program` made."""
-    found = runner.run_c(text, "main", [np.int64(x)], deadline_s, memory_bytes, flags=("-O0",))
+    found = runner.run_c(
+        text,
+        "main",
+        [np.int64(x)],
+        deadline_s,
+        settings=runner.Settings(memory_bytes=memory_bytes, flags=("-O0",)),
+    )
     return int(found.values[0])
 
 
@@ -119,7 +125,7 @@ def test_threads_work_and_are_bounded() -> None:
     source = "def main (n: i64) = map (\\i -> f64.sin (f64.i64 i)) (iota n) |> f64.sum"
     text = plain(compiled(source).result("c").text)
     n = 1 << 20
-    found = runner.run_c(text, "main", [np.int64(n)], cores=4)
+    found = runner.run_c(text, "main", [np.int64(n)], settings=runner.Settings(cores=4))
     np.testing.assert_allclose(found.values[0], np.sin(np.arange(n)).sum(), rtol=1e-9)
     wait = """
     static struct timespec ss_long = {100, 0};
@@ -186,14 +192,18 @@ def test_memory_is_bounded() -> None:
 def test_results_are_bounded() -> None:
     text = plain(compiled("def main (n: i64): []i64 = iota n").result("c").text)
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_c(text, "main", [np.int64(10**9)], memory_bytes=1 << 30)
+        runner.run_c(
+            text, "main", [np.int64(10**9)], settings=runner.Settings(memory_bytes=1 << 30)
+        )
     assert "memory" in caught.value.message
     # A program that lies about its memory meets the limit of what it can hand over.
     lying = text.replace("ss_bytes_limit = INT64_MAX", "ss_bytes_limit_ = INT64_MAX", 1)
     lying = lying.replace("int64_t ss_bytes_now", "int64_t ss_bytes_limit; int64_t ss_bytes_now", 1)
     lying = lying.replace("(ss_bytes_limit - ss_bytes_now)", "(ss_bytes_limit_ - ss_bytes_now)")
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_c(lying, "main", [np.int64(20 * MIB)], memory_bytes=64 * MIB)
+        runner.run_c(
+            lying, "main", [np.int64(20 * MIB)], settings=runner.Settings(memory_bytes=64 * MIB)
+        )
     assert "more than the limit" in caught.value.message
 
 
@@ -323,7 +333,7 @@ def test_false_places_of_results_are_not_read(slots: str) -> None:
     )
     text = hostile.HEAD + text.replace("    out[0] =", "    ss_lie(); out[0] =")
     with pytest.raises(RuntimeError_):
-        runner.run_c(text, "main", [np.int64(4)], 5.0, flags=("-O0",))
+        runner.run_c(text, "main", [np.int64(4)], 5.0, settings=runner.Settings(flags=("-O0",)))
 
 
 @pytest.mark.usefixtures("wall")

@@ -256,7 +256,7 @@ def test_each_layer_that_is_missing_is_named(layer: str, words: str) -> None:
 def test_a_confined_worker_runs_nothing_under_sanitisers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(walls.CONFINED, "run")
     with pytest.raises(UsageError) as caught:
-        runner.run_c("", "main", [], sanitized=True)
+        runner.run_c("", "main", [], settings=runner.Settings(sanitized=True))
     assert "sanitisers" in caught.value.message
 
 
