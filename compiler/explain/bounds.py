@@ -204,12 +204,7 @@ class Words:
         spell = self.spelling()
         if any(name[0] == "?" for name in _names(argument, known)):
             for what, name in argument.atoms.items():
-                spell.stands_for(name, what[1] if isinstance(what, tuple) else what)
-        for source in known:
-            if source.kind in ("choice", "atom") and source.about[1] != "either":
-                name, kind, one, other, *_ = source.about
-                if name[0] == "?":
-                    spell.stands_for(name, (kind, one, other))
+                spell.stands_for(name, what)
         says = _told(argument, spell)
         facts = filter(None, (_fact(source, spell) for source in known))
         return {"says": says, "facts": list(dict.fromkeys(facts))}
@@ -292,7 +287,7 @@ def _fact(source: Source, spell: Spelling) -> str:
             return f"{name} = {low}" if low == high else f"{name} lies between {low} and {high}"
         case "choice" | "atom":
             name, kind, one, other, *_ = about
-            if name[0] == "?" and kind != "either":
+            if name[0] == "?":
                 return ""
             name = spell.number(name)
             if kind in ("min", "max"):

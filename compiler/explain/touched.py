@@ -32,6 +32,7 @@ from compiler.ir.nodes import (
     If,
     Index,
     Iota,
+    Lambda,
     Loop,
     MemBind,
     Rearrange,
@@ -52,7 +53,7 @@ from compiler.ir.nodes import (
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
-from compiler.ir.walk import all_stms, bound, free, se_parts
+from compiler.ir.walk import all_stms, bound, children, free, se_parts
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Step, compile_se
 
@@ -221,11 +222,10 @@ class _Walk:
                 yield Touch(param.name, True, target, over, together)
 
     def operators(self, exp: SegOp, over: Counters) -> Iterator[Touch]:
-        """What combining two values touches: that is done by some points, some times."""
-        ops = () if isinstance(exp, SegMap) else exp.ops
-        for op in ops:
-            fn = op.op.fn if isinstance(exp, SegHist) else op.fn  # type: ignore[union-attr]
-            yield from self.sometimes(self.stms(fn.body.stms, over))
+        """What combining two values touches: that is done by some threads, some times."""
+        for fn in children(exp):
+            if isinstance(fn, Lambda):
+                yield from self.sometimes(self.stms(fn.body.stms, over))
 
     def stms(self, stms: Iterable[Stm], over: Counters) -> Iterator[Touch]:
         for stm in stms:

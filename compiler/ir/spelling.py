@@ -51,9 +51,11 @@ from compiler.protocol.polynomials import Factor, Polynomial
 
 Meaning = SE | Poly | tuple[str, Poly, Poly]
 """What a number is: an expression, a polynomial, or an operator and its operands."""
+Definition = Meaning | tuple[Prim, Poly] | tuple[SE, Poly, Poly]
+"""Or a polynomial that wraps around in a type, or a condition and what it chooses from."""
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_DEEP = 4
-"""Definitions within definitions that are looked up."""
+_DEEP, _DEEPER = 4, 12
+"""Definitions within definitions that are looked up; of what no statement binds, more."""
 _SHORT = 40
 """Characters that the definition of a number without a name may have."""
 _OPERATORS = {
@@ -133,7 +135,7 @@ class Spelling:
         """`said`: the author's name, or None; `made`: the statement that binds a name, if any."""
         self.said = said
         self._made = made
-        self._stands: dict[Name, Meaning] = {}
+        self._stands: dict[Name, Definition] = {}
         self._shown: dict[Name, str] = {}
         self._taken: Counter[str] = Counter()
         for name in first:
@@ -155,7 +157,7 @@ class Spelling:
 
         return Spelling(said, (param.name for param in fun.params), made)
 
-    def stands_for(self, name: Name, what: Meaning) -> None:
+    def stands_for(self, name: Name, what: Definition) -> None:
         """Let a name that no statement binds be spelt as what it is."""
         self._stands[name] = what
 
@@ -211,13 +213,13 @@ class Spelling:
         """What the program computes in a statement by its line; the index of a map by a letter."""
         stm = self._made(name)
         if stm is None:
-            return base_of(name)
+            return "(a number)" if name in self._stands else base_of(name)
         line = _line(stm)
         return f"(number of line {line})" if line else "(a number)"
 
     def _definition(self, name: Name, depth: int) -> str | None:
         """What a number without a name is computed from; None if that is long, or not known."""
-        if depth > _DEEP:
+        if depth > (_DEEPER if name in self._stands else _DEEP):
             return None
         what: object = self._stands.get(name)
         if what is None:
@@ -228,9 +230,16 @@ class Spelling:
                 text = self._poly(what, depth + 1)
             case ("min" | "max" as op, Poly() as a, Poly() as b):
                 return f"{op}({self._poly(a, depth + 1)}, {self._poly(b, depth + 1)})"
+            case ("i64", Poly() as value):
+                text = self._poly(value, depth + 1)
+            case (str(prim), Poly() as value):
+                return f"i64.{prim}({self._poly(value, depth + 1)})"
             case (str(op), Poly() as a, Poly() as b):
                 left, right = (self._operand(side, depth + 1) for side in (a, b))
                 return f"({left} {op} {right})"
+            case (cond, Poly() as a, Poly() as b) if isinstance(cond, SE_NODES):
+                sides = f"{self._poly(a, depth + 1)} else {self._poly(b, depth + 1)}"
+                return f"(if {self._scalar(cond, depth + 1)} then {sides})"
             case Index(array, at) if self.said(array) is not None:
                 indices = ", ".join(self._scalar(index, depth + 1) for index in at)
                 text = f"{self.said(array)}[{indices}]"

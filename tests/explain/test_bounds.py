@@ -160,6 +160,34 @@ def test_what_has_no_name_is_spelt_as_what_it_is() -> None:
     assert not any("?" in text for text in texts)
 
 
+DEEP = """
+entry main [n] (xs: [n]i32) (j: u8) (k: i64) (m: i64): i32 =
+  xs[((((k / m) / m + 1) / m) / m + 2) / m % n] + xs[i64.u8 (j * 3) % n]
+  + xs[(if k * k > m then k + 1 else m / 7) % n]
+"""
+
+
+def test_operators_within_operators_are_spelt_as_the_author_wrote_them() -> None:
+    found = api.bounds(BoundsRequest(DEEP, {}))["accesses"]
+    told = [claim["says"] for one in found for claim in one["claims"]]
+    assert told == [
+        "0 <= (((((((k / m) / m) + 1) / m) / m) + 2) / m) % n < n",
+        "0 <= i64.u8(3*j) % n < n",
+        "0 <= (if k * k > m then (k + 1) else (m / 7)) % n < n",
+    ]
+
+
+def test_what_is_too_deep_has_no_name_of_the_compilers() -> None:
+    index = "k"
+    for _ in range(40):
+        index = f"(({index} + 1) / m)"
+    source = f"entry main [n] (xs: [n]i32) (k: i64) (m: i64): i32 = xs[{index} % n]"
+    (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
+    (claim,) = access["claims"]
+    assert "(a number)" in claim["says"]
+    assert "?" not in str(claim)
+
+
 COMPUTED = """
 entry main [n_1] (map': [n_1]i32) (is: [9]i64) (k: i32): [n_1][9]i32 =
   map (\\a -> map (\\b -> map'[(a - is[b]) % n_1] + map'[i64.i32 (k * 3) % n_1])
@@ -171,4 +199,4 @@ def test_what_nothing_is_known_of_is_spelt_with_the_authors_names() -> None:
     found = api.bounds(BoundsRequest(COMPUTED, {}))["accesses"]
     told = [claim["says"] for one in found for claim in one["claims"]]
     assert "0 <= (a - is[b]) % n_1 < n_1" in told
-    assert "0 <= (3*k) % n_1 < n_1" in told
+    assert "0 <= i64.i32(3*k) % n_1 < n_1" in told
