@@ -12,28 +12,9 @@ from enum import Enum
 from typing import Protocol
 
 from compiler.algebra.poly import Poly
-from compiler.ir import nodes, walk
+from compiler.ir import nodes as ir
+from compiler.ir import walk
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Alloc,
-    Assert,
-    Call,
-    Exp,
-    Index,
-    Iota,
-    KernelResult,
-    Lambda,
-    Loop,
-    Replicate,
-    Reshape,
-    Scratch,
-    Slice,
-    Update,
-    WhileLoop,
-    Write,
-)
 
 
 class Fails(Enum):
@@ -47,15 +28,15 @@ class Fails(Enum):
 
 
 WHEN: dict[type, Fails] = {
-    **dict.fromkeys(SE_NODES, Fails.NEVER),
-    **dict.fromkeys((Index, Slice, Update), Fails.OUTSIDE),
-    **dict.fromkeys((Iota, Replicate, Scratch, Alloc), Fails.SIZE),
-    Reshape: Fails.COUNT,
-    **dict.fromkeys((Assert, Call), Fails.STOPS),
+    **dict.fromkeys(ir.SE_NODES, Fails.NEVER),
+    **dict.fromkeys((ir.Index, ir.Slice, ir.Update), Fails.OUTSIDE),
+    **dict.fromkeys((ir.Iota, ir.Replicate, ir.Scratch, ir.Alloc), Fails.SIZE),
+    ir.Reshape: Fails.COUNT,
+    **dict.fromkeys((ir.Assert, ir.Call), Fails.STOPS),
     # Their sizes are those of arrays that exist; they ignore places outside.
-    **dict.fromkeys((nodes.Rearrange, nodes.Copy, nodes.Concat, nodes.ArrayLit), Fails.NEVER),
-    **dict.fromkeys((nodes.If, Loop, nodes.Threshold), Fails.NEVER),
-    **dict.fromkeys((*nodes.Soac.__args__, *nodes.SegOp.__args__), Fails.NEVER),
+    **dict.fromkeys((ir.Rearrange, ir.Copy, ir.Concat, ir.ArrayLit), Fails.NEVER),
+    **dict.fromkeys((ir.If, ir.Loop, ir.Threshold), Fails.NEVER),
+    **dict.fromkeys((*ir.Soac.__args__, *ir.SegOp.__args__), Fails.NEVER),
 }
 """Every class of expressions."""
 
@@ -66,14 +47,14 @@ class LocalFacts(Protocol):
     def is_size(self, size: Poly) -> bool:
         """Whether an array can have that size."""
 
-    def is_inside(self, exp: Index | Slice | Update) -> bool:
+    def is_inside(self, exp: ir.Index | ir.Slice | ir.Update) -> bool:
         """Whether all positions are positions of the array."""
 
-    def keeps_count(self, exp: Reshape) -> bool:
+    def keeps_count(self, exp: ir.Reshape) -> bool:
         """Whether the array has as many elements as the new shape."""
 
 
-def may_fail(exp: Exp, facts: LocalFacts | None = None) -> bool:
+def may_fail(exp: ir.Exp, facts: LocalFacts | None = None) -> bool:
     """Whether an expression may fail, or run for ever, where no check was made before it."""
     if not operands_cannot_fail(exp):
         return True
@@ -85,17 +66,17 @@ def may_fail(exp: Exp, facts: LocalFacts | None = None) -> bool:
         case _ if facts is None:
             return True
         case Fails.OUTSIDE:
-            assert isinstance(exp, Index | Slice | Update)
+            assert isinstance(exp, ir.Index | ir.Slice | ir.Update)
             return not facts.is_inside(exp)
         case Fails.SIZE:
             return not all(map(facts.is_size, _sizes(exp)))
         case Fails.COUNT:
-            assert isinstance(exp, Reshape)
+            assert isinstance(exp, ir.Reshape)
             return not facts.keeps_count(exp)
-    if isinstance(exp, Loop) and isinstance(exp.form, WhileLoop):
+    if isinstance(exp, ir.Loop) and isinstance(exp.form, ir.WhileLoop):
         return True
     for part in walk.children(exp):
-        results = part.body.results if isinstance(part, Lambda) else part.results
+        results = part.body.results if isinstance(part, ir.Lambda) else part.results
         if not results_cannot_fail(results):
             return True
         if any(may_fail(stm.exp, facts) for stm in walk.stms_of(part)):
@@ -103,7 +84,7 @@ def may_fail(exp: Exp, facts: LocalFacts | None = None) -> bool:
     return False
 
 
-def must_stay(exp: Exp) -> bool:
+def must_stay(exp: ir.Exp) -> bool:
     """Whether an expression must stay although nothing needs its results: it may hold a check."""
     kind = type(exp)
     if WHEN[kind] is Fails.STOPS:
@@ -113,10 +94,10 @@ def must_stay(exp: Exp) -> bool:
     return any(must_stay(s.exp) for part in walk.children(exp) for s in walk.stms_of(part))
 
 
-def results_cannot_fail(values: Iterable[KernelResult]) -> bool:
+def results_cannot_fail(values: Iterable[ir.KernelResult]) -> bool:
     """Whether results of a body have values for all values of their variables."""
     for value in values:
-        if isinstance(value, Write):
+        if isinstance(value, ir.Write):
             if not all(results_cannot_fail((*at, written)) for at, written in value.writes):
                 return False
         elif not isinstance(value, str) and not cannot_fail(value):
@@ -124,13 +105,13 @@ def results_cannot_fail(values: Iterable[KernelResult]) -> bool:
     return True
 
 
-def operands_cannot_fail(exp: Exp) -> bool:
+def operands_cannot_fail(exp: ir.Exp) -> bool:
     """The same for the scalar expressions of an expression; what its bodies hold is left out."""
-    if isinstance(exp, SE_NODES):
+    if isinstance(exp, ir.SE_NODES):
         return cannot_fail(exp)
     partial = False
 
-    def look(se: SE) -> SE:
+    def look(se: ir.SE) -> ir.SE:
         nonlocal partial
         partial = partial or not cannot_fail(se)
         return se
@@ -143,10 +124,10 @@ def _same(part: walk.Node) -> walk.Node:
     return part
 
 
-def _sizes(exp: Exp) -> tuple[Poly, ...]:
+def _sizes(exp: ir.Exp) -> tuple[Poly, ...]:
     match exp:
-        case Iota(count, _, _, _) | Alloc(count, _, _):
+        case ir.Iota(count, _, _, _) | ir.Alloc(count, _, _):
             return (count,)
-        case Replicate(shape, _) | Scratch(_, shape):
+        case ir.Replicate(shape, _) | ir.Scratch(_, shape):
             return shape
     return ()

@@ -17,36 +17,7 @@ from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
-from compiler.ir.nodes import (
-    I64,
-    SE,
-    SE_NODES,
-    Alloc,
-    Array,
-    Assert,
-    Bin,
-    Body,
-    ForLoop,
-    Fun,
-    Function,
-    If,
-    KernelBody,
-    Lambda,
-    Lit,
-    Loop,
-    Param,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Select,
-    Slice,
-    Stm,
-    Type,
-    Un,
-    Update,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import HIGH, poly_of
 from compiler.ir.slices import selected
 from compiler.ir.walk import Rewrite, children, rewrite, se_parts, stms_of
@@ -63,11 +34,11 @@ _ORDER: tuple[Reading, ...] = ("unfolded", "named", "opaque")
 
 
 _RECENT = 2
-_recent: list[tuple[Function, Exact]] = []
+_recent: list[tuple[ir.Function, Exact]] = []
 """The last functions that were looked at, and what was found."""
 
 
-def exactness(fun: Function) -> Exact:
+def exactness(fun: ir.Function) -> Exact:
     """`Exact` of a function; code for the GPU asks it of one that is often the same."""
     for one, found in _recent:
         if one is fun or one == fun:
@@ -80,14 +51,14 @@ def exactness(fun: Function) -> Exact:
 class Exact:
     """How the sums and products of one function may be read as polynomials."""
 
-    def __init__(self, fun: Function) -> None:
+    def __init__(self, fun: ir.Function) -> None:
         self.defined: dict[Name, Poly] = {}
         """i64 names whose definition is a polynomial, which may wrap; unfolded."""
         self.sizes: dict[Poly, Reading] = {}
         """Sizes and parts of index functions."""
-        self.places: dict[SE, Reading] = {}
+        self.places: dict[ir.SE, Reading] = {}
         """Indices, bounds and the like."""
-        self.conditions: dict[SE, Reading] = {}
+        self.conditions: dict[ir.SE, Reading] = {}
         """What is compared in conditions, from there on."""
         self._proved: dict[Poly, int] = {}
         """In which scope sizes were looked at; there is no need to look again in it."""
@@ -102,7 +73,7 @@ class Exact:
         self._facts.oldest(param.name for param in fun.params)
         for param in fun.params:
             kind = param.type
-            if isinstance(kind, Array):
+            if isinstance(kind, ir.Array):
                 (self._facts.given if fun.entry else self._facts.array)(kind.shape)
                 self._type(kind)
         self._stms(fun.body.stms)
@@ -114,68 +85,68 @@ class Exact:
 
     # --- the walk ----------------------------------------------------------------------------
 
-    def _stms(self, stms: Iterable[Stm]) -> None:
+    def _stms(self, stms: Iterable[ir.Stm]) -> None:
         for stm in stms:
             self._stm(stm)
 
-    def _stm(self, stm: Stm) -> None:
+    def _stm(self, stm: ir.Stm) -> None:
         exp = stm.exp
-        if isinstance(exp, SE_NODES):
+        if isinstance(exp, ir.SE_NODES):
             self._se(exp)
-            if stm.pat[0].type == I64:
+            if stm.pat[0].type == ir.I64:
                 self._define(stm.pat[0].name, exp)
             return
         facts = self._facts
-        if isinstance(exp, Assert):
+        if isinstance(exp, ir.Assert):
             # Its condition is read as what holds behind it.
             facts.learn(exp.cond, True)
             self._look(exp.cond, self.conditions)
             return
-        if isinstance(exp, If):
+        if isinstance(exp, ir.If):
             self._nested(exp.then, lambda: self._branch(exp.cond, True))
             self._nested(exp.orelse, lambda: self._branch(exp.cond, False))
             self._chosen(stm.pat, exp)
-        elif isinstance(exp, Alloc):
+        elif isinstance(exp, ir.Alloc):
             facts.in_memory(exp.count)
-        if isinstance(exp, Slice | Update):
+        if isinstance(exp, ir.Slice | ir.Update):
             self._filled = selected(exp.dims)
-        if not isinstance(exp, If):
+        if not isinstance(exp, ir.If):
             rewrite(exp, self._parts)
         self._filled = ()
         match exp:
-            case Loop(params, _, form, body):
+            case ir.Loop(params, _, form, body):
                 self._nested(
                     body,
                     lambda: (
                         facts.counter(form.index, form.prim, form.bound)
-                        if isinstance(form, ForLoop)
+                        if isinstance(form, ir.ForLoop)
                         else None
                     ),
                     [param.type for param in params],
                 )
-            case SegMap() | SegRed() | SegScan() | SegHist():
+            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 for child in children(exp):
-                    dims = exp.space.dims if isinstance(child, KernelBody) else ()
+                    dims = exp.space.dims if isinstance(child, ir.KernelBody) else ()
                     self._nested(child, partial(self._indices, dims))
-            case _ if not isinstance(exp, If):
+            case _ if not isinstance(exp, ir.If):
                 for child in children(exp):
                     self._nested(child, _nothing)
         for param in stm.pat:
             self._type(param.type)
-            if isinstance(param.type, Array):
+            if isinstance(param.type, ir.Array):
                 facts.array(param.type.shape)
 
-    def _branch(self, cond: SE, truth: bool) -> None:
+    def _branch(self, cond: ir.SE, truth: bool) -> None:
         self._facts.learn(cond, truth)
         self._look(cond, self.conditions)
 
-    def _chosen(self, pat: tuple[Param, ...], exp: If) -> None:
+    def _chosen(self, pat: tuple[ir.Param, ...], exp: ir.If) -> None:
         """Note the scalars that a branch chooses without computing anything."""
         if exp.then.stms or exp.orelse.stms:
             return
         for param, one, other in zip(pat, exp.then.results, exp.orelse.results, strict=True):
-            if param.type == I64 and not isinstance(one, str) and not isinstance(other, str):
-                self._facts.defined(param.name, Select(exp.cond, one, other), self._facts.depth)
+            if param.type == ir.I64 and not isinstance(one, str) and not isinstance(other, str):
+                self._facts.defined(param.name, ir.Select(exp.cond, one, other), self._facts.depth)
 
     def _indices(self, dims: Iterable[tuple[Name, Poly]]) -> None:
         for index, bound in dims:
@@ -184,9 +155,9 @@ class Exact:
 
     def _nested(
         self,
-        body: Body | Lambda | KernelBody,
+        body: ir.Body | ir.Lambda | ir.KernelBody,
         learn: Callable[[], object],
-        types: Iterable[Type] = (),
+        types: Iterable[ir.Type] = (),
     ) -> None:
         self._facts.enter()
         self._scopes += 1
@@ -194,15 +165,15 @@ class Exact:
         learn()
         for kind in types:
             self._type(kind)
-            if isinstance(kind, Array):
+            if isinstance(kind, ir.Array):
                 self._facts.array(kind.shape)
         self._stms(stms_of(body))
-        for result in (body.body if isinstance(body, Lambda) else body).results:
+        for result in (body.body if isinstance(body, ir.Lambda) else body).results:
             rewrite(result, self._parts)
         self._open.pop()
         self._facts.leave()
 
-    def _define(self, name: Name, se: SE) -> None:
+    def _define(self, name: Name, se: ir.SE) -> None:
         if poly_of(se) is None:
             self._facts.defined(name, se, self._facts.depth)
             return
@@ -210,24 +181,24 @@ class Exact:
         if len(ring.terms) <= _MOST_TERMS:
             self.defined[name] = ring
 
-    def _se(self, se: SE) -> SE:
+    def _se(self, se: ir.SE) -> ir.SE:
         return self._look(se, self.places)
 
-    def _look(self, se: SE, table: dict[SE, Reading]) -> SE:
+    def _look(self, se: ir.SE, table: dict[ir.SE, Reading]) -> ir.SE:
         """Look at each sum, product or name that is not a part of a sum or product."""
         match se:
-            case Lit():
+            case ir.Lit():
                 pass
-            case Var(name, "i64") if name not in self.defined:
+            case ir.Var(name, "i64") if name not in self.defined:
                 pass
-            case Var(_, "i64") | Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
+            case ir.Var(_, "i64") | ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
                 poly = poly_of(se)
                 known = table.get(se, "unfolded")
                 if known != "opaque":
                     ring = self._facts.ring(se)
                     table[se] = self._reading(ring, ring if poly is None else poly, known)
                 self._below(se, table)
-            case Fun():
+            case ir.Fun():
                 for part in se.args:
                     self._look(part, self.places)
             case _:
@@ -235,18 +206,18 @@ class Exact:
                     self._look(part, table)
         return se
 
-    def _below(self, se: SE, table: dict[SE, Reading]) -> None:
+    def _below(self, se: ir.SE, table: dict[ir.SE, Reading]) -> None:
         for part in se_parts(se):
             match part:
-                case Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
+                case ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
                     self._below(part, table)
-                case Var():
+                case ir.Var():
                     pass
                 case _:
                     self._look(part, table)
 
-    def _type(self, kind: Type) -> None:
-        if not isinstance(kind, Array):
+    def _type(self, kind: ir.Type) -> None:
+        if not isinstance(kind, ir.Array):
             return
         self._filled = kind.shape
         for size in kind.shape:
@@ -293,21 +264,21 @@ class Exact:
 class _Sizes(Exact):
     """Only how sizes may be read, which takes a fraction of the time."""
 
-    def _look(self, se: SE, table: dict[SE, Reading]) -> SE:
+    def _look(self, se: ir.SE, table: dict[ir.SE, Reading]) -> ir.SE:
         return se
 
 
-_last: list[tuple[Function, _Sizes]] = []
+_last: list[tuple[ir.Function, _Sizes]] = []
 """The function that was last asked about, and what was found."""
 
 
-def _sizes(fun: Function) -> Exact:
+def _sizes(fun: ir.Function) -> Exact:
     if not _last or _last[0][0] is not fun:
         _last[:] = [(fun, _Sizes(fun))]
     return _last[0][1]
 
 
-def is_exact(size: Poly, fun: Function, shown: list[Argument]) -> bool:
+def is_exact(size: Poly, fun: ir.Function, shown: list[Argument]) -> bool:
     """Whether a size of an array of `fun` is its polynomial wherever it stands.
 
     Adds the arguments for that to `shown`, once for each function.
@@ -321,10 +292,10 @@ def is_exact(size: Poly, fun: Function, shown: list[Argument]) -> bool:
     return reading == "named" or (reading == "unfolded" and size.names().isdisjoint(exact.defined))
 
 
-def _is_small(size: Poly, fun: Function) -> bool:
+def _is_small(size: Poly, fun: ir.Function) -> bool:
     """Whether it is a sum of a few sizes of arrays that are handed in."""
     types = [param.type for param in fun.params] if fun.entry else []
-    given = {dim.as_name for kind in types if isinstance(kind, Array) for dim in kind.shape}
+    given = {dim.as_name for kind in types if isinstance(kind, ir.Array) for dim in kind.shape}
     degrees = ((coeff, sum(power for _, power in mono)) for mono, coeff in size.terms.items())
     largest = sum(abs(coeff) * LARGEST_INPUT**degree for coeff, degree in degrees)
     return given >= size.names() and largest <= HIGH

@@ -11,34 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from compiler.base.names import Name
+from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.aliases import overwritten
-from compiler.ir.nodes import (
-    SE_NODES,
-    Array,
-    Hist,
-    If,
-    Loop,
-    Operand,
-    Operator,
-    Param,
-    Prog,
-    Rearrange,
-    Reduce,
-    Reshape,
-    Scan,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Slice,
-    Soac,
-    Stm,
-    Write,
-)
 
-_SCALARS = frozenset(SE_NODES)
-Link = tuple[Param, Operand]
+_SCALARS = frozenset(ir.SE_NODES)
+Link = tuple[ir.Param, ir.Operand]
 
 
 class Classes:
@@ -60,7 +38,7 @@ class Classes:
             parent[name], name = root, parent.get(name, name)
         return root
 
-    def join(self, one: Name, other: Operand) -> None:
+    def join(self, one: Name, other: ir.Operand) -> None:
         """The two may share memory."""
         if type(other) is not str:
             return
@@ -70,7 +48,7 @@ class Classes:
         if a != b:
             self._parent[a] = b
 
-    def mark(self, value: Operand) -> None:
+    def mark(self, value: ir.Operand) -> None:
         """It is overwritten, or must be fresh."""
         if type(value) is str:
             self._parent.setdefault(value, self.find(value))
@@ -82,7 +60,7 @@ class Classes:
         return {name for name in list(self._parent) if self.find(name) in roots}
 
 
-def classes(prog: Prog) -> Classes:
+def classes(prog: ir.Prog) -> Classes:
     """The sharing classes of all arrays of a program without calls."""
     found = Classes()
     for fun in prog.funs:
@@ -95,51 +73,51 @@ def classes(prog: Prog) -> Classes:
     return found
 
 
-def unique_arrays(prog: Prog) -> set[Name]:
+def unique_arrays(prog: ir.Prog) -> set[Name]:
     """The names of all arrays that are overwritten or must be fresh, and of what shares memory."""
     return classes(prog).unique()
 
 
-def _learn(stm: Stm, found: Classes) -> None:
+def _learn(stm: ir.Stm, found: Classes) -> None:
     for param, other in _links(stm):
-        if type(param.type) is Array:
+        if type(param.type) is ir.Array:
             found.join(param.name, other)
     for name in overwritten(stm.exp):
         found.mark(name)
-    if isinstance(stm.exp, Loop):
+    if isinstance(stm.exp, ir.Loop):
         for param in stm.exp.params:
-            if param.unique and type(param.type) is Array:
+            if param.unique and type(param.type) is ir.Array:
                 found.mark(param.name)
 
 
-def _links(stm: Stm) -> Iterable[Link]:
+def _links(stm: ir.Stm) -> Iterable[Link]:
     """What statements bind, in their patterns and bodies, with what that may lie in."""
     exp, pat = stm.exp, stm.pat
     match exp:
-        case Slice(array, _) | Rearrange(_, array) | Reshape(_, array):
+        case ir.Slice(array, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
             return ((pat[0], array),)
-        case If(_, then, orelse):
+        case ir.If(_, then, orelse):
             return zip((*pat, *pat), (*then.results, *orelse.results), strict=True)
-        case Loop(params, init, _, body):
+        case ir.Loop(params, init, _, body):
             ends = body.results
             return zip((*params, *params, *pat), (*init, *ends, *ends), strict=True)
-        case SegMap() | SegRed() | SegScan():
+        case ir.SegMap() | ir.SegRed() | ir.SegScan():
             kept = zip(reversed(pat), reversed(exp.body.results), strict=False)
-            return [(p, r.dest) for p, r in kept if isinstance(r, Write)]
+            return [(p, r.dest) for p, r in kept if isinstance(r, ir.Write)]
     links: list[Link] = list(zip(pat, overwritten(exp), strict=False))
-    if isinstance(exp, Soac):
+    if isinstance(exp, ir.Soac):
         links += zip(exp.fn.params, exp.arrays, strict=True)
-    if isinstance(exp, Reduce | Scan):
+    if isinstance(exp, ir.Reduce | ir.Scan):
         values = iter(exp.fn.body.results)
         for op in exp.ops:
             links += _operator(op, [next(values) for _ in op.neutral])
-    elif isinstance(exp, Hist | SegHist):
+    elif isinstance(exp, ir.Hist | ir.SegHist):
         for hist in exp.ops:
             links += _operator(hist.op, [])
     return links
 
 
-def _operator(op: Operator, values: list[Operand]) -> Iterator[Link]:
+def _operator(op: ir.Operator, values: list[ir.Operand]) -> Iterator[Link]:
     """The parameters of an operator with what they stand for at first, and later on."""
     width = len(op.neutral)
     for at, param in enumerate(op.fn.params):

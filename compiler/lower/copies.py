@@ -24,31 +24,9 @@ from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.aliases import NOTHING, Sources, aliases, consumed, of_body, overwritten
-from compiler.ir.nodes import (
-    SE_NODES,
-    Array,
-    Body,
-    Call,
-    Copy,
-    DimLmad,
-    Exp,
-    Function,
-    Hist,
-    If,
-    Lambda,
-    Loop,
-    Map,
-    Operand,
-    Param,
-    Rearrange,
-    Reshape,
-    Scatter,
-    Slice,
-    Stm,
-    Update,
-)
 from compiler.lower.build import COPY, SHARED
 from compiler.lower.constants import Definitions
 from compiler.lower.lmads import is_injective
@@ -67,28 +45,28 @@ class Memory:
     how many loops and operators it is inside of; `doubled`: what may have a cell twice.
     """
 
-    funs: Mapping[str, Function]
+    funs: Mapping[str, ir.Function]
     results: Mapping[str, tuple[bool, ...]]
     """Which results of functions may have a cell twice; empty if none."""
-    types: dict[Name, Array] = field(default_factory=dict)
+    types: dict[Name, ir.Array] = field(default_factory=dict)
     roots: dict[Name, Sources] = field(default_factory=dict)
     level: dict[Name, int] = field(default_factory=dict)
     doubled: set[Name] = field(default_factory=set)
 
-    def of(self, names: Iterable[Operand]) -> set[Name]:
+    def of(self, names: Iterable[ir.Operand]) -> set[Name]:
         """The roots of all arrays among some names."""
         roots = self.roots
         return {root for n in names if isinstance(n, str) for root in roots.get(n, NOTHING)}
 
-    def bind(self, params: Iterable[Param], level: int) -> None:
+    def bind(self, params: Iterable[ir.Param], level: int) -> None:
         """Bring arrays into scope that are views of nothing."""
         for param in params:
-            if isinstance(param.type, Array):
+            if isinstance(param.type, ir.Array):
                 self.types[param.name] = param.type
                 self.roots[param.name] = frozenset((param.name,))
                 self.level[param.name] = level
 
-    def learn(self, stms: Iterable[Stm], level: int) -> None:
+    def learn(self, stms: Iterable[ir.Stm], level: int) -> None:
         """What statements bind, in bodies as well."""
         for stm in stms:
             self._inside(stm.exp, level)
@@ -101,12 +79,12 @@ class Memory:
             twice = self._twice(stm.exp, len(stm.pat))
             self.doubled.update(p.name for p, yes in zip(stm.pat, twice, strict=True) if yes)
 
-    def _inside(self, exp: Exp, level: int) -> None:
+    def _inside(self, exp: ir.Exp, level: int) -> None:
         match exp:
-            case If(_, then, orelse):
+            case ir.If(_, then, orelse):
                 self.learn(then.stms, level)
                 self.learn(orelse.stms, level)
-            case Loop(params, init, _, body):
+            case ir.Loop(params, init, _, body):
                 self.bind(params, level + 1)
                 for param, value in zip(params, init, strict=True):
                     if not param.unique and isinstance(value, str):
@@ -118,11 +96,11 @@ class Memory:
                     self.learn(body.stms, level + 1)
             case _:
                 for part in walk.children(exp):
-                    if isinstance(part, Lambda):
+                    if isinstance(part, ir.Lambda):
                         self.bind(part.params, level + 1)
                         self.learn(part.body.stms, level + 1)
 
-    def _carried(self, params: Sequence[Param], values: Sequence[Operand]) -> bool:
+    def _carried(self, params: Sequence[ir.Param], values: Sequence[ir.Operand]) -> bool:
         """Whether parameters that nobody overwrites now may have a cell twice, too."""
         pairs = zip(params, values, strict=True)
         new = {p.name for p, value in pairs if not p.unique and value in self.doubled}
@@ -130,21 +108,21 @@ class Memory:
         self.doubled |= new
         return more
 
-    def _twice(self, exp: Exp, count: int) -> Sequence[bool]:
+    def _twice(self, exp: ir.Exp, count: int) -> Sequence[bool]:
         """Which results of an expression may have a cell twice."""
         none = (False,) * count
         match exp:
-            case Slice(array, dims):
-                overlaps = any(isinstance(d, DimLmad) and not is_injective(d) for d in dims)
+            case ir.Slice(array, dims):
+                overlaps = any(isinstance(d, ir.DimLmad) and not is_injective(d) for d in dims)
                 return (overlaps or array in self.doubled,)
-            case Rearrange(_, array) | Reshape(_, array):
+            case ir.Rearrange(_, array) | ir.Reshape(_, array):
                 return (array in self.doubled,)
-            case If(_, then, orelse):
+            case ir.If(_, then, orelse):
                 pairs = zip(then.results, orelse.results, strict=True)
                 return [not self.doubled.isdisjoint(pair) for pair in pairs]
-            case Loop(params, _, _, _):
+            case ir.Loop(params, _, _, _):
                 return [p.name in self.doubled for p in params]
-            case Call(fun, args):
+            case ir.Call(fun, args):
                 given = not self.doubled.isdisjoint(args)
                 flags = self.results[fun] or none
                 may = zip(self.funs[fun].results, flags, strict=True)
@@ -153,8 +131,8 @@ class Memory:
 
 
 def copy_before_writes(
-    fun: Function, definitions: Definitions, ctx: Ctx
-) -> tuple[Function, tuple[bool, ...]]:
+    fun: ir.Function, definitions: Definitions, ctx: Ctx
+) -> tuple[ir.Function, tuple[bool, ...]]:
     """The function with the copies that it needs, and which results may have a cell twice.
 
     `definitions` has the functions that it calls.
@@ -167,7 +145,7 @@ def copy_before_writes(
     copier = _Copier(memory, ctx)
     stms = copier.stms(fun.body.stms, memory.of(fun.body.results), 0)
     twice = tuple(r in memory.doubled for r in fun.body.results)
-    return replace(fun, body=Body(stms, fun.body.results)), twice
+    return replace(fun, body=ir.Body(stms, fun.body.results)), twice
 
 
 class _Copier:
@@ -177,32 +155,32 @@ class _Copier:
         self.memory = memory
         self.ctx = ctx
 
-    def stms(self, stms: tuple[Stm, ...], live: set[Name], level: int) -> tuple[Stm, ...]:
+    def stms(self, stms: tuple[ir.Stm, ...], live: set[Name], level: int) -> tuple[ir.Stm, ...]:
         """Statements of a body, at whose end `live` is still needed; adds what these need."""
-        new: list[Stm] = []
+        new: list[ir.Stm] = []
         for stm in reversed(stms):
-            if isinstance(stm.exp, SE_NODES):
+            if isinstance(stm.exp, ir.SE_NODES):
                 new.append(stm)
                 continue
-            copies: list[Stm] = []
+            copies: list[ir.Stm] = []
             exp = self._inside(stm.exp, live, level)
             taken = _taken(exp, self.memory.funs)
             if any(taken):
                 exp = self._with_copies(exp, taken, live, level, stm.prov, copies)
             live |= self.memory.of(walk.free(stm.exp))
-            new += [stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov), *copies]
+            new += [stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov), *copies]
         new.reverse()
         return tuple(new)
 
     def _with_copies(
         self,
-        exp: Exp,
+        exp: ir.Exp,
         taken: Sequence[Name],
         live: set[Name],
         level: int,
         prov: Prov,
-        copies: list[Stm],
-    ) -> Exp:
+        copies: list[ir.Stm],
+    ) -> ir.Exp:
         """An expression that overwrites copies where it cannot overwrite the arrays `taken`."""
         uses = walk.count_uses(exp)
         given: list[Name] = []
@@ -224,28 +202,28 @@ class _Copier:
         far = any(self.memory.level[root] != level for root in roots)
         return SHARED if far or not all(map(roots.isdisjoint, read)) else ""
 
-    def _copy(self, array: Name, because: str, prov: Prov, into: list[Stm]) -> Name:
+    def _copy(self, array: Name, because: str, prov: Prov, into: list[ir.Stm]) -> Name:
         kind = self.memory.types[array]
         name = self.ctx.fresh(array)
         self.ctx.tell("note", COPY, prov, because)
-        into.append(Stm((Param(name, kind),), Copy(array), prov))
+        into.append(ir.Stm((ir.Param(name, kind),), ir.Copy(array), prov))
         return name
 
-    def _inside(self, exp: Exp, live: set[Name], level: int) -> Exp:
+    def _inside(self, exp: ir.Exp, live: set[Name], level: int) -> ir.Exp:
         """An expression with the copies that its bodies need."""
         match exp:
-            case If(cond, then, orelse):
+            case ir.If(cond, then, orelse):
                 sides = [self._body(side, level, live) for side in (then, orelse)]
                 same = sides[0] is then and sides[1] is orelse
-                return exp if same else If(cond, *sides)
-            case Loop(params, init, form, body):
+                return exp if same else ir.If(cond, *sides)
+            case ir.Loop(params, init, form, body):
                 new = self._iteration(params, body, level + 1)
-                return exp if new is body else Loop(params, init, form, new)
+                return exp if new is body else ir.Loop(params, init, form, new)
         return walk.rewrite(exp, walk.Rewrite(fn=partial(self._lambda, level=level + 1)))
 
-    def _iteration(self, params: Sequence[Param], body: Body, level: int) -> Body:
+    def _iteration(self, params: Sequence[ir.Param], body: ir.Body, level: int) -> ir.Body:
         """The body of a loop: what it hands on to unique parameters is theirs alone."""
-        results, copies = list(body.results), list[Stm]()
+        results, copies = list(body.results), list[ir.Stm]()
         for at, (param, value) in enumerate(zip(params, body.results, strict=True)):
             if param.unique and isinstance(value, str):
                 others = self.memory.of((*results[:at], *results[at + 1 :]))
@@ -254,27 +232,27 @@ class _Copier:
                     prov = body.stms[-1].prov if body.stms else ()
                     results[at] = self._copy(value, because, prov, copies)
         new = self._body(body, level, set())
-        return Body((*new.stms, *copies), tuple(results)) if copies else new
+        return ir.Body((*new.stms, *copies), tuple(results)) if copies else new
 
-    def _lambda(self, fn: Lambda, level: int) -> Lambda:
+    def _lambda(self, fn: ir.Lambda, level: int) -> ir.Lambda:
         body = self._body(fn.body, level, set())
-        return fn if body is fn.body else Lambda(fn.params, body, fn.returns)
+        return fn if body is fn.body else ir.Lambda(fn.params, body, fn.returns)
 
-    def _body(self, body: Body, level: int, live: set[Name]) -> Body:
+    def _body(self, body: ir.Body, level: int, live: set[Name]) -> ir.Body:
         stms = self.stms(body.stms, live | self.memory.of(body.results), level)
         same = len(stms) == len(body.stms) and all(map(operator.is_, stms, body.stms))
-        return body if same else Body(stms, body.results)
+        return body if same else ir.Body(stms, body.results)
 
 
-def _taken(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:
+def _taken(exp: ir.Exp, funs: Mapping[str, ir.Function]) -> list[Name]:
     """The arrays that an expression overwrites, by operand: "" for those that it only reads."""
     match exp:
-        case Map(_, fn, arrays):
+        case ir.Map(_, fn, arrays):
             taken = of_body(fn.body.stms, (), funs)[0] if fn.body.stms else ()
             return [a if p.name in taken else "" for p, a in zip(fn.params, arrays, strict=True)]
-        case Loop(params, values, _, _):
+        case ir.Loop(params, values, _, _):
             pass
-        case Call(fun, values):
+        case ir.Call(fun, values):
             params = funs[fun].params
         case _:
             return list(overwritten(exp))
@@ -282,24 +260,24 @@ def _taken(exp: Exp, funs: Mapping[str, Function]) -> list[Name]:
     return [v if p.unique and isinstance(v, str) else "" for p, v in pairs]
 
 
-def _overwriting(exp: Exp, arrays: list[Name]) -> Exp:
+def _overwriting(exp: ir.Exp, arrays: list[Name]) -> ir.Exp:
     """The same expression overwriting these instead."""
     match exp:
-        case Update():
+        case ir.Update():
             return replace(exp, array=arrays[0])
-        case Scatter(_, dests, _, _):
+        case ir.Scatter(_, dests, _, _):
             pairs = zip(dests, arrays, strict=True)
             return replace(exp, dests=tuple(replace(d, array=a) for d, a in pairs))
-        case Hist(_, ops, _, _):
+        case ir.Hist(_, ops, _, _):
             rest = iter(arrays)
             return replace(
                 exp, ops=tuple(replace(o, dests=tuple(next(rest) for _ in o.dests)) for o in ops)
             )
-        case Map(_, _, given):
+        case ir.Map(_, _, given):
             return replace(exp, arrays=_put(given, arrays))
-        case Loop(_, given, _, _):
+        case ir.Loop(_, given, _, _):
             return replace(exp, init=_put(given, arrays))
-        case Call(_, given):
+        case ir.Call(_, given):
             return replace(exp, args=_put(given, arrays))
     raise CompilerBug("an expression that overwrites nothing")
 

@@ -158,8 +158,8 @@ def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
     arrays = exp.arrays
     if len(kept) < len(fn.params):
         uses.removed += 1
-        fn = Lambda(_some(fn.params, kept), fn.body, fn.returns)
-        arrays = _some(arrays, kept)
+        fn = Lambda(some(fn.params, kept), fn.body, fn.returns)
+        arrays = some(arrays, kept)
     for param in fn.params:
         uses.add(param.type)
     uses.add(fn.returns)
@@ -244,8 +244,7 @@ def _pick_if(stm: Stm, uses: UseCounts) -> Stm:
     kept = _used(stm, uses)
     if kept is None or not isinstance(exp, If):
         return stm
-    sides = (Body(b.stms, _some(b.results, kept)) for b in (exp.then, exp.orelse))
-    return _picked(stm, kept, If(exp.cond, *sides), uses)
+    return _picked(stm, kept, branch_with(exp, kept), uses)
 
 
 def _pick_loop(stm: Stm, uses: UseCounts) -> Stm:
@@ -257,10 +256,7 @@ def _pick_loop(stm: Stm, uses: UseCounts) -> Stm:
     kept = [k for k, p in enumerate(exp.params) if p.name in needed]
     if len(kept) == len(exp.params):
         return stm
-    body = Body(exp.body.stms, _some(exp.body.results, kept))
-    return _picked(
-        stm, kept, Loop(_some(exp.params, kept), _some(exp.init, kept), exp.form, body), uses
-    )
+    return _picked(stm, kept, loop_with(exp, kept), uses)
 
 
 def _needed_params(stm: Stm, exp: Loop, uses: UseCounts) -> set[Name]:
@@ -296,7 +292,7 @@ def _pick_map(stm: Stm, uses: UseCounts) -> Stm:
         kept = [0]  # A map that is there for its checks keeps a result: a kernel has one.
     if kept is None or len(kept) == len(stm.pat) or not isinstance(exp, Map):
         return stm
-    return _picked(stm, kept, Map(exp.width, _some_results(exp.fn, kept), exp.arrays), uses)
+    return _picked(stm, kept, Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), uses)
 
 
 def _pick_reduce(stm: Stm, uses: UseCounts) -> Stm:
@@ -316,7 +312,7 @@ def _pick_reduce(stm: Stm, uses: UseCounts) -> Stm:
     kept.extend(k for k in range(at, len(stm.pat)) if uses.is_used(stm.pat[k]))
     if len(kept) == len(stm.pat):
         return stm
-    fn = _some_results(exp.fn, kept)
+    fn = lambda_with(exp.fn, kept)
     if not ops:
         return _picked(stm, kept, Map(exp.width, fn, exp.arrays), uses)
     return _picked(stm, kept, type(exp)(exp.width, tuple(ops), fn, exp.arrays), uses)
@@ -333,7 +329,7 @@ def _pick_scatter(stm: Stm, uses: UseCounts) -> Stm:
         return stm
     places = sum(d.rank + 1 for d in exp.dests)
     results = [*range(places), *(k - first + places for k in kept if k >= first)]
-    new = Scatter(exp.width, exp.dests, _some_results(exp.fn, results), exp.arrays)
+    new = Scatter(exp.width, exp.dests, lambda_with(exp.fn, results), exp.arrays)
     return _picked(stm, kept, new, uses)
 
 
@@ -350,7 +346,7 @@ def _pick_seg(stm: Stm, uses: UseCounts) -> Stm:
     ]
     if len(kept) == len(stm.pat) or not kept:
         return stm
-    body = KernelBody(exp.body.stms, _some(exp.body.results, kept), _some(exp.body.returns, kept))
+    body = KernelBody(exp.body.stms, some(exp.body.results, kept), some(exp.body.returns, kept))
     return _picked(stm, kept, replace(exp, body=body), uses)
 
 
@@ -369,13 +365,30 @@ _PICK = {
 
 def _picked(stm: Stm, kept: list[int], exp: Exp, uses: UseCounts) -> Stm:
     uses.removed += 1
-    return Stm(_some(stm.pat, kept), exp, stm.prov)
+    return Stm(some(stm.pat, kept), exp, stm.prov)
 
 
-def _some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
-    return tuple(items[k] for k in kept)
+def some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
+    """Those of the items that are kept, by position."""
+    return tuple([items[k] for k in kept])
 
 
-def _some_results(fn: Lambda, kept: list[int]) -> Lambda:
-    body = Body(fn.body.stms, _some(fn.body.results, kept))
-    return Lambda(fn.params, body, _some(fn.returns, kept))
+def body_with(body: Body, kept: list[int]) -> Body:
+    """The same body with only some of its results."""
+    return Body(body.stms, some(body.results, kept))
+
+
+def branch_with(exp: If, kept: list[int]) -> If:
+    """The same branch with only some of its results."""
+    return If(exp.cond, body_with(exp.then, kept), body_with(exp.orelse, kept))
+
+
+def loop_with(exp: Loop, kept: list[int]) -> Loop:
+    """The same loop with only some of its parameters."""
+    params, init = some(exp.params, kept), some(exp.init, kept)
+    return Loop(params, init, exp.form, body_with(exp.body, kept))
+
+
+def lambda_with(fn: Lambda, kept: list[int]) -> Lambda:
+    """The same lambda with only some of its results."""
+    return Lambda(fn.params, body_with(fn.body, kept), some(fn.returns, kept))

@@ -18,19 +18,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import base_of
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Missed
-from compiler.ir.nodes import (
-    Array,
-    Hist,
-    Map,
-    Rearrange,
-    Reduce,
-    Reshape,
-    Scan,
-    Scatter,
-    Slice,
-    Stm,
-    Type,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.types import shape_of
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import produced
@@ -39,13 +27,13 @@ from compiler.optimise.fuse.merge import produced
 def viewed_between(graph: Graph, first: Node) -> Missed | None:
     """Condition 1, of a view `first` of what a parallel operator makes."""
     view = first.stm.exp
-    if not isinstance(view, (Rearrange, Slice, Reshape)):
+    if not isinstance(view, (ir.Rearrange, ir.Slice, ir.Reshape)):
         return None
     source = graph.definer.get(view.array)
-    if source is None or not isinstance(source.stm.exp, Map):
+    if source is None or not isinstance(source.stm.exp, ir.Map):
         return None
-    how = {Rearrange: "transposed", Slice: "cut", Reshape: "reshaped"}[type(view)]
-    hint = {Rearrange: "Transpose the inputs instead.", Slice: "Cut the inputs instead."}
+    how = {ir.Rearrange: "transposed", ir.Slice: "cut", ir.Reshape: "reshaped"}[type(view)]
+    hint = {ir.Rearrange: "Transpose the inputs instead.", ir.Slice: "Cut the inputs instead."}
     return Missed(
         f"`{base_of(view.array)}` is {how} before it is read, so its elements are not needed in "
         "the order in which they are made.",
@@ -85,7 +73,7 @@ def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Misse
 
 def can_keep(second: Node, needed: set[str]) -> Missed | None:
     """Condition 4."""
-    if not needed or not isinstance(second.stm.exp, Hist):
+    if not needed or not isinstance(second.stm.exp, ir.Hist):
         return None
     what = ", ".join(f"`{base_of(name)}`" for name in sorted(needed))
     return Missed(f"{what} is needed elsewhere as well, and a histogram has no other results.")
@@ -114,12 +102,12 @@ def show(size: Poly) -> str:
     return str(size.subst({name: Poly.var(base_of(name)) for name in size.names()}))
 
 
-def bytes_of(kind: Type) -> Poly:
+def bytes_of(kind: ir.Type) -> Poly:
     """How many bytes an array takes."""
     return Poly.product((Poly.const(BYTES[kind.prim]), *shape_of(kind)))
 
 
-def names_of(stm: Stm) -> str:
+def names_of(stm: ir.Stm) -> str:
     """What a statement binds, in the user's names."""
     if not stm.pat:
         return "A check"
@@ -137,11 +125,11 @@ _MADE_UP = frozenset(("r", "red", "map", "res", "scan"))
 """Names that were given to results without one."""
 
 _WORDS = {
-    Map: "the map's result",
-    Reduce: "the reduction",
-    Scan: "the scan",
-    Scatter: "the scatter",
-    Hist: "the histogram",
+    ir.Map: "the map's result",
+    ir.Reduce: "the reduction",
+    ir.Scan: "the scan",
+    ir.Scatter: "the scatter",
+    ir.Hist: "the histogram",
 }
 
 
@@ -150,11 +138,11 @@ def saved(graph: Graph, arrays: set[str]) -> str:
     total = Poly.const(0)
     for name in arrays:
         for param in graph.definer[name].stm.pat:
-            if param.name == name and isinstance(param.type, Array):
+            if param.name == name and isinstance(param.type, ir.Array):
                 total = total + bytes_of(param.type)
     return show(total)
 
 
-def is_made(stm: Stm, name: str) -> bool:
+def is_made(stm: ir.Stm, name: str) -> bool:
     """Whether `name` is computed element by element by the operator that binds it."""
     return name in produced(stm)

@@ -12,23 +12,8 @@ from dataclasses import dataclass
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import merge_prov
+from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.nodes import (
-    Body,
-    Hist,
-    Lambda,
-    Map,
-    Operand,
-    Param,
-    Reduce,
-    Scalar,
-    Scan,
-    Scatter,
-    Soac,
-    Stm,
-    Type,
-    Var,
-)
 from compiler.ir.types import as_operand
 from compiler.ir.walk import Replacement
 
@@ -43,30 +28,30 @@ class SoacParts:
     kind: type
     width: Poly
     ops: tuple[object, ...]
-    params: tuple[Param, ...]
+    params: tuple[ir.Param, ...]
     arrays: tuple[Name, ...]
-    stms: tuple[Stm, ...]
-    fixed: tuple[Operand, ...]
-    kept: tuple[Operand, ...]
-    fixed_types: tuple[Type, ...]
-    kept_types: tuple[Type, ...]
-    fixed_pat: tuple[Param, ...]
-    kept_pat: tuple[Param, ...]
+    stms: tuple[ir.Stm, ...]
+    fixed: tuple[ir.Operand, ...]
+    kept: tuple[ir.Operand, ...]
+    fixed_types: tuple[ir.Type, ...]
+    kept_types: tuple[ir.Type, ...]
+    fixed_pat: tuple[ir.Param, ...]
+    kept_pat: tuple[ir.Param, ...]
 
 
-def parts(stm: Stm) -> SoacParts:
+def parts(stm: ir.Stm) -> SoacParts:
     """A parallel operator taken apart."""
     exp = stm.exp
-    assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
+    assert isinstance(exp, (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
     ops: tuple[object, ...] = ()
     values = results = 0
-    if isinstance(exp, (Reduce, Scan)):
+    if isinstance(exp, (ir.Reduce, ir.Scan)):
         ops = exp.ops
         values = results = sum(len(op.neutral) for op in exp.ops)
-    elif isinstance(exp, Scatter):
+    elif isinstance(exp, ir.Scatter):
         ops = exp.dests
         values, results = sum(d.rank + 1 for d in exp.dests), len(exp.dests)
-    elif isinstance(exp, Hist):
+    elif isinstance(exp, ir.Hist):
         ops = exp.ops
         values, results = len(exp.fn.body.results), len(stm.pat)
     body = exp.fn.body
@@ -87,27 +72,27 @@ def parts(stm: Stm) -> SoacParts:
 
 
 _MERGED: dict[tuple[type, type], type] = {
-    **{(Map, kind): kind for kind in (Map, Reduce, Scan, Scatter, Hist)},
-    **{(kind, Map): kind for kind in (Reduce, Scan, Scatter)},
-    (Reduce, Reduce): Reduce,
-    (Scan, Scan): Scan,
-    (Scatter, Scatter): Scatter,
-    (Hist, Hist): Hist,
+    **{(ir.Map, kind): kind for kind in (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist)},
+    **{(kind, ir.Map): kind for kind in (ir.Reduce, ir.Scan, ir.Scatter)},
+    (ir.Reduce, ir.Reduce): ir.Reduce,
+    (ir.Scan, ir.Scan): ir.Scan,
+    (ir.Scatter, ir.Scatter): ir.Scatter,
+    (ir.Hist, ir.Hist): ir.Hist,
 }
 
 
-def merged_kind(first: Stm, second: Stm) -> type | None:
+def merged_kind(first: ir.Stm, second: ir.Stm) -> type | None:
     """The class of the merged operator; None if there is none that could do both."""
     return _MERGED.get((type(first.exp), type(second.exp)))
 
 
-def produced(stm: Stm) -> dict[Name, Operand]:
+def produced(stm: ir.Stm) -> dict[Name, ir.Operand]:
     """For each array whose elements the body computes one by one: that element."""
     p = parts(stm)
     return dict(zip((param.name for param in p.kept_pat), p.kept, strict=True))
 
 
-def merge(first: Stm, second: Stm, needed: set[Name]) -> Stm:
+def merge(first: ir.Stm, second: ir.Stm, needed: set[Name]) -> ir.Stm:
     """Both operators as one; of the first's kept arrays, those in `needed` are still made.
 
     Elements that `second` reads of arrays which `first` makes are used directly.
@@ -117,7 +102,7 @@ def merge(first: Stm, second: Stm, needed: set[Name]) -> Stm:
     elements = dict(zip((p.name for p in a.kept_pat), a.kept, strict=True))
     own = dict(zip(a.arrays, a.params, strict=True))
     mapping: dict[Name, Replacement] = {}
-    binds: list[Stm] = []
+    binds: list[ir.Stm] = []
     params, arrays = list(a.params), list(a.arrays)
     for param, array in zip(b.params, b.arrays, strict=True):
         if array in elements:
@@ -131,35 +116,35 @@ def merge(first: Stm, second: Stm, needed: set[Name]) -> Stm:
     stms = walk.subst(b.stms, mapping)
     fixed, kept = walk.subst(b.fixed, mapping), walk.subst(b.kept, mapping)
     stay = [k for k, param in enumerate(a.kept_pat) if param.name in needed]
-    body = Body(
+    body = ir.Body(
         (*a.stms, *binds, *stms),
         (*a.fixed, *fixed, *kept, *(elements[a.kept_pat[k].name] for k in stay)),
     )
     returns = (*a.fixed_types, *b.fixed_types, *b.kept_types, *(a.kept_types[k] for k in stay))
     pat = (*a.fixed_pat, *b.fixed_pat, *b.kept_pat, *(a.kept_pat[k] for k in stay))
-    fn = Lambda(tuple(params), body, returns)
+    fn = ir.Lambda(tuple(params), body, returns)
     exp = _build(kind, a.width, (*a.ops, *b.ops), fn, tuple(arrays))
-    return Stm(pat, exp, merge_prov(second.prov, first.prov))
+    return ir.Stm(pat, exp, merge_prov(second.prov, first.prov))
 
 
 def _bind(
-    param: Param,
-    value: Operand,
-    first: Stm,
+    param: ir.Param,
+    value: ir.Operand,
+    first: ir.Stm,
     mapping: dict[Name, Replacement],
-    binds: list[Stm],
-) -> Operand:
+    binds: list[ir.Stm],
+) -> ir.Operand:
     """The reader's parameter is the element that the producer computed; answers its name."""
     if isinstance(value, str) or walk.se_parts(value) == ():
         mapping[param.name] = value
         return value
-    binds.append(Stm((param,), value, first.prov))
-    assert isinstance(param.type, Scalar)
-    return Var(param.name, param.type.prim)
+    binds.append(ir.Stm((param,), value, first.prov))
+    assert isinstance(param.type, ir.Scalar)
+    return ir.Var(param.name, param.type.prim)
 
 
 def _build(
-    kind: type, width: Poly, ops: tuple[object, ...], fn: Lambda, arrays: tuple[Name, ...]
-) -> Soac:
-    made: Soac = kind(width, fn, arrays) if kind is Map else kind(width, ops, fn, arrays)
+    kind: type, width: Poly, ops: tuple[object, ...], fn: ir.Lambda, arrays: tuple[Name, ...]
+) -> ir.Soac:
+    made: ir.Soac = kind(width, fn, arrays) if kind is ir.Map else kind(width, ops, fn, arrays)
     return made

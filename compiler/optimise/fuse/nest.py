@@ -9,25 +9,8 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.spans import merge_prov
+from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.nodes import (
-    I64,
-    ONE,
-    ZERO,
-    Array,
-    Bin,
-    Body,
-    Index,
-    Iota,
-    Lambda,
-    Map,
-    Param,
-    Rearrange,
-    Reshape,
-    Scalar,
-    Stm,
-    Var,
-)
 from compiler.ir.sizes import se_of
 from compiler.ir.types import row_type, shape_of, with_dims
 
@@ -42,25 +25,25 @@ class Nest:
     """
 
     width: Poly
-    inner: Map
-    elements: tuple[tuple[Param, Name], ...]
-    columns: tuple[tuple[Param, Name], ...]
-    rows: tuple[tuple[Param, Name], ...]
-    numbers: tuple[Param, ...]
+    inner: ir.Map
+    elements: tuple[tuple[ir.Param, Name], ...]
+    columns: tuple[tuple[ir.Param, Name], ...]
+    rows: tuple[tuple[ir.Param, Name], ...]
+    numbers: tuple[ir.Param, ...]
 
 
-def nest_of(stm: Stm) -> Nest | None:
+def nest_of(stm: ir.Stm) -> Nest | None:
     """A map whose body is one map, and at most the numbers that it goes over."""
     exp = stm.exp
-    inner = _only_map(exp.fn.body) if isinstance(exp, Map) else None
-    if inner is None or not isinstance(exp, Map):
+    inner = _only_map(exp.fn.body) if isinstance(exp, ir.Map) else None
+    if inner is None or not isinstance(exp, ir.Map):
         return None
     outer = {p.name: (p, a) for p, a in zip(exp.fn.params, exp.arrays, strict=True)}
     if not walk.free(inner.width).isdisjoint(outer):
         return None
-    elements: list[tuple[Param, Name]] = []
-    columns: list[tuple[Param, Name]] = []
-    numbers: list[Param] = []
+    elements: list[tuple[ir.Param, Name]] = []
+    columns: list[tuple[ir.Param, Name]] = []
+    numbers: list[ir.Param] = []
     own = {stm.pat[0].name for stm in exp.fn.body.stms[:-1]}
     for param, array in zip(inner.fn.params, inner.arrays, strict=True):
         if array in outer:
@@ -76,95 +59,95 @@ def nest_of(stm: Stm) -> Nest | None:
     return Nest(exp.width, inner, tuple(elements), tuple(columns), rows, tuple(numbers))
 
 
-def _only_map(body: Body) -> Map | None:
+def _only_map(body: ir.Body) -> ir.Map | None:
     """The map that is all of a body but for numbers, and gives its only result."""
     if not body.stms or len(body.stms[-1].pat) != 1:
         return None
     exp, result = body.stms[-1].exp, body.stms[-1].pat[0].name
-    if not isinstance(exp, Map) or body.results != (result,):
+    if not isinstance(exp, ir.Map) or body.results != (result,):
         return None
     return exp if all(_counts_from_zero(stm) for stm in body.stms[:-1]) else None
 
 
-def _counts_from_zero(stm: Stm) -> bool:
+def _counts_from_zero(stm: ir.Stm) -> bool:
     exp = stm.exp
-    return isinstance(exp, Iota) and (exp.prim, exp.start, exp.step) == ("i64", ZERO, ONE)
+    return isinstance(exp, ir.Iota) and (exp.prim, exp.start, exp.step) == ("i64", ir.ZERO, ir.ONE)
 
 
-def transpose_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+def transpose_map(producer: ir.Stm, view: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm]]:
     """`transpose (map (map f) xss) ==> map (map f) (transpose xss)`."""
     nest, rearrange, kind = nest_of(producer), view.exp, view.pat[0].type
-    assert isinstance(rearrange, Rearrange)
-    assert isinstance(kind, Array)
+    assert isinstance(rearrange, ir.Rearrange)
+    assert isinstance(kind, ir.Array)
     perm = rearrange.perm
     if nest is None or nest.numbers or perm[:2] != (1, 0) or perm[2:] != tuple(range(2, len(perm))):
         return None
-    stms: list[Stm] = []
-    outer: list[tuple[Param, Name]] = list(nest.columns)
-    inner: list[tuple[Param, Name]] = []
+    stms: list[ir.Stm] = []
+    outer: list[tuple[ir.Param, Name]] = list(nest.columns)
+    inner: list[tuple[ir.Param, Name]] = []
     for param, array in nest.elements:
         shape = (nest.inner.width, nest.width)
-        turned = Param(ctx.fresh(array), with_dims(shape, param.type))
-        column = Param(ctx.fresh(array), row_type(turned.type))
+        turned = ir.Param(ctx.fresh(array), with_dims(shape, param.type))
+        column = ir.Param(ctx.fresh(array), row_type(turned.type))
         swap = (1, 0, *range(2, 2 + len(shape_of(param.type))))
-        stms.append(Stm((turned,), Rearrange(swap, array), view.prov))
+        stms.append(ir.Stm((turned,), ir.Rearrange(swap, array), view.prov))
         outer.append((column, turned.name))
         inner.append((param, column.name))
     inner += nest.rows
-    row = Param(ctx.fresh(rearrange.array), row_type(kind))
+    row = ir.Param(ctx.fresh(rearrange.array), row_type(kind))
     row_map = _map(nest.width, inner, nest.inner.fn.body, nest.inner.fn)
-    body = Body((Stm((row,), row_map, producer.prov),), (row.name,))
-    fn = Lambda(tuple(p for p, _ in outer), body, (row.type,))
-    exp = Map(nest.inner.width, fn, tuple(a for _, a in outer))
-    stms.append(Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
+    body = ir.Body((ir.Stm((row,), row_map, producer.prov),), (row.name,))
+    fn = ir.Lambda(tuple(p for p, _ in outer), body, (row.type,))
+    exp = ir.Map(nest.inner.width, fn, tuple(a for _, a in outer))
+    stms.append(ir.Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
     said = f"Computes `{base_of(rearrange.array)}` transposed, from views of its inputs."
     return Applied(stms, said)
 
 
-def flatten_map(producer: Stm, view: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+def flatten_map(producer: ir.Stm, view: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm]]:
     """`flatten (map (map f) xss) ==> map f (flatten xss)`.
 
     Values by row and by column are read by the quotient and the remainder of the flat index.
     """
     nest, reshape, kind = nest_of(producer), view.exp, producer.pat[0].type
-    assert isinstance(reshape, Reshape)
-    assert isinstance(kind, Array)
+    assert isinstance(reshape, ir.Reshape)
+    assert isinstance(kind, ir.Array)
     if nest is None or reshape.shape != (nest.width * nest.inner.width, *kind.shape[2:]):
         return None
     read = (*nest.columns, *nest.rows)
-    if any(not isinstance(param.type, Scalar) for param, _ in read):
+    if any(not isinstance(param.type, ir.Scalar) for param, _ in read):
         return None
     size = reshape.shape[0]
-    stms: list[Stm] = []
-    inputs: list[tuple[Param, Name]] = []
+    stms: list[ir.Stm] = []
+    inputs: list[tuple[ir.Param, Name]] = []
     for param, array in nest.elements:
-        flat = Param(ctx.fresh(array), with_dims((size,), param.type))
-        stms.append(Stm((flat,), Reshape(shape_of(flat.type), array), view.prov))
+        flat = ir.Param(ctx.fresh(array), with_dims((size,), param.type))
+        stms.append(ir.Stm((flat,), ir.Reshape(shape_of(flat.type), array), view.prov))
         inputs.append((param, flat.name))
     body = nest.inner.fn.body
     if read or nest.numbers:
-        numbers = Param(ctx.fresh("flat"), Array("i64", (size,)))
-        stms.append(Stm((numbers,), Iota(size, ZERO, ONE, "i64"), view.prov))
-        at = Param(ctx.fresh("k"), I64)
+        numbers = ir.Param(ctx.fresh("flat"), ir.Array("i64", (size,)))
+        stms.append(ir.Stm((numbers,), ir.Iota(size, ir.ZERO, ir.ONE, "i64"), view.prov))
+        at = ir.Param(ctx.fresh("k"), ir.I64)
         inputs.append((at, numbers.name))
-        body = Body((*_reads(nest, at, view), *body.stms), body.results)
+        body = ir.Body((*_reads(nest, at, view), *body.stms), body.results)
     exp = _map(size, inputs, body, nest.inner.fn)
-    stms.append(Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
+    stms.append(ir.Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
     said = f"Computes `{base_of(reshape.array)}` flat, without an inner dimension."
     return Applied(stms, said)
 
 
-def _reads(nest: Nest, at: Param, view: Stm) -> list[Stm]:
+def _reads(nest: Nest, at: ir.Param, view: ir.Stm) -> list[ir.Stm]:
     """Elements by row and by column, read at the flat index `at`."""
-    stms: list[Stm] = []
+    stms: list[ir.Stm] = []
     width = se_of(nest.inner.width)
     for op, pairs in (("/", nest.rows), ("%", nest.columns)):
-        place = Bin(op, "i64", Var(at.name, "i64"), width)
-        stms += [Stm((param,), Index(array, (place,)), view.prov) for param, array in pairs]
-    column = Bin("%", "i64", Var(at.name, "i64"), width)
-    return stms + [Stm((param,), column, view.prov) for param in nest.numbers]
+        place = ir.Bin(op, "i64", ir.Var(at.name, "i64"), width)
+        stms += [ir.Stm((param,), ir.Index(array, (place,)), view.prov) for param, array in pairs]
+    column = ir.Bin("%", "i64", ir.Var(at.name, "i64"), width)
+    return stms + [ir.Stm((param,), column, view.prov) for param in nest.numbers]
 
 
-def _map(width: Poly, inputs: list[tuple[Param, Name]], body: Body, fn: Lambda) -> Map:
+def _map(width: Poly, inputs: list[tuple[ir.Param, Name]], body: ir.Body, fn: ir.Lambda) -> ir.Map:
     params = tuple(param for param, _ in inputs)
-    return Map(width, Lambda(params, body, fn.returns), tuple(array for _, array in inputs))
+    return ir.Map(width, ir.Lambda(params, body, fn.returns), tuple(array for _, array in inputs))

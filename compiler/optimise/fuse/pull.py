@@ -19,34 +19,21 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
 from compiler.base.spans import merge_prov
+from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.aliases import consumed
 from compiler.ir.build import full_slices
-from compiler.ir.nodes import (
-    ONE,
-    ZERO,
-    Array,
-    DimSlice,
-    Map,
-    Operand,
-    Param,
-    Rearrange,
-    Reshape,
-    Slice,
-    Soac,
-    Stm,
-)
 from compiler.ir.sharing import Classes
 from compiler.ir.types import shape_of, with_dims
 from compiler.optimise.fuse.nest import flatten_map, transpose_map
 
-_VIEWS = (Slice, Rearrange, Reshape)
-_SOACS = frozenset(Soac.__args__)
+_VIEWS = (ir.Slice, ir.Rearrange, ir.Reshape)
+_SOACS = frozenset(ir.Soac.__args__)
 
 
 def pull_views(
-    stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
-) -> tuple[Stm, ...]:
+    stms: tuple[ir.Stm, ...], results: tuple[ir.Operand, ...], found: Classes, ctx: Ctx
+) -> tuple[ir.Stm, ...]:
     """Apply the rules to every view of a map's result in a body, in order."""
     if not any(type(stm.exp) in _RULE_FOR for stm in stms):
         return stms
@@ -56,13 +43,13 @@ def pull_views(
     counts = walk.count_uses(results)
     for stm in stms:
         walk.count_uses(stm, counts)
-    new: list[list[Stm]] = [[stm] for stm in stms]
+    new: list[list[ir.Stm]] = [[stm] for stm in stms]
     changed = False
     for at, stm in enumerate(stms):
         made = maps.get(stm.exp.array) if isinstance(stm.exp, _VIEWS) else None
         if made is None:
             continue
-        if not isinstance(stm.exp, Slice) and not _goes_on(stm, stms[at + 1 :]):
+        if not isinstance(stm.exp, ir.Slice) and not _goes_on(stm, stms[at + 1 :]):
             continue
         rule = _RULE_FOR[type(stm.exp)]
         outcome = rule.apply(new[made][-1], stm, ctx)
@@ -79,18 +66,22 @@ def pull_views(
     return tuple(chain.from_iterable(new)) if changed else stms
 
 
-def _is_single_map(stm: Stm) -> bool:
-    return type(stm.exp) is Map and len(stm.pat) == 1
+def _is_single_map(stm: ir.Stm) -> bool:
+    return type(stm.exp) is ir.Map and len(stm.pat) == 1
 
 
-def _goes_on(view: Stm, after: tuple[Stm, ...]) -> bool:
+def _goes_on(view: ir.Stm, after: tuple[ir.Stm, ...]) -> bool:
     """Whether a parallel operator takes the view as its input."""
     name = view.pat[0].name
     return any(name in getattr(stm.exp, "arrays", ()) for stm in after if type(stm.exp) in _SOACS)
 
 
 def _refused(
-    producer: Stm, view: Stm, counts: dict[Name, int], between: tuple[Stm, ...], found: Classes
+    producer: ir.Stm,
+    view: ir.Stm,
+    counts: dict[Name, int],
+    between: tuple[ir.Stm, ...],
+    found: Classes,
 ) -> Missed | None:
     """Which of the conditions does not hold."""
     name = base_of(producer.pat[0].name)
@@ -107,48 +98,50 @@ def _refused(
 # --- cutting ---------------------------------------------------------------------------------
 
 
-def cut_map(producer: Stm, cut: Stm, ctx: Ctx) -> Outcome[list[Stm]]:
+def cut_map(producer: ir.Stm, cut: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm]]:
     """`(map f xs)[a:b:c] ==> map f xs[a:b:c]`."""
     exp, view = producer.exp, cut.exp
     kind = producer.pat[0].type
-    assert isinstance(exp, Map)
-    assert isinstance(view, Slice)
-    assert isinstance(kind, Array)
+    assert isinstance(exp, ir.Map)
+    assert isinstance(view, ir.Slice)
+    assert isinstance(kind, ir.Array)
     first = view.dims[0]
-    if not isinstance(first, DimSlice) or not exp.arrays or not _rest_is_full(view, kind):
+    if not isinstance(first, ir.DimSlice) or not exp.arrays or not _rest_is_full(view, kind):
         return None
-    stms: list[Stm] = []
+    stms: list[ir.Stm] = []
     arrays: list[Name] = []
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
-        part = Param(ctx.fresh(array), with_dims((first.count,), param.type))
+        part = ir.Param(ctx.fresh(array), with_dims((first.count,), param.type))
         dims = (first, *full_slices(shape_of(param.type)))
-        stms.append(Stm((part,), Slice(array, dims), cut.prov))
+        stms.append(ir.Stm((part,), ir.Slice(array, dims), cut.prov))
         arrays.append(part.name)
     prov = merge_prov(cut.prov, producer.prov)
-    stms.append(Stm(cut.pat, Map(first.count, exp.fn, tuple(arrays)), prov))
+    stms.append(ir.Stm(cut.pat, ir.Map(first.count, exp.fn, tuple(arrays)), prov))
     return Applied(stms, f"Computes only the elements of `{base_of(view.array)}` that are read.")
 
 
-def _rest_is_full(view: Slice, kind: Array) -> bool:
+def _rest_is_full(view: ir.Slice, kind: ir.Array) -> bool:
     pairs = zip(view.dims[1:], kind.shape[1:], strict=True)
     return all(
-        isinstance(d, DimSlice) and d.start == ZERO and d.stride == ONE and d.count == size
+        isinstance(d, ir.DimSlice) and d.start == ir.ZERO and d.stride == ir.ONE and d.count == size
         for d, size in pairs
     )
 
 
 RULES = (
-    NodeRule("fuse/cut-map", "Only the part of a map that is read is computed.", (Slice,), cut_map),
+    NodeRule(
+        "fuse/cut-map", "Only the part of a map that is read is computed.", (ir.Slice,), cut_map
+    ),
     NodeRule(
         "fuse/transpose-map",
         "A transposed map of maps is one over transposed inputs.",
-        (Rearrange,),
+        (ir.Rearrange,),
         transpose_map,
     ),
     NodeRule(
         "fuse/flatten-map",
         "A flattened map of maps is one map over flat inputs.",
-        (Reshape,),
+        (ir.Reshape,),
         flatten_map,
     ),
 )

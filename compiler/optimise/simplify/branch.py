@@ -9,6 +9,7 @@ from compiler.base.rules import NodeRule, Rule
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
 from compiler.ir.types import as_operand
+from compiler.optimise.dead import branch_with, some
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.state import State
 
@@ -69,16 +70,7 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
     s.depths = depths
     if len(kept) == len(stm.pat):
         return exp, stm.pat
-    return pick(exp, kept), tuple(stm.pat[k] for k in kept)
-
-
-def pick(exp: If, kept: list[int]) -> If:
-    """The same branch with only some of its results."""
-    sides = []
-    for side in (exp.then, exp.orelse):
-        results: tuple[Operand, ...] = tuple(side.results[k] for k in kept)
-        sides.append(type(side)(side.stms, results))
-    return If(exp.cond, *sides)
+    return branch_with(exp, kept), some(stm.pat, kept)
 
 
 RULES = (

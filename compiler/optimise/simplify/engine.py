@@ -10,40 +10,7 @@ from compiler.algebra.poly import Poly
 from compiler.analysis.effects import may_fail, must_stay
 from compiler.base.remarks import Applied, Fate, Outcome
 from compiler.base.rules import NodeRule, Rule
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    TRUE,
-    Alloc,
-    Array,
-    ArrayLit,
-    Assert,
-    Body,
-    Call,
-    Concat,
-    Copy,
-    Exp,
-    ForLoop,
-    Function,
-    Hist,
-    If,
-    Index,
-    Iota,
-    Loop,
-    Map,
-    Rearrange,
-    Reduce,
-    Replicate,
-    Reshape,
-    Scan,
-    Scatter,
-    Scratch,
-    SegOp,
-    Slice,
-    Stm,
-    Threshold,
-    Update,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import branch, hoist, index, loop, soac
@@ -64,16 +31,16 @@ from compiler.optimise.simplify.scalars import body_results, operands, scalar
 from compiler.optimise.simplify.state import CSE, HOIST, State
 
 _MAX_STEPS = 8
-_SCALARS = frozenset(SE_NODES)
+_SCALARS = frozenset(ir.SE_NODES)
 
 
-def simplify_function(s: State, fun: Function) -> Function:
+def simplify_function(s: State, fun: ir.Function) -> ir.Function:
     """The function after one forward pass."""
     s.enter("function")
     s.facts.oldest(param.name for param in fun.params)
     for param in fun.params:
         s.bind(param)
-        if fun.entry and type(param.type) is Array:
+        if fun.entry and type(param.type) is ir.Array:
             s.facts.given(param.type.shape)
     stms(s, fun.body.stms)
     s.depths = 0
@@ -86,12 +53,12 @@ def simplify_function(s: State, fun: Function) -> Function:
 # --- scalars and array operations ------------------------------------------------------------
 
 
-def _scalar(s: State, stm: Stm) -> None:
-    assert isinstance(stm.exp, SE_NODES)
+def _scalar(s: State, stm: ir.Stm) -> None:
+    assert isinstance(stm.exp, ir.SE_NODES)
     s.let(stm.pat[0], scalar(s, stm.exp), stm.prov, stm)
 
 
-def _array_op(s: State, stm: Stm) -> None:
+def _array_op(s: State, stm: ir.Stm) -> None:
     """Indexing, views, and what makes arrays."""
     parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
     exp = rewrite(stm.exp, parts)
@@ -115,7 +82,7 @@ def _array_op(s: State, stm: Stm) -> None:
         found = s.table.find(exp)
         if found is not None and found not in s.unique and s.share():
             s.counts[found] = s.counts.get(found, 0) + 1
-            s.alias(param, found if type(param.type) is Array else variable(found, param))
+            s.alias(param, found if type(param.type) is ir.Array else variable(found, param))
             return
     safe = _safety(s, exp) if shared else None
     depth = s.emit(pat, exp, stm.prov, safe, stm)
@@ -126,11 +93,11 @@ def _array_op(s: State, stm: Stm) -> None:
         s.table.add(exp, param.name, depth)
 
 
-_FRESH = frozenset((Update, Copy, Concat, Iota, Replicate, ArrayLit))
-_OWNERS = frozenset((Update, Scratch, Alloc))
+_FRESH = frozenset((ir.Update, ir.Copy, ir.Concat, ir.Iota, ir.Replicate, ir.ArrayLit))
+_OWNERS = frozenset((ir.Update, ir.Scratch, ir.Alloc))
 
 
-def _safety(s: State, exp: Exp) -> Callable[[int], bool]:
+def _safety(s: State, exp: ir.Exp) -> Callable[[int], bool]:
     """Whether an array operation may be computed where only the facts of some depth hold."""
     return lambda limit: not may_fail(exp, _AtDepth(s, limit))
 
@@ -148,43 +115,43 @@ class _AtDepth:
         """Whether an array can have that size."""
         return self._state.facts.is_size(size, self._limit)
 
-    def is_inside(self, exp: Index | Slice | Update) -> bool:
+    def is_inside(self, exp: ir.Index | ir.Slice | ir.Update) -> bool:
         """Whether all positions are positions of the array."""
         return index.is_in_bounds(self._state, exp, self._limit)
 
-    def keeps_count(self, exp: Reshape) -> bool:
+    def keeps_count(self, exp: ir.Reshape) -> bool:
         """Whether the array has as many elements as the new shape."""
         return index.keeps_count(self._state, exp.array, exp.shape)
 
 
-def _assert(s: State, stm: Stm) -> None:
+def _assert(s: State, stm: ir.Stm) -> None:
     exp = stm.exp
-    assert isinstance(exp, Assert)
+    assert isinstance(exp, ir.Assert)
     shown = len(s.facts.shown)
     cond = scalar(s, exp.cond)
-    if s.rewritten(stm, Assert(cond, exp.message)) is not None:
+    if s.rewritten(stm, ir.Assert(cond, exp.message)) is not None:
         why = tuple(s.facts.shown[shown:])
         s.ctx.fates.append(Fate(stm.prov, "dropped" if why else "repeated", why))
         s.pulled.clear()
         return
     message = tuple(part if isinstance(part, str) else scalar(s, part) for part in exp.message)
     same = cond is exp.cond and all_same(message, exp.message)
-    check = exp if same else Assert(cond, message)
+    check = exp if same else ir.Assert(cond, message)
     if not hoist.hoist_check(s, check, stm.prov):
         s.emit((), check, stm.prov, None, stm)
     s.facts.learn(cond, True, s.depth)
 
 
-def always_true(s: State, stm: Stm, exp: Assert) -> Outcome[Instead]:
+def always_true(s: State, stm: ir.Stm, exp: ir.Assert) -> Outcome[Instead]:
     """`assert true ==> nothing`."""
-    if exp.cond != TRUE:
+    if exp.cond != ir.TRUE:
         return None
     said = "".join(part if isinstance(part, str) else ".." for part in exp.message)
     said = f"Check removed: always true ({said.strip()})."
-    return Applied(Instead(Body((), ())), said)
+    return Applied(Instead(ir.Body((), ())), said)
 
 
-def _plain(s: State, stm: Stm) -> None:
+def _plain(s: State, stm: ir.Stm) -> None:
     """A statement about which there is nothing to know: a call, a threshold, an allocation."""
     exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly))
     s.emit(pattern(s, stm), exp, stm.prov, None, stm)
@@ -193,11 +160,11 @@ def _plain(s: State, stm: Stm) -> None:
 # --- control ---------------------------------------------------------------------------------
 
 
-def _if(s: State, stm: Stm) -> None:
+def _if(s: State, stm: ir.Stm) -> None:
     exp = stm.exp
-    assert isinstance(exp, If)
+    assert isinstance(exp, ir.If)
     cond = scalar(s, exp.cond)
-    exp = exp if cond is exp.cond else If(cond, exp.then, exp.orelse)
+    exp = exp if cond is exp.cond else ir.If(cond, exp.then, exp.orelse)
     side = s.rewritten(stm, exp)
     if side is not None:
         s.pulled.clear()
@@ -210,7 +177,7 @@ def _if(s: State, stm: Stm) -> None:
         s, exp.orelse, "branch", lambda: s.facts.learn(cond, False, s.depth)
     )
     same = cond is exp.cond and then is exp.then and orelse is exp.orelse
-    new = exp if same else If(cond, then, orelse)
+    new = exp if same else ir.If(cond, then, orelse)
     selected = branch.as_selects(new)
     if selected is not None and s.share():
         for param, value in zip(stm.pat, selected, strict=True):
@@ -220,7 +187,7 @@ def _if(s: State, stm: Stm) -> None:
     new, pat = branch.share_equal_results(s, new, stm)
     if not pat and not must_stay(new):
         return
-    final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
+    final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
     speculatable = then_speculatable and else_speculatable
     s.emit(
         pattern(s, final),
@@ -231,18 +198,18 @@ def _if(s: State, stm: Stm) -> None:
     )
 
 
-def _loop(s: State, stm: Stm) -> None:
+def _loop(s: State, stm: ir.Stm) -> None:
     exp = stm.exp
-    assert isinstance(exp, Loop)
+    assert isinstance(exp, ir.Loop)
     init = operands(s, exp.init)
     form = exp.form
-    bound: SE | None = None
-    if isinstance(form, ForLoop):
+    bound: ir.SE | None = None
+    if isinstance(form, ir.ForLoop):
         bound = scalar(s, form.bound)
         if bound is not form.bound:
-            form = ForLoop(form.index, form.prim, bound)
+            form = ir.ForLoop(form.index, form.prim, bound)
     same = init is exp.init and form is exp.form
-    exp = exp if same else Loop(exp.params, init, form, exp.body)
+    exp = exp if same else ir.Loop(exp.params, init, form, exp.body)
     done = s.rewritten(stm, exp)
     if done is not None:
         splice(s, stm, done)
@@ -255,7 +222,7 @@ def _loop(s: State, stm: Stm) -> None:
         for param in exp.params:
             s.depths_of[param.name] = 1 << s.depth
         params = tuple(map(s.bind, exp.params))
-        if isinstance(form, ForLoop):
+        if isinstance(form, ir.ForLoop):
             s.depths_of[form.index] = 1 << s.depth
             loop.index_facts(s, form)
 
@@ -263,16 +230,16 @@ def _loop(s: State, stm: Stm) -> None:
     body, speculatable = nested_body(s, exp.body, "loop", prepare, trips)
     same = init is exp.init and form is exp.form and body is exp.body
     same = same and all_same(params, exp.params)
-    new = exp if same else Loop(params, init, form, body)
+    new = exp if same else ir.Loop(params, init, form, body)
     if not pat and not must_stay(new):
         return
-    final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
-    speculatable = speculatable and isinstance(form, ForLoop)
+    final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
+    speculatable = speculatable and isinstance(form, ir.ForLoop)
     s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, speculatable, stm.pat, new), stm)
 
 
 RULES: tuple[Rule, ...] = (
-    NodeRule("simplify/assert", "Drops checks that always hold.", (Assert,), always_true),
+    NodeRule("simplify/assert", "Drops checks that always hold.", (ir.Assert,), always_true),
     *branch.RULES,
     *index.RULES,
     *loop.RULES,
@@ -281,30 +248,30 @@ RULES: tuple[Rule, ...] = (
     HOIST,
 )
 
-HANDLERS: dict[type, Callable[[State, Stm], None]] = {
-    **dict.fromkeys(SE_NODES, _scalar),
+HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
+    **dict.fromkeys(ir.SE_NODES, _scalar),
     **dict.fromkeys(
         (
-            Index,
-            Slice,
-            Update,
-            Rearrange,
-            Reshape,
-            Copy,
-            Concat,
-            Iota,
-            Replicate,
-            Scratch,
-            ArrayLit,
+            ir.Index,
+            ir.Slice,
+            ir.Update,
+            ir.Rearrange,
+            ir.Reshape,
+            ir.Copy,
+            ir.Concat,
+            ir.Iota,
+            ir.Replicate,
+            ir.Scratch,
+            ir.ArrayLit,
         ),
         _array_op,
     ),
-    Assert: _assert,
-    If: _if,
-    Loop: _loop,
-    Call: _plain,
-    Threshold: _plain,
-    Alloc: _plain,
-    **dict.fromkeys((Map, Reduce, Scan, Scatter, Hist), soac_operator),
-    **dict.fromkeys(SegOp.__args__, seg_operator),
+    ir.Assert: _assert,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Call: _plain,
+    ir.Threshold: _plain,
+    ir.Alloc: _plain,
+    **dict.fromkeys((ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist), soac_operator),
+    **dict.fromkeys(ir.SegOp.__args__, seg_operator),
 }

@@ -19,6 +19,7 @@ from compiler.ir.nodes import (
     WhileLoop,
 )
 from compiler.ir.sizes import poly_of
+from compiler.optimise.dead import loop_with, some
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import operand, operands
 from compiler.optimise.simplify.state import State
@@ -76,10 +77,10 @@ def drop_invariant(
     if len(kept) == len(exp.params):
         return exp, stm.pat, init
     s.depths = 0
-    new_init = operands(s, tuple(init[k] for k in kept))
+    new_init = operands(s, some(init, kept))
     if isinstance(exp.form, ForLoop):
         s.depths |= s.depends(exp.form.bound)
-    return pick(exp, kept), tuple(stm.pat[k] for k in kept), new_init
+    return loop_with(exp, kept), some(stm.pat, kept), new_init
 
 
 def value_prim(param: Param) -> Prim:
@@ -93,16 +94,6 @@ def _is_kept(param: Param, start: Operand, result: Operand) -> bool:
     if isinstance(result, Var):
         return result.name == param.name or result == start
     return isinstance(result, Lit) and result == start
-
-
-def pick(exp: Loop, kept: list[int]) -> Loop:
-    """The same loop with only some of its parameters."""
-    return Loop(
-        tuple(exp.params[k] for k in kept),
-        tuple(exp.init[k] for k in kept),
-        exp.form,
-        Body(exp.body.stms, tuple(exp.body.results[k] for k in kept)),
-    )
 
 
 def index_facts(s: State, form: ForLoop) -> None:

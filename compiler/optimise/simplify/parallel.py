@@ -8,28 +8,7 @@ from functools import partial
 
 from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied
-from compiler.ir.nodes import (
-    Array,
-    Exp,
-    Hist,
-    HistOp,
-    KernelBody,
-    KernelResult,
-    Map,
-    Operator,
-    Reduce,
-    Scan,
-    Scatter,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    SegSpace,
-    Soac,
-    Stm,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import soac
 from compiler.optimise.simplify.bodies import (
@@ -46,10 +25,10 @@ from compiler.optimise.simplify.scalars import operand, operands, scalar
 from compiler.optimise.simplify.state import CSE, State
 
 
-def soac_operator(s: State, stm: Stm) -> None:
+def soac_operator(s: State, stm: ir.Stm) -> None:
     """A map, reduction, scan, scatter or histogram: inputs, bodies, outputs, sharing, place."""
     exp = stm.exp
-    assert isinstance(exp, (Map, Reduce, Scan, Scatter, Hist))
+    assert isinstance(exp, (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
     width = s.poly(exp.width)
     exp = exp if width is exp.width else replace(exp, width=width)
     instead = s.rewritten(stm, exp)
@@ -63,7 +42,7 @@ def soac_operator(s: State, stm: Stm) -> None:
         stms(s, tuple(extra))
     if not pat and pat is not stm.pat:
         return
-    final = stm if pat is stm.pat else Stm(pat, new, stm.prov)
+    final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
     typed = pattern(s, final)
     shared = not any(p.name in s.unique for p in pat)
     if shared and _computed_before(s, final, new):
@@ -71,7 +50,7 @@ def soac_operator(s: State, stm: Stm) -> None:
         return
     safe = (
         unless_it_can_fail(s, speculatable, stm.pat, new)
-        if not isinstance(exp, (Scatter, Hist))
+        if not isinstance(exp, (ir.Scatter, ir.Hist))
         else None
     )
     depth = s.emit(typed, new, stm.prov, safe, stm)
@@ -84,7 +63,9 @@ def soac_operator(s: State, stm: Stm) -> None:
         stms(s, tuple(extra))
 
 
-def _with_parts(s: State, exp: Soac, width: Poly, prepare: Callable[[], None]) -> tuple[Soac, bool]:
+def _with_parts(
+    s: State, exp: ir.Soac, width: Poly, prepare: Callable[[], None]
+) -> tuple[ir.Soac, bool]:
     """The operator with its parts simplified, itself if none changes; whether it cannot fail."""
     arrays = tuple(map(s.name, exp.arrays))
     if all_same(arrays, exp.arrays):
@@ -92,26 +73,26 @@ def _with_parts(s: State, exp: Soac, width: Poly, prepare: Callable[[], None]) -
     fn, speculatable = nested_lambda(s, exp.fn, prepare, width)
     same = width is exp.width and fn is exp.fn and arrays is exp.arrays
     match exp:
-        case Map():
-            return exp if same else Map(width, fn, arrays), speculatable
-        case Scatter():
+        case ir.Map():
+            return exp if same else ir.Map(width, fn, arrays), speculatable
+        case ir.Scatter():
             dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
             same = same and dests == exp.dests
-            return exp if same else Scatter(width, dests, fn, arrays), speculatable
-        case Hist():
+            return exp if same else ir.Scatter(width, dests, fn, arrays), speculatable
+        case ir.Hist():
             hists, ops_speculatable = _hist_ops(s, exp.ops)
             same = same and hists is exp.ops
-            return exp if same else Hist(
+            return exp if same else ir.Hist(
                 width, hists, fn, arrays
             ), speculatable and ops_speculatable
-        case Reduce() | Scan():
+        case ir.Reduce() | ir.Scan():
             ops, ops_speculatable = _operators(s, exp.ops)
             same = same and ops is exp.ops
             new = exp if same else type(exp)(width, ops, fn, arrays)
             return new, speculatable and ops_speculatable
 
 
-def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
+def _computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
     """Give the results of an equal operator the names of these, if there is one."""
     if s.is_off(CSE):
         return False
@@ -123,56 +104,56 @@ def _computed_before(s: State, stm: Stm, new: Exp) -> bool:
         return False
     for param, name in zip(stm.pat, found, strict=True):
         s.counts[name] = s.counts.get(name, 0) + 1
-        s.alias(param, name if type(param.type) is Array else variable(name, param))
+        s.alias(param, name if type(param.type) is ir.Array else variable(name, param))
     return True
 
 
-def _operators(s: State, ops: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], bool]:
+def _operators(s: State, ops: tuple[ir.Operator, ...]) -> tuple[tuple[ir.Operator, ...], bool]:
     pairs = [_operator(s, op) for op in ops]
     new = tuple(op for op, _ in pairs)
     return (ops if all_same(new, ops) else new), all(speculatable for _, speculatable in pairs)
 
 
-def _operator(s: State, op: Operator) -> tuple[Operator, bool]:
+def _operator(s: State, op: ir.Operator) -> tuple[ir.Operator, bool]:
     neutral = operands(s, op.neutral)
     fn, speculatable = nested_lambda(s, op.fn)
     same = neutral is op.neutral and fn is op.fn
-    return (op if same else Operator(fn, neutral, op.commutative)), speculatable
+    return (op if same else ir.Operator(fn, neutral, op.commutative)), speculatable
 
 
-def _hist_ops(s: State, ops: tuple[HistOp, ...]) -> tuple[tuple[HistOp, ...], bool]:
-    new: list[HistOp] = []
+def _hist_ops(s: State, ops: tuple[ir.HistOp, ...]) -> tuple[tuple[ir.HistOp, ...], bool]:
+    new: list[ir.HistOp] = []
     speculatable = True
     for hist in ops:
         dests = tuple(map(s.name, hist.dests))
         op, op_speculatable = _operator(s, hist.op)
         speculatable = speculatable and op_speculatable
         same = op is hist.op and dests == hist.dests
-        new.append(hist if same else HistOp(dests, hist.rank, op))
+        new.append(hist if same else ir.HistOp(dests, hist.rank, op))
     result = tuple(new)
     return (ops if all_same(result, ops) else result), speculatable
 
 
-def seg_operator(s: State, stm: Stm) -> None:
+def seg_operator(s: State, stm: ir.Stm) -> None:
     """A kernel; it stays where it is."""
     exp = stm.exp
-    assert isinstance(exp, (SegMap, SegRed, SegScan, SegHist))
+    assert isinstance(exp, (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist))
     dims = tuple((name, s.poly(bound)) for name, bound in exp.space.dims)
-    space = exp.space if dims == exp.space.dims else SegSpace(dims)
+    space = exp.space if dims == exp.space.dims else ir.SegSpace(dims)
     body = _kernel(s, exp.body, space)
-    new: SegOp = exp
+    new: ir.SegOp = exp
     if space is not exp.space or body is not exp.body:
         new = replace(exp, space=space, body=body)
-    if isinstance(new, SegHist):
+    if isinstance(new, ir.SegHist):
         hists = _hist_ops(s, new.ops)[0]
         new = new if hists is new.ops else replace(new, ops=hists)
-    elif not isinstance(new, SegMap):
+    elif not isinstance(new, ir.SegMap):
         ops = _operators(s, new.ops)[0]
         new = new if ops is new.ops else replace(new, ops=ops)
     s.emit(pattern(s, stm), new, stm.prov, None, stm)
 
 
-def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
+def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
     scope = s.enter("kernel")
     for name, bound in space.dims:
         s.bind_index(name, bound)
@@ -186,9 +167,9 @@ def _kernel(s: State, body: KernelBody, space: SegSpace) -> KernelBody:
     same = all_same(results, body.results) and returns is body.returns
     if same and all_same(scope.stms, body.stms):
         return body
-    return KernelBody(tuple(scope.stms), results, returns)
+    return ir.KernelBody(tuple(scope.stms), results, returns)
 
 
-def rewrite_result(result: KernelResult, parts: Rewrite, s: State) -> KernelResult:
+def rewrite_result(result: ir.KernelResult, parts: Rewrite, s: State) -> ir.KernelResult:
     """A kernel's result with substitutions made."""
-    return rewrite(result, parts) if isinstance(result, Write) else operand(s, result)
+    return rewrite(result, parts) if isinstance(result, ir.Write) else operand(s, result)

@@ -41,6 +41,7 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.types import shape_of
+from compiler.optimise.dead import lambda_with, some
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Delayed, State
@@ -268,9 +269,7 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
             extra.append(Stm((pat[k],), new, stm.prov))
     if len(kept) == len(pat):
         return exp, pat, []
-    body = Body(exp.fn.body.stms, tuple(exp.fn.body.results[k] for k in kept))
-    fn = Lambda(exp.fn.params, body, tuple(exp.fn.returns[k] for k in kept))
-    return Map(exp.width, fn, exp.arrays), tuple(pat[k] for k in kept), extra
+    return Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), extra
 
 
 def _find_twins(s: State, exp: Map, pat: tuple[Param, ...], plan: list[Exp | Name | None]) -> None:
