@@ -25,49 +25,60 @@ def solve(target: int, dims: Sequence[tuple[int, int]], nodes: int = NODES) -> l
     total: dict[int, int] = {}
     for stride, count in dims:
         total[stride] = total.get(stride, 0) + count
-    strides = sorted(total, reverse=True)
-    counts = [total[stride] for stride in strides]
-    size = len(strides)
-    reach = [0] * (size + 1)
-    divisor = [0] * (size + 1)
-    for k in range(size - 1, -1, -1):
-        reach[k] = reach[k + 1] + strides[k] * counts[k]
-        divisor[k] = gcd(divisor[k + 1], strides[k])
-    dead: set[tuple[int, int]] = set()
-    chosen = [0] * size
-
-    def search(k: int, left: int) -> bool:
-        if left < 0 or left > reach[k]:
-            return False
-        if k == size:
-            return left == 0
-        if left % divisor[k] or (k, left) in dead:
-            return False
-        stride, inner = strides[k], divisor[k + 1]
-        low = max(0, -((reach[k + 1] - left) // stride))
-        high = min(counts[k], left // stride)
-        step = 1
-        if inner:
-            common = gcd(stride, inner)  # divides `left`, as `divisor[k]` does
-            step = inner // common
-            low += (left // common * pow(stride // common, -1, step) - low) % step
-        for z in range(high - (high - low) % step, low - 1, -step) if low <= high else ():
-            if search(k + 1, left - stride * z):
-                chosen[k] = z
-                return True
-        dead.add((k, left))
-        if len(dead) > nodes:
-            raise TooHard
-        return False
-
-    if not search(0, target):
+    chosen = _Sums(sorted(total.items(), reverse=True), nodes).make(0, target)
+    if chosen is None:
         return None
-    left = dict(zip(strides, chosen, strict=True))
+    left = dict(zip(sorted(total, reverse=True), chosen, strict=True))
     found = []
     for stride, count in dims:
         found.append(min(count, left[stride]))
         left[stride] -= found[-1]
     return found
+
+
+class _Sums:
+    """The sums that `(stride, count)` make, strides falling; `dead` ends are remembered."""
+
+    def __init__(self, dims: Sequence[tuple[int, int]], nodes: int) -> None:
+        self._dims = dims
+        self._nodes = nodes
+        self._dead: set[tuple[int, int]] = set()
+        self._reach, self._divisor = [0], [0]
+        for stride, count in reversed(dims):
+            self._reach.insert(0, self._reach[0] + stride * count)
+            self._divisor.insert(0, gcd(self._divisor[0], stride))
+
+    def make(self, k: int, left: int) -> list[int] | None:
+        """What `left` takes of the dimensions from `k` on; None if they do not make it."""
+        if left < 0 or left > self._reach[k]:
+            return None
+        if k == len(self._dims):
+            return []
+        if left % self._divisor[k] or (k, left) in self._dead:
+            return None
+        for z in self._possible(k, left):
+            rest = self.make(k + 1, left - self._dims[k][0] * z)
+            if rest is not None:
+                return [z, *rest]
+        self._dead.add((k, left))
+        if len(self._dead) > self._nodes:
+            raise TooHard
+        return None
+
+    def _possible(self, k: int, left: int) -> range:
+        """How often the stride may be taken, largest first, so that the others can make the rest.
+
+        That is within their reach, and a multiple of their greatest common divisor.
+        """
+        stride, count = self._dims[k]
+        low = max(0, -((self._reach[k + 1] - left) // stride))
+        high = min(count, left // stride)
+        step, inner = 1, self._divisor[k + 1]
+        if inner:
+            common = gcd(stride, inner)  # divides `left`, as `divisor[k]` does
+            step = inner // common
+            low += (left // common * pow(stride // common, -1, step) - low) % step
+        return range(high - (high - low) % step, low - 1, -step) if low <= high else range(0)
 
 
 def solvable(offset: int, dims: Sequence[tuple[int, int, int]]) -> bool:

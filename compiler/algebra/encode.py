@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from compiler.algebra import checker
-from compiler.algebra.argument import Argument, Lemma, all_lines
+from compiler.algebra.argument import Argument, Lemma, Source, all_lines
 from compiler.algebra.certificate import (
     Absurd,
     Case,
@@ -43,6 +43,7 @@ _STEPS: dict[type, tuple[str, tuple[str, ...]]] = {
     kind: (_WORDS.get(kind, kind.__name__.lower()), tuple(f.name for f in fields(kind)))
     for kind in (Absurd, DisjointRanges, Flip, Join, Numbers, Pivot, Relax, Split, Normalise)
 }
+_PARTS = {Poly, int, bool, tuple, Sum, Signs, Case, *_STEPS}
 
 
 def refusal(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, proof: Proof) -> str:
@@ -111,8 +112,8 @@ class _Argued:
         for line in all_lines(roots):
             claim, because = plain(line.claim), line.because
             self.names |= line.claim.names()
-            if is_stated(line):
-                source = because.about[0] if because.kind == "fact" else line.claim  # type: ignore[union-attr]
+            if isinstance(because, Source) and is_stated(line):
+                source = because.about[0] if because.kind == "fact" else line.claim
                 if line.claim not in certain:
                     stated[source] = None
                     self.names |= source.names()
@@ -218,21 +219,21 @@ class _Writer:
 
     def proof(self, value: object) -> Any:
         """A proof or a part of one."""
-        kind = type(value)
-        if kind is Poly:
-            return self.poly(value)  # type: ignore[arg-type]
-        if kind is int or kind is bool:
-            return value
-        if kind is tuple:
-            return [self.proof(part) for part in value]  # type: ignore[attr-defined]
-        if kind is Sum:
-            return self._sum(value)  # type: ignore[arg-type]
-        if kind is Signs:
-            return self.proof(value.signs)  # type: ignore[attr-defined]
-        if kind is Case:
-            return {f.name: self.proof(getattr(value, f.name)) for f in fields(Case)}
-        _exactly(kind in _STEPS)
-        word, names = _STEPS[kind]
+        _exactly(type(value) in _PARTS)  # and no subclass
+        match value:
+            case int():
+                return value
+            case Poly():
+                return self.poly(value)
+            case tuple():
+                return [self.proof(part) for part in value]
+            case Sum():
+                return self._sum(value)
+            case Signs(signs):
+                return self.proof(signs)
+            case Case():
+                return {f.name: self.proof(getattr(value, f.name)) for f in fields(Case)}
+        word, names = _STEPS[type(value)]
         return {"step": word, **{name: self.proof(getattr(value, name)) for name in names}}
 
     def _sum(self, leaf: Sum) -> Json:

@@ -138,6 +138,14 @@ def _sub(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
         return Un("neg", at, rhs)
     if type(rhs) is Un and rhs.op == "neg":
         return Bin("+", at, lhs, rhs.arg)
+    cancelled = _cancelled(at, lhs, rhs)
+    if cancelled is None and type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
+        return Bin(lhs.op, at, Bin("-", at, lhs.lhs, rhs), lhs.rhs)
+    return cancelled
+
+
+def _cancelled(at: Prim, lhs: SE, rhs: SE) -> SE | None:
+    """`lhs - rhs` where one of them is a sum or difference in which the other one is."""
     if type(lhs) is Bin and lhs.op == "+":
         if lhs.rhs == rhs:
             return lhs.lhs
@@ -150,8 +158,6 @@ def _sub(op: str, at: Prim, lhs: SE, rhs: SE) -> SE | None:
             return Un("neg", at, rhs.rhs)
         if rhs.rhs == lhs:
             return Un("neg", at, rhs.lhs)
-    if type(lhs) is Bin and lhs.op in ("+", "-") and type(lhs.rhs) is Lit:
-        return Bin(lhs.op, at, Bin("-", at, lhs.lhs, rhs), lhs.rhs)
     return None
 
 
