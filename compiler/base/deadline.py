@@ -10,6 +10,8 @@ from typing import TypeVar
 from compiler.base.errors import TimeoutError_
 
 T = TypeVar("T")
+_AGAIN = 0.5
+"""Seconds after which work that has not stopped is told so again."""
 _HINT = "Try a smaller input, or look for a loop that does not end."
 
 
@@ -19,6 +21,7 @@ def within(
     """What `work` gives; TimeoutError_ if it takes longer than that.
 
     The exception arrives between two steps of the interpreter: a call into NumPy finishes first.
+    Where it is swallowed (in a destructor, a callback of the garbage collector), it comes again.
     This is no context manager: in the frames of one, it could arrive outside of what catches it.
     Each call has an exception of its own, for work that has deadlines inside; being none of
     `Exception`, it passes every `except Exception` on the way.
@@ -29,22 +32,27 @@ def within(
 
     thread = ctypes.c_ulong(threading.get_ident())
     lock = threading.Lock()
-    done = False
+    over = threading.Event()
 
     def ring() -> None:
-        with lock:
-            if not done:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Passed))
+        wait = seconds
+        while not over.wait(wait):
+            with lock:
+                if not over.is_set():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Passed))
+            wait = _AGAIN
 
-    timer = threading.Timer(seconds, ring)
-    timer.daemon = True
+    bell = threading.Thread(target=ring, daemon=True)
     try:
         try:
-            timer.start()
+            bell.start()
             return work()
         finally:
             with lock:
-                done = True
-            timer.cancel()
+                over.set()
     except Passed:
+        # The bell may have rung a second time before it was told that the work is over.
+        with lock:
+            over.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
         raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint) from None

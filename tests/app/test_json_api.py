@@ -269,4 +269,4 @@ def test_what_came_of_a_batch_before_it_was_stopped_is_there(make_app: MakeApp) 
 def test_what_runs_programs_here_is_asked_once(client: FlaskClient) -> None:
     for _ in range(2):
         found = client.get("/api/backends").get_json()["backends"]
-        assert [one["id"] for one in found if not one["missing"]] == ["ref", "c"]
+        assert [one["id"] for one in found if not one["missing"]] == ["c", "ref"]

@@ -23,3 +23,20 @@ def test_the_outer_work_goes_on_after_an_inner_deadline() -> None:
         return "done"
 
     assert within(60.0, whole, "The whole") == "done"
+
+
+def test_work_that_swallows_the_exception_stops_all_the_same() -> None:
+    swallowed: list[BaseException] = []
+
+    def stubborn() -> None:
+        while True:
+            try:
+                endless()
+            except BaseException as passed:
+                if swallowed:
+                    raise
+                swallowed.append(passed)
+
+    with pytest.raises(TimeoutError_, match="The work did not finish"):
+        within(0.05, stubborn, "The work")
+    assert len(swallowed) == 1
