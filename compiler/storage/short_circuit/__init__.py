@@ -15,7 +15,8 @@ costs.py        where a copy takes less time (9)
 assumptions.py  what holds at a place of the program
 contexts.py     facts that grow, by their names
 terms.py        index arithmetic as polynomials
-tree.py         a function as a tree that can be edited
+tree.py         a function as a tree: an index over it, and where arrays are now
+edits.py        what attempts change in it, as values
 origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
 trial.py        refused attempts, made all the same and run

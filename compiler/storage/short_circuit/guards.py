@@ -20,6 +20,7 @@ from compiler.base.remarks import Applied, Missed
 from compiler.ir.nodes import SE, Assert, Bin, DimLmad, Fun, MemBind, Slice, Update, Var
 from compiler.ir.slices import as_lmad
 from compiler.protocol.refusals import Refusal
+from compiler.storage.short_circuit import edits
 from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
@@ -113,8 +114,7 @@ class Guards:
         attempt.because = applied.because
         if self.ctx.commit(GUARD, item.stm.prov, applied, attempt.number) is not None:
             attempt.done = True
-            del item.scope.items[item.at]
-            item.scope.renumber(item.at)
+            edits.apply(self.tree, edits.RemoveCheck(item))
         return attempt
 
     def _guarded(

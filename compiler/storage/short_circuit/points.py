@@ -47,7 +47,7 @@ from compiler.ir.spelling import sentence
 from compiler.ir.walk import se_uses
 from compiler.protocol.refusals import Refusal
 from compiler.storage.blocks import Meanings
-from compiler.storage.short_circuit import costs, in_place
+from compiler.storage.short_circuit import costs, edits, in_place
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import (
     CONCAT,
@@ -168,7 +168,7 @@ class Shortcut:
                 self._overwriting(child, carried)
             self._overwrite(item, carried)
             for param, result, start in in_place.unchanged_blocks(self.tree, item):
-                self.tree.stop_carrying(item, param, result, start)
+                edits.apply(self.tree, edits.StopCarrying(item, param, result, start))
                 self.meanings.changed()
                 self.summaries.forget()
 
@@ -263,8 +263,7 @@ class Shortcut:
         attempt.done, attempt.because, attempt.creation = True, because, name
         old = self.tree.mem[name].block
         assert attempt.target is not None
-        self.tree.rename(old, attempt.target.block)
-        self.tree.removed.add(old)
+        edits.apply(self.tree, edits.TakeBlock(old, attempt.target.block))
         self.meanings.changed()
         self.summaries.forget()
         attempt.projected = self.tree.mem[name]
@@ -508,22 +507,7 @@ class Shortcut:
         beside = self._beside(point)
         if beside:
             self.beside |= dict.fromkeys(plan.new, beside)
-        tree = self.tree
-        for name, mem in plan.new.items():
-            tree.mem[name] = mem
-            tree.members.setdefault(mem.block, []).append(name)
-        for block in plan.blocks:
-            tree.members.pop(block, None)
-            tree.carried.pop(block, None)
-        tree.removed.update(item.stm.pat[0].name for item in plan.allocations)
-        tree.dropped.update(plan.dropped)
-        if plan.lifted:
-            scope = point.scope
-            kept = [item for item in scope.items if item not in plan.lifted]
-            at = kept.index(creation)
-            scope.items[:] = [*kept[:at], *plan.lifted, *kept[at:]]
-            scope.renumber()
-            tree.renumber()
+        edits.apply(self.tree, plan.edit(creation))
         self.summaries.moved(plan.new)
         self.summaries.changed(point.item)
         return True

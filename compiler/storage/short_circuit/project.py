@@ -50,6 +50,7 @@ from compiler.ir.walk import se_parts
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.edits import BuildInPlace
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import called, in_line, there_already
@@ -80,6 +81,18 @@ class Projection:
         """What the author can change if all else is well, such as that it is used afterwards."""
         self.earlier: list[str] = []
         """What the author would have to compute before the array is made."""
+
+    def edit(self, creation: Item) -> BuildInPlace:
+        """All of it as one change of the function."""
+        removed = (item.stm.pat[0].name for item in self.allocations)
+        return BuildInPlace(
+            self.new,
+            creation,
+            tuple(self.lifted),
+            tuple(self.blocks),
+            tuple(removed),
+            tuple(self.dropped),
+        )
 
     # --- conditions 1 to 3 ---
 

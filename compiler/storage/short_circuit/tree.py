@@ -1,5 +1,10 @@
 """A function as a tree that short-circuiting can edit: memory of arrays, order of statements.
 
+What holds for the function as it was is an index over the program: which statement binds a name,
+in which body, who uses it, of what type it is. What attempts change is little, and is changed by
+the edits of `edits.py` only: `mem`, `members`, `carried`, `renamed`, `dropped`, `removed`, and the
+order of `items`.
+
 The program's nodes stay as they are. Where arrays live is a table, statements of a body are a list
 that lifting reorders, and blocks that no branch returns any more are a set; `rebuilt` makes a
 program of it all.
@@ -42,7 +47,7 @@ from compiler.ir.nodes import (
     Write,
 )
 from compiler.ir.spelling import Spelling
-from compiler.ir.walk import NESTED, children, free
+from compiler.ir.walk import NESTED, children, free, visit_own
 
 Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
@@ -59,12 +64,6 @@ class TreeBody:
     known: int = 0
     """How many of the first statements stand where they stood when it was asked what they say."""
 
-    def renumber(self, first: int = 0) -> None:
-        """Let every statement from `first` on know its position again, as some have moved."""
-        self.known = min(self.known, first)
-        for at in range(first, len(self.items)):
-            self.items[at].at = at
-
 
 @dataclass(slots=True, eq=False)
 class Item:
@@ -74,7 +73,7 @@ class Item:
     scope: TreeBody
     serial: int
     at: int
-    names: frozenset[Name]
+    names: frozenset[Name] = frozenset()
     """What the statement uses and does not bind."""
     last: int = 0
     """The serial of its last statement inside, or its own."""
@@ -132,26 +131,6 @@ class Tree:
             name = self.renamed[name]
         return name
 
-    def rename(self, old: Name, new: Name) -> None:
-        """Let a block be another one; its arrays keep their index functions."""
-        self.renamed[old] = new
-        moved = self.members.pop(old, [])
-        for name in moved:
-            self.mem[name] = MemBind(new, self.mem[name].lmad)
-        self.members[new] = [*self.members.get(new, ()), *moved]
-        self.carried[new] = [*self.carried.get(new, ()), *self.carried.pop(old, ())]
-
-    def stop_carrying(self, loop: Item, param: Name, result: Name, start: Name) -> None:
-        """Let a loop carry a block no more: its parameter and result are the block it starts with.
-
-        The body hands the parameter on as it is.
-        """
-        for old in (param, result):
-            self.rename(old, start)
-            self.dropped.add(old)
-        self.carried[start].remove(loop.scope)
-        self.carried[start].remove(loop.children[0])
-
     def array(self, name: Name) -> Array:
         """An array's type as it was; its memory may have changed since."""
         found = self.types[name]
@@ -170,8 +149,8 @@ class Tree:
                 return -1
         return None
 
-    def renumber(self) -> None:
-        """Number all statements in order of text again, after some have moved."""
+    def number(self) -> None:
+        """Number all statements in order of text, again after some have moved."""
         self._serial = 0
         self._number(self.root)
 
@@ -225,22 +204,35 @@ class Tree:
             self.mem[param.name] = param.type.mem
             self.members.setdefault(param.type.mem.block, []).append(param.name)
 
-    def _fill(self, scope: TreeBody, stms: Sequence[Stm], results: Sequence[KernelResult]) -> None:
+    def _fill(
+        self, scope: TreeBody, stms: Sequence[Stm], results: Sequence[KernelResult]
+    ) -> set[Name]:
+        """Fill a body; what it uses and does not bind."""
+        used: set[Name] = set()
+        bound: set[Name] = set()
         for at, stm in enumerate(stms):
-            item = Item(stm, scope, self._serial, at, frozenset(free(stm)))
+            item = Item(stm, scope, self._serial, at)
             self._serial += 1
             scope.items.append(item)
-            for name in item.names:
-                self.users.setdefault(name, []).append(item)
+            mine: set[Name] = set()
+            binds: set[Name] = set()
+            visit_own(stm, mine.add, binds.add)
             if type(stm.exp) in NESTED:
-                self._nested(item)
+                mine |= self._nested(item)
             item.last = self._serial - 1
+            mine -= binds
+            bound |= binds
+            item.names = frozenset(mine)
+            for name in mine:
+                self.users.setdefault(name, []).append(item)
+            used |= mine
             for param in stm.pat:
                 self.binder[param.name] = item
                 self._bind(param, scope)
             item.arrays = self._arrays(item)
         scope.results = tuple(results)
         self._carry(results, scope)
+        return (used | free(scope.results)) - bound
 
     def _arrays(self, item: Item) -> frozenset[Name]:
         mem = self.mem
@@ -256,7 +248,9 @@ class Tree:
             if isinstance(name, str) and isinstance(self.types.get(name), Mem):
                 self.carried.setdefault(name, []).append(scope)
 
-    def _nested(self, item: Item) -> None:
+    def _nested(self, item: Item) -> set[Name]:
+        """Fill the bodies of a statement; what they use and do not bind."""
+        used: set[Name] = set()
         exp = item.stm.exp
         depth = item.scope.depth + 1
         if isinstance(exp, Loop):
@@ -284,7 +278,14 @@ class Tree:
                 for index, _ in exp.space.dims:
                     self.scope_of[index] = inner
             item.children.append(inner)
-            self._fill(inner, body.stms, body.results)
+            inside = self._fill(inner, body.stms, body.results)
+            if isinstance(child, Lambda):
+                inside |= free((child.params, child.returns))
+                inside.difference_update(param.name for param in child.params)
+            elif isinstance(child, KernelBody):
+                inside |= free(child.returns)
+            used |= inside
+        return used
 
     # --- back to a program ---
 
