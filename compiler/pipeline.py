@@ -358,7 +358,7 @@ class Compilation:
             fuel = shared.fuel.fork() if shared else Fuel(self.options.fuel)
             ctx = Ctx(self.options, names, fuel, target_named(target))
             if shared:
-                ctx.attributes = shared.attributes
+                ctx.attributes, ctx.loops = shared.attributes, shared.loops
             self._ctx[target] = ctx
         self._ctx[target].stage = stage.id
         return self._ctx[target]

@@ -66,6 +66,8 @@ class Ctx:
     """By stage, the arguments about integers that the checker has accepted."""
     attributes: dict[Span, frozenset[str]] = field(default_factory=dict)
     """What the author asked for with `#[..]`, by the span of the expression: single words."""
+    loops: set[Span] = field(default_factory=set)
+    """Where the author wrote loops; passes make others of maps and scans."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
 
     def proved_here(self) -> list[Any]:

@@ -72,6 +72,8 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     params = _consumed_params(s, params, body, len(heads))
     inits = (*start, *(se_of(p) for p in carried.starts), *(operand(x) for x in init))
     s.prov = (e.span,)
+    if not e.span.file:
+        s.ctx.loops.add(e.span)
     return _loop_result(s, e, ir.Loop((*heads, *params), inits, form, body), carried, hint)
 
 

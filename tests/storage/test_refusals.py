@@ -273,6 +273,19 @@ def test_the_change_that_is_offered_builds_it_in_its_place(kind: Refusal) -> Non
     assert all(one["done"] for one in after)
 
 
+SCAN_OF_ROWS = """
+entry main [n] [m] (xs: [m]i32) (yss: [n][m]i32): [n][m]i32 =
+  let zss = map (\\ys -> map2 (*) ys ys) yss
+  in scan (\\x y -> map2 (*) x y) xs zss
+"""
+
+
+def test_a_loop_that_the_author_did_not_write_is_none_to_start_otherwise() -> None:
+    kept = of_kind(Refusal.START_KEPT, told(SCAN_OF_ROWS))
+    assert kept
+    assert {one["hint"] for one in kept} == {NOTHING}
+
+
 def test_two_changes_that_are_needed_together_are_not_offered_as_one() -> None:
     (one,) = [one for one in told(LATER_AND_USED) if not one["done"]]
     assert one["hint"] == NOTHING

@@ -225,10 +225,16 @@ class Shortcut:
         try:
             in_place.nobody_needs(self.tree, self.aliases, block, item)
         except Failed as failed:
+            if failed.refusal is Refusal.START_KEPT and self._is_made_up(block):
+                raise Failed(failed.refusal, failed.because) from None
             if failed.hint:
                 return failed
             raise
         return None
+
+    def _is_made_up(self, block: Name) -> bool:
+        """Whether the loop that carries a block is none that the author wrote."""
+        return self.ctx.loops.isdisjoint(self.tree.binder[block].stm.prov)
 
     def _renamed(self, name: Name, block: Name) -> dict[Name, MemBind]:
         """The places of all arrays that share a block with `name`, in another block."""
