@@ -7,32 +7,12 @@ parameter goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from compiler.base.names import Name
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assign,
-    Cell,
-    Copy,
-    Declare,
-    For,
-    Free,
-    HistWork,
-    If,
-    Kernel,
-    Load,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-    While,
-    Work,
-)
-from compiler.ir.nodes import Mem
+from compiler.codegen.imp.nodes import Alloc, Assign, Declare, For, Free, If, Stm, Stms, While
+from compiler.codegen.imp.parts import StmParts
+from compiler.ir.nodes import Mem, Operand
 
 
 def insert_frees(stms: Stms, live: set[Name]) -> Stms:
@@ -70,70 +50,31 @@ def _inside(stm: Stm) -> Stm:
 
 def blocks_of(stm: Stm) -> set[Name]:
     """All blocks that a statement mentions, nested ones included."""
-    found: set[Name] = set()
-    _visit(stm, found)
-    return found
+    found = _Blocks()
+    found.visit(stm)
+    return found.names
 
 
-def _visit(stm: Stm, found: set[Name]) -> None:
-    visit = _VISITS.get(type(stm))
-    if visit is not None:
-        visit(stm, found)
+class _Blocks(StmParts):
+    """Collects blocks, and variables that hold them."""
 
+    def __init__(self) -> None:
+        self.names: set[Name] = set()
 
-def _list(stms: Stms, found: set[Name]) -> None:
-    for stm in stms:
-        visit = _VISITS.get(type(stm))
-        if visit is not None:
-            visit(stm, found)
+    def block(self, name: Name, prim: object) -> None:
+        self.names.add(name)
 
+    def frees(self, name: Name, node: object) -> None:
+        self.names.add(name)
 
-def _holder(stm: Declare | Assign, found: set[Name]) -> None:
-    if isinstance(stm.value, str):
-        found.add(stm.name)
-        found.add(stm.value)
-    elif type(stm) is Declare and type(stm.type) is Mem:
-        found.add(stm.name)
+    def holder(self, name: Name, node: Declare) -> None:
+        if isinstance(node.type, Mem):
+            self.names.add(name)
 
+    def assigns(self, name: Name, node: Assign) -> None:
+        if isinstance(node.value, str):
+            self.names.add(name)
 
-def _copy(stm: Copy, found: set[Name]) -> None:
-    found.add(stm.dest)
-    found.add(stm.source)
-
-
-def _if(stm: If, found: set[Name]) -> None:
-    _list(stm.then, found)
-    _list(stm.orelse, found)
-
-
-def _kernel(stm: Kernel, found: set[Name]) -> None:
-    _list(stm.body, found)
-    blocks_of_work(stm.work, found)
-
-
-def blocks_of_work(work: Work, found: set[Name]) -> None:
-    """The blocks that a kernel's results go to, and those that operators mention."""
-    match work:
-        case ReduceWork(folds) | ScanWork(folds):
-            for fold in folds:
-                _list(fold.op.body, found)
-                found.update(into.block for into in fold.into if isinstance(into, Cell))
-        case HistWork(hists):
-            for hist in hists:
-                _list(hist.op.body, found)
-                found.update(block for block, _ in hist.dests)
-
-
-_VISITS: dict[type, Callable[[Any, set[Name]], None]] = {
-    Alloc: lambda s, found: found.add(s.name),
-    Free: lambda s, found: found.add(s.name),
-    Load: lambda s, found: found.add(s.block),
-    Store: lambda s, found: found.add(s.block),
-    Declare: _holder,
-    Assign: _holder,
-    Copy: _copy,
-    If: _if,
-    For: lambda s, found: _list(s.body, found),
-    While: lambda s, found: _list(s.body, found),
-    Kernel: _kernel,
-}
+    def operand(self, value: Operand | None, node: object) -> None:
+        if isinstance(value, str):
+            self.names.add(value)

@@ -9,7 +9,6 @@ from compiler.base.names import Name
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
-    Assign,
     Combine,
     Copy,
     Declare,
@@ -23,6 +22,7 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
+from compiler.codegen.imp.parts import names
 from compiler.codegen.index import mul
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import ONE, SE, Bin, Lit, Var
@@ -155,48 +155,17 @@ def _both(exp: Bin, a: Name, b: Name) -> bool:
 
 def stored(stms: Stms) -> set[Name]:
     """The blocks that statements write to."""
-    found: set[Name] = set()
-    for stm in stms:
-        match stm:
-            case Store():
-                found.add(stm.block)
-            case Copy():
-                found.add(stm.dest)
-            case If():
-                found |= stored(stm.then) | stored(stm.orelse)
-            case For() | While() | Kernel():
-                found |= stored(stm.body)
-    return found
+    return names(stms, "writes")
 
 
 def assigned(stms: Stms) -> set[Name]:
     """The variables that statements assign."""
-    found: set[Name] = set()
-    for stm in stms:
-        match stm:
-            case Assign():
-                found.add(stm.name)
-            case If():
-                found |= assigned(stm.then) | assigned(stm.orelse)
-            case For() | While() | Kernel():
-                found |= assigned(stm.body)
-    return found
+    return names(stms, "assigns")
 
 
 def loaded(stms: Stms) -> set[Name]:
     """The blocks that statements read."""
-    found: set[Name] = set()
-    for stm in stms:
-        match stm:
-            case Load():
-                found.add(stm.block)
-            case Copy():
-                found.add(stm.source)
-            case If():
-                found |= loaded(stm.then) | loaded(stm.orelse)
-            case For() | While() | Kernel():
-                found |= loaded(stm.body)
-    return found
+    return names(stms, "reads")
 
 
 def allocations(stms: Stms) -> Iterator[Alloc]:

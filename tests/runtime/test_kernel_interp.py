@@ -22,7 +22,7 @@ from compiler.runtime import kernel_interp
 from compiler.runtime.kernel_interp import Fault, Order
 from compiler.semantics import interp
 from compiler.targets import target_named
-from tests import blocks
+from testing import blocks
 from tests.codegen.helpers import compiled, same, threshold_names
 from tests.runtime.test_programs import CASES
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.target import Target
-from compiler.codegen.free_names import VISIT, FreeNames
+from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, For, If, Stm, Stms, While
+from compiler.codegen.imp.parts import PARTS, fields
 from compiler.codegen.kernels import nodes as k
-from compiler.ir.nodes import Lit
+from compiler.ir.nodes import SE, Lit
 
 
 def bodies(stm: Stm) -> tuple[Stms, ...]:
@@ -57,55 +59,28 @@ def free_names(stms: Stms) -> FreeNames:
 class _KernelNames(FreeNames):
     """With the statements that only threads run."""
 
-    def fetch(self, s: k.Fetch) -> None:
-        """A read into a variable."""
-        self.blocks.setdefault(s.block, s.prim)
-        self.se(s.at)
-
-    def indices(self, s: k.Indices) -> None:
-        """Indices from a number, all of whose sizes but the first one are used."""
-        self.bound.update(name for name, _ in s.dims)
-        self.se(s.flat)
-        self.ses(size for _, size in s.dims[1:])
-
-    def stride(self, s: k.Stride) -> None:
-        """A loop."""
-        self.bound.add(s.index)
-        self.ses((s.start, s.end, s.by))
-        self.stms(s.body)
-
-    def slots(self, s: k.Slots) -> None:
-        """Shared memory."""
-        self.bound.add(s.name)
-
-    def atomic(self, s: k.Atomic) -> None:
-        """An update at once."""
-        self.blocks.setdefault(s.block, s.prim)
-        self.ses((s.at, s.value))
-
-    def exchange(self, s: k.Exchange) -> None:
-        """An update that is tried again."""
-        self.bound.add(s.name)
-        self.blocks.setdefault(s.block, s.prim)
-        self.se(s.at)
-        self.stms(s.body)
-
-    def locked(self, s: k.Locked) -> None:
-        """An update under a lock."""
-        self.blocks.setdefault(s.locks, "i32")
-        self.se(s.at)
-        self.stms(s.body)
-
-    visits = {
-        **VISIT,
-        k.Fetch: fetch,
-        k.Indices: indices,
-        k.Stride: stride,
-        k.Scope: lambda u, s: u.stms(s.body),
-        k.Exit: lambda u, s: u.se(s.cond),
-        k.Slots: slots,
-        k.Barrier: lambda u, s: None,
-        k.Atomic: atomic,
-        k.Exchange: exchange,
-        k.Locked: locked,
+    parts = {
+        **PARTS,
+        k.Fetch: fields("reads:block se:at"),
+        k.Indices: fields("numbers:dims se:flat sizes:dims"),
+        k.Stride: fields("bind:index se:start se:end se:by stms:body"),
+        k.Scope: fields("stms:body"),
+        k.Exit: fields("se:cond"),
+        k.Slots: fields("bind:name"),
+        k.Barrier: (),
+        k.Atomic: fields("writes:block se:at se:value"),
+        k.Exchange: fields("bind:name writes:block se:at stms:body"),
+        k.Locked: fields("lock:locks se:at stms:body"),
     }
+
+    def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
+        """Indices."""
+        self.bound.update(name for name, _ in dims)
+
+    def sizes(self, dims: Sequence[tuple[Name, SE]], node: object) -> None:
+        """How many there are of all but the first ones: that is not needed to tell them apart."""
+        self.ses(size for _, size in dims[1:])
+
+    def lock(self, name: Name, node: object) -> None:
+        """A block of locks."""
+        self.block(name, "i32")

@@ -1,0 +1,172 @@
+"""The parts of statements: one table, and a class that goes over them.
+
+What stands in a field says the name of the method that gets it; a new statement is one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Assert,
+    Assign,
+    Cell,
+    Combine,
+    Copy,
+    Declare,
+    Define,
+    Fold,
+    For,
+    Free,
+    Histogram,
+    HistWork,
+    If,
+    Kernel,
+    Load,
+    MapWork,
+    ReduceWork,
+    ScanWork,
+    Stms,
+    Store,
+    While,
+)
+from compiler.ir.nodes import SE, Operand
+
+Fields = tuple[tuple[str, str], ...]
+
+
+def fields(text: str) -> Fields:
+    """Pairs of a method and a field, from `method:field ..`."""
+    return tuple((method, name) for method, _, name in (p.partition(":") for p in text.split()))
+
+
+PARTS: Mapping[type, Fields] = {
+    Define: fields("bind:name se:value"),
+    Declare: fields("bind:name holder:name operand:value"),
+    Assign: fields("assigns:name operand:value"),
+    Alloc: fields("bind:name makes:name se:count"),
+    Free: fields("frees:name"),
+    Load: fields("bind:name reads:block se:at"),
+    Store: fields("writes:block se:at se:value"),
+    Copy: fields("writes:dest reads:source lmad:dest_lmad lmad:source_lmad"),
+    If: fields("se:cond stms:then stms:orelse"),
+    For: fields("bind:index se:bound stms:body"),
+    While: fields("stms:body"),
+    Assert: fields("se:cond ses:message"),
+    Kernel: fields("dims:dims stms:body node:work"),
+    MapWork: (),
+    ReduceWork: fields("nodes:folds"),
+    ScanWork: fields("nodes:folds"),
+    HistWork: fields("nodes:hists"),
+    Fold: fields("ses:inputs node:op into:into"),
+    Histogram: fields("ses:bins ses:shape ses:values node:op dests:dests"),
+    Combine: fields("binds:lhs binds:rhs ses:neutral stms:body ses:results"),
+}
+
+
+class StmParts:
+    """Goes over statements. Methods get what is in a field, and the node; these only go on."""
+
+    parts: Mapping[type, Fields] = PARTS
+
+    def visit(self, node: object) -> None:
+        """All parts of a node, in the order of the table."""
+        for method, name in self.parts[type(node)]:
+            getattr(self, method)(getattr(node, name), node)
+
+    def stms(self, stms: Stms, node: object = None) -> None:
+        """Statements inside."""
+        for stm in stms:
+            self.visit(stm)
+
+    def node(self, part: object, node: object) -> None:
+        """A part of the statement."""
+        self.visit(part)
+
+    def nodes(self, parts: Iterable[object], node: object) -> None:
+        """Several."""
+        for part in parts:
+            self.visit(part)
+
+    def se(self, se: SE, node: object = None) -> None:
+        """An expression that is read."""
+
+    def ses(self, ses: Iterable[SE | str], node: object = None) -> None:
+        """Expressions that are read; a message has texts between them."""
+        for se in ses:
+            if not isinstance(se, str):
+                self.se(se)
+
+    def bind(self, name: Name, node: object) -> None:
+        """A name that is bound."""
+
+    def binds(self, names: Iterable[Name], node: object) -> None:
+        """Names that are bound."""
+        for name in names:
+            self.bind(name, node)
+
+    def dims(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
+        """Indices, and how many there are."""
+        for index, size in dims:
+            self.bind(index, node)
+            self.se(size)
+
+    def block(self, name: Name, prim: Prim) -> None:
+        """A block, with its element type."""
+
+    def makes(self, name: Name, node: Alloc) -> None:
+        """A block that is new."""
+        self.block(name, node.prim)
+
+    def frees(self, name: Name, node: object) -> None:
+        """A block that is done with."""
+
+    def reads(self, name: Name, node: Any) -> None:
+        """A block that is read."""
+        self.block(name, node.prim)
+
+    def writes(self, name: Name, node: Any) -> None:
+        """A block that is written to."""
+        self.block(name, node.prim)
+
+    def holder(self, name: Name, node: Declare) -> None:
+        """A variable that is declared."""
+
+    def assigns(self, name: Name, node: Assign) -> None:
+        """A variable that gets another value."""
+
+    def operand(self, value: Operand | None, node: Any) -> None:
+        """What a variable gets: a scalar, or a block by its name."""
+        if value is not None and not isinstance(value, str):
+            self.se(value)
+
+    def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
+        """Where cells are."""
+
+    def into(self, into: Iterable[Cell | Name], node: Fold) -> None:
+        """Where results go."""
+        for place, prim in zip(into, node.op.prims, strict=True):
+            if isinstance(place, Cell):
+                self.block(place.block, prim)
+                self.se(place.at)
+
+    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: Histogram) -> None:
+        """Where bins are."""
+        for (block, lmad), prim in zip(dests, node.op.prims, strict=True):
+            self.block(block, prim)
+            self.lmad(lmad)
+
+
+def names(stms: Stms, method: str) -> set[Name]:
+    """The names that a method would get, anywhere in statements."""
+    found: set[Name] = set()
+    parts = StmParts()
+    setattr(parts, method, lambda name, node: found.add(name))
+    parts.stms(stms)
+    return found
