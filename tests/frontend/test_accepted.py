@@ -134,6 +134,28 @@ RUN = {
         "entry main (x: bool) = length [m.mk [x, false], m.mk [false, x]]",
         "true", "2i64",
     ),
+    "a size that an abbreviation leaves open is one size": (
+        "module type s = {type~ t val init : i64 -> t val render : t -> [][]i32}\n"
+        "type board [n] = {world: [n][n]i32, goal: [n][n]i32}\n"
+        "module m : s = {type~ t = {b: board [], w: i64}\n"
+        " def init (n: i64) : t = {b = {world = replicate n (replicate n 1), goal = replicate n"
+        " (replicate n 2)}, w = n - 1}\n"
+        " def render (s: t) = map (take s.w) (map2 (map2 (+)) s.b.world s.b.goal)}\n"
+        "entry main (n: i64) = let xss = m.render (m.init n) in (length xss, length xss[0])",
+        "3i64", "3i64\n2i64",
+    ),
+    "an array type that a parametric module's parameter is given": (
+        "module type encoder = {type t type u val get : i64 -> t -> u val num : t -> i64}\n"
+        "module count (K: {type key val one : key -> i64})\n"
+        " (E: encoder with t = []K.key with u = i64) = {\n"
+        " def all [n] (keys: [n]K.key) ="
+        " E.num keys + i64.sum (map (\\i -> E.get i keys) (iota n))}\n"
+        "module m = count {type key = i32 def one (x: i32) = i64.i32 x} {\n"
+        " type~ t = []i32 type u = i64 def get (i: i64) (x: t) = i64.i32 x[i] * 10\n"
+        " def num (x: t) = length x}\n"
+        "entry main (xs: []i32) = m.all xs",
+        "[1, 2]", "32i64",
+    ),
     "a sum type that a module type tells": (
         "module type s = {val event : (#down i32 | #up i32 | #step) -> i32 -> i32}\n"
         "module m : s = {def event _ s = s}\n"
@@ -177,11 +199,10 @@ REFUSED = {
     "module type v = {val mk : i64 -> []i32 val mj : (n: i64) -> [n]i32}\n"
     "module m : v = {def mk (n: i64) = replicate n 1i32 def mj (n: i64) = [1i32]}": "`mj`",
     "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look i = pick c i": "alias `c`",
-    "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c\n"
-    "def f (i: i64) = (look i) with [0] = 3": "This consumes `c`, a constant",
-    "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c\n"
-    "def f (i: i64) = look i": "alias `c`",
     "module m : {val f : i32 -> i32} = {def f x = x} def g = m.f true": "The argument of `m.f`",
+    "module f (E: {type t val num : t -> i64} with t = []i32) =\n"
+    " {def g (x: []i64) = E.num x}": "The argument of `E.num`",
+    "module type s = {val f : i64 -> []i32 -> i32}": "needs a name",
     "entry f = copy": "cannot have type parameters",
 }
 """Programs, and what the error says."""
@@ -202,6 +223,20 @@ def test_refused(source: str) -> None:
     assert REFUSED[source] in caught.value.message
     assert caught.value.span.line
     assert not isinstance(caught.value, Limitation)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [("(look i) with [0] = 3", "This consumes `c`, a constant"), ("look i", "may alias `c`")],
+)
+def test_what_a_partial_application_returns_of_a_constant_is_not_overwritten(
+    body: str, text: str
+) -> None:
+    """Futhark's checker accepts these two, and a later pass of it finds the constant consumed."""
+    look = "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c"
+    with pytest.raises(CompileError) as caught:
+        check(parse(f"{look}\ndef f (i: i64) = {body}"), Ctx())
+    assert text in caught.value.message
 
 
 PARTLY_BUILT = """

@@ -65,17 +65,20 @@ class Resolved:
 class _TypeContext:
     st: Checker
     anon: Anon
+    """The size that a written `[]` stands for."""
+    opened: Anon
+    """The same for one that an abbreviation leaves open."""
     unique: bool = False
     ext: list[Name] = field(default_factory=list)
     lift: int = DATA
 
 
-def resolve_type(st: Checker, exp: ast.TypeExp, anon: Anon) -> Resolved:
-    """The type that `exp` stands for.
+def resolve_type(st: Checker, exp: ast.TypeExp, anon: Anon, opened: Anon | None = None) -> Resolved:
+    """The type that `exp` stands for; `opened` makes sizes in abbreviations, if not as `anon` does.
 
     Errors: unknown names (with near misses), wrong arguments of abbreviations, duplicate fields.
     """
-    ctx = _TypeContext(st, anon)
+    ctx = _TypeContext(st, anon, opened or anon)
     result = _type(ctx, exp)
     return Resolved(result, ctx.unique, tuple(ctx.ext), lift=ctx.lift)
 
@@ -210,14 +213,17 @@ def _exists(ctx: _TypeContext, names: tuple[str, ...], elem: ast.TypeExp) -> Typ
 
 def _arrow(ctx: _TypeContext, exp: ast.TArrow) -> Type:
     st = ctx.st
-    inner = _TypeContext(st, ctx.anon)
+    inner = _TypeContext(st, ctx.anon, ctx.opened)
     ctx.lift = LIFTED
     param = _type(inner, exp.param)
     mark = st.scope.mark()
     name = ""
     if exp.name is not None and exp.name != "_":
         name = st.bind_local(exp.name, param, exp.span)
-    found = resolve_result(st, exp.result)
+    if isinstance(exp.result, ast.TArrow):
+        found = Resolved(_type(_TypeContext(st, ctx.anon, ctx.opened), exp.result))
+    else:
+        found = resolve_result(st, exp.result)
     st.scope.leave(mark)
     if name and name not in names_in_type(found.type):
         name = ""
@@ -286,7 +292,7 @@ def _apply(
     sizes: dict[Name, Size] = {}
     for param, arg in zip(params, args, strict=True):
         if param.is_size:
-            sizes[param.name] = _size_argument(ctx, arg)
+            sizes[param.name] = _size_argument(ctx, arg, param.name)
         else:
             types[param.name] = _type(ctx, arg)
     for ext in abbreviation.ext:
@@ -298,12 +304,14 @@ def _apply(
 def opened(st: Checker, abbreviation: Abbreviation, span: Span) -> Type:
     """What an abbreviation stands for, with any size for those that it leaves open."""
     open_sizes: dict[Name, Size] = {name: st.size_meta(span) for name in abbreviation.ext}
-    return _fill(_TypeContext(st, st.size_meta), subst(abbreviation.type, {}, open_sizes), span)
+    return _fill(
+        _TypeContext(st, st.size_meta, st.size_meta), subst(abbreviation.type, {}, open_sizes), span
+    )
 
 
 def _exists_anew(ctx: _TypeContext, ext: Name, span: Span) -> Size:
     """A size that an abbreviation leaves open, at a use; in an abbreviation it stays open."""
-    size = ctx.anon(span)
+    size = ctx.opened(span)
     if size is not ANY_SIZE:
         return size
     name = ctx.st.fresh(ext)
@@ -318,8 +326,10 @@ def _count(params: tuple[TypeParamInfo, ...]) -> str:
     return " and ".join(texts) or "no arguments"
 
 
-def _size_argument(ctx: _TypeContext, arg: ast.TypeExp) -> Size:
+def _size_argument(ctx: _TypeContext, arg: ast.TypeExp, param: Name) -> Size:
     match arg:
+        case ast.TSize(size=None):
+            return _exists_anew(ctx, param, arg.span)
         case ast.TSize(size=size):
             return _size(ctx, size, arg.span)
         case ast.TName(name=name):
@@ -346,7 +356,7 @@ def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
     t = resolve(t)
     match t:
         case Array(dims, elem):
-            new = tuple(ctx.anon(span) if d is ANY_SIZE else d for d in dims)
+            new = tuple(ctx.opened(span) if d is ANY_SIZE else d for d in dims)
             return Array(new, _fill(ctx, elem, span))
         case Record(fields):
             return Record(tuple((f, _fill(ctx, u, span)) for f, u in fields))
@@ -355,7 +365,8 @@ def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
         case Arrow(param, result, name, consumes, unique, ext, fields):
             new_param = _fill(ctx, param, span)
             names: list[Name] = []
-            inner = _TypeContext(ctx.st, _collector(ctx.st, names))
+            collect = _collector(ctx.st, names)
+            inner = _TypeContext(ctx.st, collect, collect)
             new_result = _fill(inner, result, span)
             return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names), fields)
     return t

@@ -167,7 +167,7 @@ def _abbreviation(
     meaning: ast.TypeExp | None,
     lift: int | None,
 ) -> Abbreviation:
-    """`type name params = meaning`; what has sizes or functions in it is as good as unknown."""
+    """`type name params = meaning`, or a type about which no more is known."""
     types: list[Name] = []
     sizes: list[Name] = []
     mark = st.scope.mark()
@@ -181,17 +181,15 @@ def _abbreviation(
     found = None if meaning is None else resolve_type(st, meaning, anon)
     if lift is None:
         lift = DATA if found is None else max(found.lift, SIZE_LIFTED if anonymous else DATA)
-    if found is None or anonymous or found.lift > DATA:
-        type_ = _opaque(st, name, types, sizes, lift)
-    else:
-        type_ = found.type
+    type_ = _opaque(st, name, types, sizes, lift) if found is None else found.type
     st.scope.leave(mark)
     type_names, size_names = iter(types), iter(sizes)
     infos = tuple(
         TypeParamInfo(next(size_names if p.kind == "size" else type_names), p.kind == "size")
         for p in params
     )
-    return Abbreviation(infos, type_, lift=lift)
+    unique, ext = (False, ()) if found is None else (found.unique, found.ext)
+    return Abbreviation(infos, type_, unique, ext, lift)
 
 
 def _opaque(st: Checker, name: str, types: list[Name], sizes: list[Name], lift: int) -> Type:
@@ -215,13 +213,17 @@ def _value(st: Checker, spec: decs.ValSpec) -> None:
             f"Give it one, as in `val {spec.name} [n] : [n]i32 -> i32`.",
         )
 
+    def opened(_: Span) -> Size:
+        sizes.append(st.fresh("n"))
+        return SizeVar(sizes[-1])
+
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
     open_types: set[Name] = set()
     lifted = bind_type_params(st, spec.type_params, types, sizes, open_types)
     _distinct(spec.type, {p.name for p in spec.type_params if p.kind == "size"})
-    found = resolve_type(st, spec.type, anonymous)
+    found = resolve_type(st, spec.type, anonymous, opened)
     st.scope.leave(mark)
     scheme = Scheme(
         st.fresh(spec.name),
