@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,8 @@ from compiler.ir.nodes import (
     Slice,
     Update,
 )
-from compiler.semantics.evaluator import Evaluator
+from compiler.semantics.evaluator import Data, Evaluator, Rule
 
-Data = Any
 _PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
 
 
@@ -292,7 +291,7 @@ def _array_lit(m: Evaluator, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
     return [stacked]
 
 
-EXPS: dict[type, Callable[[Evaluator, Any, Sequence[Param]], list[Data]]] = {
+EXPS: dict[type, Rule] = {
     Index: _index,
     Slice: _slice,
     Update: _update,

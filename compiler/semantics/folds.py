@@ -7,15 +7,14 @@ about log2(n) rounds, which keeps the order of the operands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from compiler.ir.nodes import Bin, Operator, Var
-from compiler.semantics.evaluator import Evaluator
-from compiler.semantics.levels import Data, broadcast, full, inside, joined, rank_of
+from compiler.ir.nodes import Bin, Exp, Operand, Operator, Var
+from compiler.semantics.evaluator import Data, Evaluator
+from compiler.semantics.levels import broadcast, full, inside, joined, rank_of
 
-_UFUNCS: dict[tuple[str, str], Any] = {
+_UFUNCS: dict[tuple[str, str], np.ufunc] = {
     **{("+", k): np.add for k in "iuf"},
     **{("*", k): np.multiply for k in "iuf"},
     **{("min", k): np.minimum for k in "iu"},
@@ -30,12 +29,12 @@ _UFUNCS: dict[tuple[str, str], Any] = {
 }
 
 
-def ufunc_of(op: Operator) -> Any | None:
+def ufunc_of(op: Operator) -> np.ufunc | None:
     """NumPy's function if the operator is one scalar operation on its two parameters, in order."""
     fn = op.fn
     if len(fn.params) != 2 or len(fn.body.results) != 1:
         return None
-    result: Any = fn.body.results[0]
+    result: Exp | Operand = fn.body.results[0]
     if len(fn.body.stms) == 1 and isinstance(result, Var):
         stm = fn.body.stms[0]
         if len(stm.pat) != 1 or stm.pat[0].name != result.name:
@@ -49,7 +48,9 @@ def ufunc_of(op: Operator) -> Any | None:
     return None
 
 
-def _along(level: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
+def _along(
+    level: int, start: int | None, stop: int | None, step: int | None = None
+) -> tuple[slice, ...]:
     return (slice(None),) * level + (slice(start, stop, step),)
 
 

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Lambda, Param, Type
 from compiler.semantics.arrays import outer_shape
-from compiler.semantics.evaluator import Evaluator, Irregular
+from compiler.semantics.evaluator import Data, Evaluator, Irregular
 
-Data = Any
 CHUNK = 1 << 17
 """Lanes that are evaluated at once."""
 
@@ -106,7 +105,7 @@ def empty(m: Evaluator, kind: Type, *sizes: int) -> Data:
     return np.zeros(sizes, DTYPE[kind.prim])
 
 
-def _size_or_zero(m: Evaluator, size: Any) -> int:
+def _size_or_zero(m: Evaluator, size: Poly) -> int:
     """A size of an empty array's rows; 0 if it is only known inside of the map."""
     return m.size(size) if all(name in m.env for name in size.names()) else 0
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,10 +25,9 @@ from compiler.ir.nodes import (
     SegSpace,
     Write,
 )
-from compiler.semantics.evaluator import Evaluator, Irregular
+from compiler.semantics.evaluator import Data, Evaluator, Irregular, Rule
 from compiler.semantics.folds import Folder
 from compiler.semantics.levels import (
-    Data,
     Thunk,
     chunks,
     empty,
@@ -324,7 +322,7 @@ def _seghist(m: Evaluator, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
     return out
 
 
-EXPS: dict[type, Callable[[Evaluator, Any, Sequence[Param]], list[Data]]] = {
+EXPS: dict[type, Rule] = {
     Map: _map,
     Reduce: _reduce,
     Scan: _scan,

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from compiler.ir.nodes import HistOp, Operator
 from compiler.semantics.arrays import outer_shape, widened
-from compiler.semantics.evaluator import Evaluator
+from compiler.semantics.evaluator import Data, Evaluator, Mask
 from compiler.semantics.folds import combine, ufunc_of
-from compiler.semantics.levels import Data, rank_of
+from compiler.semantics.levels import rank_of
 
 
 def written(m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, deep: int) -> Data:
@@ -50,7 +50,7 @@ def written(m: Evaluator, dest: Data, rank: int, at: list[Data], value: Data, de
     return result
 
 
-def deeper(m: Evaluator, deep: int) -> Any:
+def deeper(m: Evaluator, deep: int) -> Mask:
     """The mask with dimensions for further levels."""
     return None if m.mask is None else m.mask.reshape(m.mask.shape + (1,) * deep)
 
