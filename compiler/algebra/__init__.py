@@ -13,7 +13,10 @@
     argument.py     why an integer expression of a program has a sign, step by step
     gate.py         asks the checker about such steps, before anything rests on them
     export.py       what a proof comes down to, as SMT-LIB and Lean
-    notation.py     problems and answers as JSON
+    notation.py     problems as JSON: text is read
+    plain.py        polynomials and LMADs as the data of answers
+    show.py         verdicts and proofs as such data, and as text
+    cells.py        sets of cells for pictures
 
 The method is that of `docs/proving.md`. A success is a certificate that the checker has accepted.
 """

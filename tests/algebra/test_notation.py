@@ -155,3 +155,15 @@ def test_a_long_chain_of_bounds_has_points() -> None:
     assert facts.points
     for point in facts.points:
         assert all(bound.evaluate(point) >= 0 for bound in facts.bounds)
+
+
+def test_answers_can_be_asked_about_again() -> None:
+    """`docs/proving.md`: the data of an answer stands wherever text does."""
+    a, b = "2*b*i - 1 + {(n : 1)}", "n//b + {(n : 1)}"
+    known = {"nonnegative": ["i", "b - 1"], "other": ["n >= 1"]}
+    first = asked(known, a, b)
+    assert first["a"]["offset"] == [[2, "b", "i"], [-1]]
+    assert first["b"]["offset"] == [[1, {"op": "//", "of": [[[1, "n"]], [[1, "b"]]]}]]
+    data = {"nonnegative": [[[1, "i"]], [[1, "b"], [-1]], [[1, "n"], [-1]]]}
+    second = asked(data, first["a"], first["b"])
+    assert {**first, "ms": 0} == {**second, "ms": 0}
