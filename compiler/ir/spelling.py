@@ -47,7 +47,7 @@ from compiler.ir.nodes import (
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms
-from compiler.protocol.polynomials import Factor, Polynomial
+from compiler.protocol.polynomials import Applied, Factor, Polynomial
 
 Meaning = SE | Poly | tuple[str, Poly, Poly]
 """What a number is: an expression, a polynomial, or an operator and its operands."""
@@ -117,7 +117,22 @@ def _operation(se: SE) -> Factor:
 def as_polynomial(se: SE) -> Polynomial:
     """A scalar expression of integers as the data of answers."""
     poly = poly_of(se)
+    match se:
+        case Bin("+" | "-" as op, "i64", a, b) if poly is None:
+            return _sum(as_polynomial(a), as_polynomial(b), 1 if op == "+" else -1)
     return [[1, _operation(se)]] if poly is None else plain(poly)
+
+
+def _sum(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
+    terms: dict[str, list[int | str | Applied]] = {}
+    for times, (coefficient, *factors) in [(1, term) for term in left] + [
+        (sign, term) for term in right
+    ]:
+        assert isinstance(coefficient, int)
+        before, *_ = terms.get(repr(factors), [0])
+        assert isinstance(before, int)
+        terms[repr(factors)] = [before + times * coefficient, *factors]
+    return [term for term in terms.values() if term[0]]
 
 
 class Spelling:

@@ -62,12 +62,15 @@ def _factor(factor: Any, spell: Spell) -> str:
     op, parts = factor["op"], [shown(part, spell) for part in factor["of"]]
     if op[:1].isalpha() or not parts:
         return f"{op}({', '.join(parts)})" if parts else str(op)
-    bare = op == "//"
-    enclosed = [
-        part if bare and len(of) == 1 else f"({part})"
-        for part, of in zip(parts, factor["of"], strict=True)
-    ]
-    return f"({op}{enclosed[0]})" if len(parts) == 1 else f"({op.join(enclosed)})"
+    bare = [op != "/" and _is_bare(part) for part in factor["of"]]
+    sides = [part if alone else f"({part})" for part, alone in zip(parts, bare, strict=True)]
+    sign = op if op in ("/", "//") else f" {op} "
+    return f"({op}{sides[0]})" if len(parts) == 1 else f"({sign.join(sides)})"
+
+
+def _is_bare(poly: Polynomial) -> bool:
+    """Whether it is a single term that is added, and needs no parentheses."""
+    return len(poly) < 2 and all(isinstance(term[0], int) and term[0] > 0 for term in poly)
 
 
 def shown_cells(cells: Cells, spell: Spell = str) -> str:

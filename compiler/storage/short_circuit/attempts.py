@@ -63,7 +63,7 @@ class Attempt:
     lifted: list[Name] = field(default_factory=list)
     obligations: list[Obligation] = field(default_factory=list)
     copied: tuple[Poly, ...] = ()
-    """What is saved, in bytes; of several, one."""
+    """What is saved, in bytes, in names as they are spelt; of several, one."""
     allocated: tuple[Poly, ...] = ()
     check: Stm | None = None
     """The check that a guard makes."""
@@ -112,8 +112,8 @@ class Attempt:
             "open": self.refusal is not None and self.refusal.ending is Ending.CONDITION,
             "holder": self.holder,
             "obligations": [self._obligation(one, origins) for one in self.obligations],
-            "copied": [plain(size, origins.factor) for size in self.copied],
-            "allocated": [plain(size, origins.factor) for size in self.allocated],
+            "copied": [plain(size) for size in self.copied],
+            "allocated": [plain(size) for size in self.allocated],
         }
         return {**told, "names": {name: base_of(name) for name in sorted(_names(told))}}
 

@@ -277,14 +277,15 @@ class Shortcut:
         return True
 
     def _bytes(self, prim: Prim, count: Poly) -> Poly:
-        """A number of elements in bytes: in the function's sizes if it can."""
+        """A number of elements in bytes: in the function's sizes if it can, as they are spelt."""
         normal = self.terms.normal(count)
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
-        return plain * BYTES[prim]
+        spelt = {name: Poly.var(self.tree.spell.number(name)) for name in sorted(plain.names())}
+        return plain.subst(spelt) * BYTES[prim]
 
     def _amount(self, sizes: tuple[Poly, ...]) -> str:
         """Numbers of bytes as text, such as `4*n*m B`."""
-        return " or ".join(dict.fromkeys(f"{self.tree.spell.poly(size)} B" for size in sizes))
+        return " or ".join(dict.fromkeys(f"{size} B" for size in sizes))
 
     def _off(self, rule: Rule) -> bool:
         return self.ctx.options.is_off(rule)
