@@ -6,8 +6,10 @@ its arrays are values, so C runs them here as well.
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from compiler import api
@@ -21,6 +23,7 @@ from compiler.lower.constants import Definitions, Lowered
 from compiler.lower.copies import copy_before_writes
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
+from compiler.pipeline import verify
 from testing import blocks
 from tests.codegen.helpers import needs_cc
 
@@ -64,3 +67,95 @@ def test_nothing_is_copied_where_each_array_has_one_name(path: Path) -> None:
         assert copy_before_writes(fun, definitions, ctx)[0] == fun
         definitions.funs[fun.name] = fun
         definitions.lowered[fun.name] = Lowered(fun, (), ())
+
+
+# --- random programs -----------------------------------------------------------------------------
+
+
+class Random:
+    """Arrays under several names, some of which are overwritten; each is used as Futhark allows."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.live = ["xs"]
+        self.lines: list[str] = []
+        self.count = 0
+
+    def new(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def take(self) -> str:
+        """An array that is overwritten: nobody uses that name again."""
+        return self.live.pop(self.rng.randrange(len(self.live)))
+
+    def read(self) -> str:
+        return self.rng.choice(self.live)
+
+    def same(self, depth: int = 2) -> str:
+        """A new array of the elements of one that exists."""
+        name = self.read()
+        kind = self.rng.randrange(4 if depth else 2)
+        if kind == 2:
+            return f"(if k > {self.rng.randrange(4)} then {self.same(0)} else {self.same(0)})"
+        if kind == 3:
+            return f"(loop r = {self.same(0)} for _i < 2 do map (\\x -> x) r)"
+        return f"map (\\x -> x) {name}"
+
+    def statement(self) -> None:
+        kind = self.rng.randrange(8)
+        if kind < 2 or len(self.live) < 2:
+            self.bind(self.same())
+            return
+        taken = self.take()
+        at = self.rng.randrange(3)
+        if kind < 4:
+            self.bind(f"{taken} with [{at}] = {self.read()}[{self.rng.randrange(3)}] + 1")
+        elif kind == 4:
+            given = f"({self.same(0)})" if self.rng.random() < 0.4 else self.read()
+            self.bind(f"onto {taken} {given}")
+        elif kind == 5:
+            into = self.rng.choice((f"scatter {taken}", f"reduce_by_index {taken} (+) 0"))
+            self.bind(f"{into} [2, 0, 1] ({self.same(0)})")
+        elif kind == 6:
+            body = self.rng.choice(("b, a", "a, map (\\x -> x) b", "b with [1] = a[0] + 1, a"))
+            one, other = self.new(), self.new()
+            self.lines.append(
+                f"let ({one}, {other}) = loop (a: *[3]i32, b: *[3]i32) = ({taken}, {self.same(0)})"
+                f" for i < 3 do let a = a with [i] = b[{at}] * 2 in ({body})"
+            )
+            self.live += [one, other]
+        else:
+            self.bind(
+                f"loop a = {taken} for i < 3 do\n    let b = map (\\x -> x) a\n"
+                f"    in if i > k then a with [i] = b[{at}] + {self.read()}[0] else a"
+            )
+
+    def bind(self, exp: str) -> None:
+        name = self.new()
+        self.lines.append(f"let {name} = {exp}")
+        self.live.append(name)
+
+    def program(self) -> str:
+        for _ in range(self.rng.randint(2, 7)):
+            self.statement()
+        shown = self.rng.sample(self.live, min(self.rng.randint(1, 2), len(self.live)))
+        body = "\n  ".join([*self.lines, f"in ({', '.join(shown)})"])
+        return (
+            "def onto (a: *[3]i32) (b: [3]i32) : *[3]i32 =\n"
+            "  loop a for i < 3 do a with [i] = b[2 - i] * 2\n\n"
+            f"entry main (xs: *[3]i32) (k: i64) =\n  {body}\n"
+        )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_mean_in_memory_what_they_mean_as_values(seed: int) -> None:
+    source = Random(seed).program()
+    verify(lowered(source)[0], "soa")
+    for k in (0, 2):
+        given = [np.array([5, 6, 7], np.int32), np.int64(k)]
+        values, memory = (
+            api.run_values(source, "main", given, "ref", stage, {}, 60)["values"]
+            for stage in ("soa", "imp")
+        )
+        assert [show(x) for x in memory] == [show(x) for x in values], source
