@@ -23,9 +23,10 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import NOWHERE
+from compiler.codegen.c.stms import Sites
 from compiler.codegen.imp.nodes import Alloc, ImpFun, ImpProg, Load, Store
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.host import Host, Sites
+from compiler.codegen.kernels.host import Host
 from compiler.codegen.py_scalar import py_name, show
 from compiler.ir.nodes import Bin, Var
 from compiler.runtime.imp_interp import MAX_CELLS, RUNTIME, PythonText, call

@@ -6,12 +6,14 @@ too and the innermost loop is left for vectors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
-from compiler.codegen.c.stms import Statements
+from compiler.base.text import Line
+from compiler.codegen.c.scalar import Scalars
+from compiler.codegen.c.stms import Sites, Statements
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.c.vector import reduction_pragma
 from compiler.codegen.checks import Checks, checks_first
@@ -49,8 +51,13 @@ HEAVY_BLOCK = 64
 class MapKernels(Statements):
     """C statements with maps; `folds.py` and `hists.py` add the other kinds of kernels.
 
-    `label` is where a failed check goes; None among host statements.
+    `label` is where a failed check goes; None among host statements. `functions` are lines that
+    stand before the entry point.
     """
+
+    def __init__(self, scalars: Scalars, sites: Sites, numbers: Iterator[int]) -> None:
+        super().__init__(scalars, sites, numbers)
+        self.functions: list[Line] = []
 
     label: str | None = None
     labels = 0

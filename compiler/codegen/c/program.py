@@ -18,6 +18,7 @@ from compiler.base.target import Target
 from compiler.base.text import Line, Text
 from compiler.codegen.c import runtime as c_runtime
 from compiler.codegen.c.hists import Kernels
+from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp.nodes import Formal, ImpFun, ImpProg
@@ -38,15 +39,14 @@ _VECTOR_OFF = """\
 _TWO = frozenset(("pow", "atan2", "hypot", "fmod", "copysign", "nextafter"))
 
 
-def emit(prog: ImpProg, ctx: Ctx) -> Text:
-    """The C file of a program."""
+def emit(prog: ImpProg, ctx: Ctx, printer: type[MapKernels] = Kernels) -> Text:
+    """The C file of a program; `printer` says how kernels run."""
     scalars = Scalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     bodies: list[Line] = []
     numbers = count()
     for fun in prog.funs:
-        out = Kernels(scalars, sites, numbers)
-        out.functions = []
+        out = printer(scalars, sites, numbers)
         _function(out, fun)
         bodies.extend(out.functions)
         bodies.extend(out.lines)
@@ -85,7 +85,7 @@ def _declaration(name: str) -> str:
     return f"{vector}{kind} {name}({args});"
 
 
-def _function(out: Kernels, fun: ImpFun) -> None:
+def _function(out: MapKernels, fun: ImpFun) -> None:
     out.src = fun.prov
     out.line("")
     out.open(f"int {symbol(fun.name)}(const int64_t *in, int64_t *out) {{")
@@ -112,7 +112,7 @@ def _taken(param: Formal, k: int) -> str:
     return f"const {kind} {name} = ({kind})in[{k}]"
 
 
-def _given(out: Kernels, formal: Formal, value: Operand) -> str:
+def _given(out: MapKernels, formal: Formal, value: Operand) -> str:
     if isinstance(value, str):
         return f"(int64_t)ss_hold({c_name(value)})"
     if prim_of(value)[0] == "f":

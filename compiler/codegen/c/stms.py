@@ -36,6 +36,9 @@ from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
 from compiler.ir.nodes import SE, Lit, Mem, Var
 from compiler.ir.sizes import prim_of
 
+Sites = list[tuple[Prov, tuple[str | SE, ...]]]
+"""The checks of a program by number: what they came from, and what they say."""
+
 
 class Writer:
     """Lines of text with an indent; every line carries the statement that it came from.
@@ -76,7 +79,7 @@ class Statements(Writer):
     def __init__(
         self,
         scalars: Scalars,
-        sites: list[tuple[Prov, tuple[str | SE, ...]]],
+        sites: Sites,
         numbers: Iterator[int],
     ) -> None:
         super().__init__(numbers)

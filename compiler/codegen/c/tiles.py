@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compiler.base.names import Name
-from compiler.base.text import Line
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.free_names import FreeNames, uses_of
@@ -14,9 +13,7 @@ from compiler.ir.nodes import SE
 
 
 class TileKernels(MapKernels):
-    """Adds maps in lanes. `functions` are lines that stand before the entry point."""
-
-    functions: list[Line]
+    """Adds maps in lanes."""
 
     def map(self, kernel: Kernel) -> None:
         """In lanes where it pays."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
-from compiler.codegen.c.stms import Writer
+from compiler.codegen.c.stms import Sites, Writer
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assert,
@@ -34,8 +34,6 @@ from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.ir.nodes import SE, Operand
-
-Sites = list[tuple[Prov, tuple[str | SE, ...]]]
 
 
 class Host(Writer):
