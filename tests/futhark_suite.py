@@ -21,14 +21,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from compiler import api, pipeline
-from compiler.base.context import Options
 from compiler.base.errors import CompileError
-from compiler.worker import decode_source
+from compiler.worker import decode_source, read_imports
 from testing.blocks import Case, read
 from testing.results import same
 
 SECONDS = 20
-OPTIONS = {"verify": True, "unsafe": True}
+OPTIONS: dict[str, Any] = {"verify": True, "unsafe": True}
 _SCRIPT = re.compile(r"\s*(\$|\(|(?!true\b|false\b|empty\b|f16\.|f32\.|f64\.)[a-z])")
 """How an input begins that is no value."""
 
@@ -52,12 +51,12 @@ def limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def run_case(source: str, case: Case, backend: str, stage: str) -> str:
+def run_case(source: str, case: Case, backend: str, stage: str, options: dict[str, Any]) -> str:
     """What is different from what the case expects; empty for nothing."""
     try:
-        fun = api.entry_function(api.compilation(source, OPTIONS), case.entry)
+        fun = api.entry_function(api.compilation(source, options), case.entry)
         args, output = case.arguments(fun), case.expected(fun)
-        found = api.run_values(source, case.entry, args, backend, stage, OPTIONS, SECONDS)
+        found = api.run_values(source, case.entry, args, backend, stage, options, SECONDS)
     except CompileError as error:
         if error.kind == "limitation":
             return f"limitation: {error.message}"
@@ -85,12 +84,13 @@ def run_program(path: Path, stages: list[str], backends: list[str], tally: Count
     try:
         source = decode_source(path.read_bytes())
         spec = read(path)
+        options = {**OPTIONS, "files": read_imports(source, path)}
     except Exception as error:
         tally["unreadable test"] += 1
         print(f"{path}: unreadable: {error}")
         return
     try:
-        pipeline.Compilation(source, Options()).result("typed")
+        pipeline.Compilation(source, api.options_from(options)).result("typed")
     except CompileError as error:
         if error.kind == "limitation":
             tally["limitation"] += 1
@@ -111,11 +111,15 @@ def run_program(path: Path, stages: list[str], backends: list[str], tally: Count
     problems: list[str] = []
     for case in spec.cases:
         for stage in stages:
-            problems.append((what := run_case(source, case, "ref", stage)) and f"{stage}: {what}")
+            problems.append(
+                (what := run_case(source, case, "ref", stage, options)) and f"{stage}: {what}"
+            )
         for backend in backends:
-            problems.append((what := run_case(source, case, backend, "")) and f"{backend}: {what}")
+            problems.append(
+                (what := run_case(source, case, backend, "", options)) and f"{backend}: {what}"
+            )
     if not spec.cases:
-        problems.append(compile_all(source))
+        problems.append(compile_all(source, options))
     wrong = [p for p in problems if p]
     if wrong and all("is out of the range of" in p for p in wrong):
         tally["skipped: numbers that do not fit their type"] += 1
@@ -131,9 +135,9 @@ def run_program(path: Path, stages: list[str], backends: list[str], tally: Count
             print(f"{path}: WRONG {problem}")
 
 
-def compile_all(source: str) -> str:
+def compile_all(source: str, options: dict[str, Any]) -> str:
     """Why a program without data does not compile to the end; empty if it does."""
-    work = pipeline.Compilation(source, Options(verify=True))
+    work = pipeline.Compilation(source, api.options_from(options))
     try:
         if work.result("typed").prog.entries:
             work.result("c")
