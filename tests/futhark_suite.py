@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from compiler import api, pipeline
 from compiler.base.errors import CompileError
@@ -110,14 +111,10 @@ def run_program(path: Path, stages: list[str], backends: list[str], tally: Count
         return
     problems: list[str] = []
     for case in spec.cases:
-        for stage in stages:
-            problems.append(
-                (what := run_case(source, case, "ref", stage, options)) and f"{stage}: {what}"
-            )
-        for backend in backends:
-            problems.append(
-                (what := run_case(source, case, backend, "", options)) and f"{backend}: {what}"
-            )
+        runs = [("ref", stage) for stage in stages] + [(backend, "") for backend in backends]
+        for backend, stage in runs:
+            what = run_case(source, case, backend, stage, options)
+            problems.append(what and f"{stage or backend}: {what}")
     if not spec.cases:
         problems.append(compile_all(source, options))
     wrong = [p for p in problems if p]
