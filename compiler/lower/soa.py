@@ -86,15 +86,8 @@ def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Par
         wanted = s.shapes(pat.type)
         if not s.constants.is_entry:
             in_scope.update(p.name for held, _ in s.constants.needs.values() for p in held)
-        shapes: list[Shape] = []
-        for shape in wanted:
-            new = list(shape)
-            for at, poly in enumerate(shape):
-                if not poly.names() <= in_scope:
-                    size_params.append(Param(s.ctx.fresh("n"), I64))
-                    new[at] = Poly.var(size_params[-1].name)
-                    s.extra.append((len(params) + len(shapes), at))
-            shapes.append(tuple(new))
+        numbered = enumerate(wanted, len(params))
+        shapes = [_told(s, shape, k, in_scope, size_params) for k, shape in numbered]
         value = s.params([name for name, _ in pairs], pat.type, shapes)
         for component in value:
             if isinstance(component, Arr):
@@ -114,6 +107,19 @@ def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Par
     s.unique_params = frozenset(p.name for p in params if p.unique)
     s.param_names = {p.name for p in size_params} | {p.name for p in params}
     return params
+
+
+def _told(
+    s: Lowering, shape: Shape, number: int, in_scope: set[Name], size_params: list[Param]
+) -> Shape:
+    """The shape of a component of the arguments, in sizes that parameters to the left tell."""
+    new = list(shape)
+    for at, poly in enumerate(shape):
+        if not poly.names() <= in_scope:
+            size_params.append(Param(s.ctx.fresh("n"), I64))
+            new[at] = Poly.var(size_params[-1].name)
+            s.extra.append((number, at))
+    return tuple(new)
 
 
 def _function_results(
