@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -21,11 +21,10 @@ from compiler.algebra import checker
 from compiler.algebra.export import FORMATS, exported
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
-from compiler.base.names import untagged
 from compiler.ir import values
 from compiler.protocol import programs, proofs, runs
 from compiler.protocol.kinds import Options
-from compiler.protocol.polynomials import shown_cells
+from compiler.protocol.polynomials import Spell, in_turn, reason, shown_cells, step_lines
 from compiler.protocol.proofs import Certificate
 from compiler.protocol.reading import checked
 
@@ -165,13 +164,18 @@ def _attempts(args: argparse.Namespace) -> int:
         if attempt["way_out"]:
             print(f"  {attempt['way_out']['says']} {attempt['way_out']['text'].strip()}")
         for pair in attempt["obligations"]:
-            both = (shown_cells(pair[which]) for which in ("write", "use"))
-            print(untagged(f"  {'  and  '.join(both)}"))
-            reason = f": {pair['reason']}" if pair["reason"] else ""
-            print(untagged(f"    {pair['why']}: {pair['verdict']}{reason}"))
-            for line in pair["text"] if args.proofs else ():
-                print(untagged(f"      {line}"))
+            spell = in_turn(attempt["names"])
+            both = (shown_cells(pair[which], spell) for which in ("write", "use"))
+            print(f"  {'  and  '.join(both)}")
+            print(f"    {pair['why']}: {_verdict(pair, spell)}")
+            for line in step_lines(pair["steps"], spell) if args.proofs else ():
+                print(f"      {line}")
     return OK
+
+
+def _verdict(proved: Mapping[str, Any], spell: Spell = str) -> str:
+    because = reason(proved, spell)
+    return str(proved["verdict"]) + (f": {because}" if because else "")
 
 
 def _bounds(args: argparse.Namespace) -> int:
@@ -209,8 +213,8 @@ def _prove(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
-    print(answer["verdict"] + (f": {answer['reason']}" if answer["reason"] else ""))
-    for line in answer["text"]:
+    print(_verdict(answer))
+    for line in step_lines(answer["steps"]):
         print(line)
     return OK
 

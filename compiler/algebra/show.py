@@ -32,7 +32,7 @@ from compiler.algebra.plain import FactorOf, itself, plain
 from compiler.algebra.poly import Poly
 from compiler.algebra.problem import Problem, flipped, joined, normalised
 from compiler.base.names import Name
-from compiler.protocol.polynomials import Polynomial, Sentence, identity, shown_sentence
+from compiler.protocol.polynomials import Polynomial, Sentence
 
 Json = dict[str, Any]
 _ELIMINATIONS = 2
@@ -54,13 +54,11 @@ def verdict_json(verdict: Verdict, factor: FactorOf = itself) -> Json:
         "enough": [],
         "facts": [],
         "steps": [],
-        "text": [],
     }
     match verdict:
         case Disjoint(problem, facts, proof):
             answer["facts"] = data(facts.bounds)
             answer["steps"] = [_Steps(factor).of(proof, problem)]
-            answer["text"] = list(_lines(answer["steps"], ""))
         case Overlap(point, cell, first, second):
             answer["checked"] = True
             answer["witness"] = {
@@ -228,11 +226,3 @@ class _Steps:
 
 def _sums(signs: Signs) -> list[Sum]:
     return [shown for _, shown in signs.signs]
-
-
-def _lines(steps: Sequence[Json], indent: str) -> Iterator[str]:
-    for step in steps:
-        yield f"{indent}{shown_sentence(step['says'])}"
-        for need in step["needs"]:
-            yield f"{indent}  since {identity(need)}"
-        yield from _lines(step["parts"], indent + "  ")

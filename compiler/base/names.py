@@ -5,7 +5,6 @@ Every binding of a program has a name of its own: passes may move code without c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 Name = str
@@ -15,24 +14,6 @@ def base_of(name: Name) -> str:
     """`xs` for `xs_12`: what the author of the program called it."""
     base, underscore, tag = name.rpartition("_")
     return base if underscore and tag.isdigit() else name
-
-
-_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_TAGGED = re.compile(r"\b([A-Za-z]\w*)_(\d+)\b")
-
-
-def untagged(text: str) -> str:
-    """A text about names as their author knows them; of two `i`, the later one is `i₂`."""
-    taken: dict[str, list[Name]] = {}
-
-    def plain(found: re.Match[str]) -> str:
-        same = taken.setdefault(found[1], [])
-        if found[0] not in same:
-            same.append(found[0])
-        at = same.index(found[0])
-        return found[1] + (str(at + 1).translate(_LOWERED) if at else "")
-
-    return _TAGGED.sub(plain, text)
 
 
 class NameSource:

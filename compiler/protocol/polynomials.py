@@ -38,6 +38,7 @@ class Cells(TypedDict):
 
 
 Spell = Callable[[str], str]
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def shown(poly: Polynomial, spell: Spell = str) -> str:
@@ -105,6 +106,28 @@ def _is_factor(poly: Polynomial) -> bool:
     return len(poly) == 1 and len(poly[0]) == 2 and poly[0][0] == 1
 
 
+def step_lines(
+    steps: Sequence[Mapping[str, Any]], spell: Spell = str, indent: str = ""
+) -> Iterator[str]:
+    """Steps of a proof as lines."""
+    for step in steps:
+        yield f"{indent}{shown_sentence(step['says'], spell)}"
+        for need in step["needs"]:
+            yield f"{indent}  since {identity(need, spell)}"
+        yield from step_lines(step["parts"], spell, indent + "  ")
+
+
+def reason(proved: Mapping[str, Any], spell: Spell = str) -> str:
+    """Why two LMADs are not proved to be apart, or ""."""
+    if proved["witness"]:
+        values = proved["witness"]["values"].items()
+        told = ", ".join(f"{spell(name)} = {value}" for name, value in values)
+        return f"Both hold cell {proved['witness']['cell']}" + (f" for {told}." if told else ".")
+    if proved["missing"]:
+        return f"Could not prove {shown(proved['missing'], spell)} >= 0."
+    return str(proved["reason"])
+
+
 def names_in(data: object) -> Iterator[str]:
     """The names in all polynomials of an answer, or of a part of one."""
     if isinstance(data, Mapping):
@@ -117,6 +140,21 @@ def names_in(data: object) -> Iterator[str]:
                 yield part
             else:
                 yield from names_in(part)
+
+
+def in_turn(called: Mapping[str, str]) -> Spell:
+    """How to write names: as the program's author does; of two `i`, the later one is `i₂`."""
+    taken: dict[str, list[str]] = {}
+
+    def spell(name: str) -> str:
+        base = called.get(name, name)
+        same = taken.setdefault(base, [])
+        if name not in same:
+            same.append(name)
+        at = same.index(name)
+        return base + (str(at + 1).translate(_LOWERED) if at else "")
+
+    return spell
 
 
 def as_called(names: Iterable[str], called: Mapping[str, str]) -> Spell:

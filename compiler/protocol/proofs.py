@@ -72,8 +72,6 @@ class Proved(TypedDict):
     facts: list[Polynomial]
     """what is not negative"""
     steps: list[Step]
-    text: list[str]
-    """the steps as lines"""
 
 
 class Certificate(TypedDict):

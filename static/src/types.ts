@@ -736,8 +736,6 @@ export interface ProveAnswer {
   /** what is not negative */
   facts: Polynomial[];
   steps: Step[];
-  /** the steps as lines */
-  text: string[];
   /** as it was read */
   a: Cells;
   b: Cells;
@@ -913,8 +911,6 @@ export interface Obligation {
   /** what is not negative */
   facts: Polynomial[];
   steps: Step[];
-  /** the steps as lines */
-  text: string[];
   write: Cells;
   use: Cells;
   why: string;

@@ -213,7 +213,6 @@ DISJOINT = {
     "enough": [],
     "facts": [FACT, B],
     "steps": [STEP],
-    "text": ["The smallest value of the sum is n*m, which is positive."],
 }
 OVERLAP = {
     **DISJOINT,
@@ -221,7 +220,6 @@ OVERLAP = {
     "witness": {"values": {"b": 1, "n": 4}, "cell": 4, "a": [0], "b": [1]},
     "reason": "Both hold cell 4 for b = 1, n = 4.",
     "steps": [],
-    "text": [],
 }
 UNKNOWN = {
     **DISJOINT,
@@ -230,7 +228,6 @@ UNKNOWN = {
     "missing": [[1, "m_9"], [-1, "k_4"], [-1]],
     "enough": [[[1, "m_9"], [-1, "n_2"]]],
     "steps": [],
-    "text": [],
 }
 ORIGINS = [
     {"why": "`k` counts the iterations of a loop", "src": [[3, 1, 3, 9]]},
