@@ -77,6 +77,14 @@ KINDS = {
     ),
     "an array that is built in its place": (example("lu_step"), r"^\d+:\d+ update: "),
     "an inequality of it": (example("blocked_wavefront"), r"^shortcircuit: .* >= 0"),
+    "a division that moves up": (
+        """entry main [n] [m] (k: i64) (xs: *[m]i32) (ys: [n]i32): *[m]i32 =
+  let new = scan (+) 0 ys
+  let at = k / (n + 2)
+  in xs with [at:at + n] = new
+""",
+        r"shortcircuit: n \+ 1 >= 0",
+    ),
     "a guard of cells that are apart": (example("blocked_wavefront"), r"guard: dimension 1"),
     "a block for two arrays": (
         """entry main [n] (xs: [n]i32): i32 =
@@ -114,6 +122,14 @@ def work_of(source: str) -> Counter[str]:
 
 
 UNPROVED = {
+    "a division that moves up": """
+entry main [n] [m] (k: i64) (d: i64) (xs: *[m]i32) (ys: [n]i32): *[m]i32 =
+  if d != 0 then
+    let new = scan (+) 0 ys
+    let at = k / d
+    in xs with [at:at + n] = new
+  else xs
+""",
     "a minimum": (
         "entry main [n] (k: i64) (xs: [n]i64): i64 = "
         r"i64.sum (map (\i -> i64.min i k) (indices xs))"
