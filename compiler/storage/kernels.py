@@ -7,6 +7,7 @@ row of the result (`memcpy` of thesis figure 4.8), unless it is there already.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.rules import Rule
@@ -46,30 +47,17 @@ def transform_segmap(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     out.append(Stm(pat, SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
 
 
-def transform_segred(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
-    """Reductions over the outer dimensions, then kept arrays over the whole space."""
+def transform_fold(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+    """Reductions over the outer dimensions, or all prefixes; then arrays over the whole space."""
     exp = stm.exp
-    assert isinstance(exp, SegRed)
+    assert isinstance(exp, SegRed | SegScan)
     if any(map(combines_arrays, exp.ops)):
         _row_by_row(state, stm, out)
         return
     ops = _operators(state, exp.ops)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     pat = _results(state, stm, body, out)
-    out.append(Stm(pat, SegRed(exp.level, exp.space, ops, body), stm.prov))
-
-
-def transform_segscan(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
-    """All prefixes over the whole space, then kept arrays."""
-    exp = stm.exp
-    assert isinstance(exp, SegScan)
-    if any(map(combines_arrays, exp.ops)):
-        _row_by_row(state, stm, out)
-        return
-    ops = _operators(state, exp.ops)
-    body = _kernel_body(state, exp.level, exp.space, exp.body)
-    pat = _results(state, stm, body, out)
-    out.append(Stm(pat, SegScan(exp.level, exp.space, ops, body), stm.prov))
+    out.append(Stm(pat, replace(exp, ops=ops, body=body), stm.prov))
 
 
 def transform_seghist(state: MemoryState, stm: Stm, out: list[Stm]) -> None:

@@ -1,14 +1,6 @@
-"""When an array may be built where it ends up, as conditions with numbers.
+"""When an array may be built where it ends up: the conditions, by the numbers that texts give them.
 
-1. The source's memory is made in the body that puts it into its place, in the same kind of memory.
-2. The source can be traced to the one statement that creates it, through views that lose nothing.
-3. Nothing else uses the source's memory afterwards.
-4. The place is known where the source is created: its block, its indices, and that it fits.
-5. No write to the source meets a use of the destination that comes later, or may.
-6. What an in-place map overwrites belongs to the kernel alone and is used no more.
-7. What a check of a slice by an LMAD says follows from what is known (`guards.py`).
-8. There are steps left of those that proofs for one program may take (`budget.py`).
-9. Building in place takes no longer than the copy that it saves (`costs.py`).
+`guards.py` has the seventh, `budget.py` the eighth, `costs.py` the ninth.
 """
 
 from __future__ import annotations

@@ -581,10 +581,7 @@ def _written(item: Item, name: Name) -> Name | None:
 
 def _liftable(item: Item) -> bool:
     """Whether a statement may stand further up: it computes a scalar, and cannot fail."""
-    exp = item.stm.exp
-    if isinstance(exp, Alloc):
-        return True
-    return isinstance(exp, SE_NODES)
+    return isinstance(item.stm.exp, (*SE_NODES, Alloc))
 
 
 def _scalars(exp: Exp) -> tuple[SE, ...]:
