@@ -14,31 +14,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule
+from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    ONE,
-    SE,
-    ZERO,
-    ArrayLit,
-    Bin,
-    Concat,
-    Conv,
-    Copy,
-    DimFix,
-    DimIndex,
-    DimLmad,
-    DimSlice,
-    Exp,
-    Index,
-    Iota,
-    Lit,
-    Rearrange,
-    Replicate,
-    Reshape,
-    Slice,
-    Stm,
-    Update,
-)
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import composed, selected, source_indices
 from compiler.optimise.simplify.scalars import refold
@@ -52,37 +29,37 @@ class Same:
     array: Name
 
 
-New = Exp | Same
-View = Slice | Rearrange | Reshape
+New = ir.Exp | Same
+View = ir.Slice | ir.Rearrange | ir.Reshape
 
 
-def i64(op: str, lhs: SE, rhs: SE) -> SE:
+def i64(op: str, lhs: ir.SE, rhs: ir.SE) -> ir.SE:
     """`lhs op rhs`, folded."""
-    return refold(Bin(op, "i64", lhs, rhs))
+    return refold(ir.Bin(op, "i64", lhs, rhs))
 
 
-def _times(lhs: SE, rhs: SE) -> SE:
+def _times(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
     return i64("*", lhs, rhs)
 
 
-def _plus(lhs: SE, rhs: SE) -> SE:
+def _plus(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
     return i64("+", lhs, rhs)
 
 
 # --- one element -----------------------------------------------------------------------------
 
 
-def index_of_view(s: State, stm: Stm, exp: Index) -> Outcome[New]:
+def index_of_view(s: State, stm: ir.Stm, exp: ir.Index) -> Outcome[New]:
     """`(view of xs)[i..] ==> xs[where element i.. of the view lies]`."""
     match s.defs.get(exp.array):
-        case Slice(source, dims):
+        case ir.Slice(source, dims):
             return _read(source, source_indices(dims, exp.at, _times, _plus))
-        case Rearrange(perm, source):
+        case ir.Rearrange(perm, source):
             at = list(exp.at)
             for position, dim in enumerate(perm):
                 at[dim] = exp.at[position]
             return _read(source, tuple(at))
-        case Reshape(_, source):
+        case ir.Reshape(_, source):
             inner = s.types.get(source)
             outer = s.types.get(exp.array)
             if inner is None or outer is None:
@@ -94,7 +71,7 @@ def index_of_view(s: State, stm: Stm, exp: Index) -> Outcome[New]:
     return None
 
 
-def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
+def index_of_made(s: State, stm: ir.Stm, exp: ir.Index) -> Outcome[New]:
     """`(iota n)[i] ==> i`; `(replicate n x)[i] ==> x`; `[a, b][1] ==> b`."""
     name = base_of(exp.array)
     delayed = s.delayed.get(exp.array)
@@ -102,33 +79,33 @@ def index_of_made(s: State, stm: Stm, exp: Index) -> Outcome[New]:
         said = f"`{name}` is a short formula: computed here, not read."
         return Applied(delayed.element(exp.at[0]), said)
     match s.defs.get(exp.array):
-        case Iota(_, start, step, prim):
-            at = refold(Conv("i64", prim, exp.at[0]))
-            value = refold(Bin("+", prim, refold(Bin("*", prim, at, step)), start))
+        case ir.Iota(_, start, step, prim):
+            at = refold(ir.Conv("i64", prim, exp.at[0]))
+            value = refold(ir.Bin("+", prim, refold(ir.Bin("*", prim, at, step)), start))
             return Applied(value, f"Computes element i of `{name}` from i instead of reading it.")
-        case Replicate(shape, value):
+        case ir.Replicate(shape, value):
             rest = exp.at[len(shape) :]
             if not rest:
                 return None if isinstance(value, str) else Applied(value, _known(name))
             if isinstance(value, str) and value not in s.unique:
                 return _read(value, rest)
-        case ArrayLit(elems) if type(exp.at[0]) is Lit and 0 <= exp.at[0].value < len(elems):
+        case ir.ArrayLit(elems) if type(exp.at[0]) is ir.Lit and 0 <= exp.at[0].value < len(elems):
             elem = elems[int(exp.at[0].value)]
             if not isinstance(elem, str):
                 return Applied(elem, _known(name))
             if elem not in s.unique:
                 return _read(elem, exp.at[1:])
-        case Concat(arrays):
+        case ir.Concat(arrays):
             return _index_of_concat(s, exp, arrays)
-        case Copy(source) if source not in s.unique:
+        case ir.Copy(source) if source not in s.unique:
             return _read(source, exp.at)
-        case Update(_, dims, value) if not isinstance(value, str):
-            if dims == tuple(map(DimFix, exp.at)):
+        case ir.Update(_, dims, value) if not isinstance(value, str):
+            if dims == tuple(map(ir.DimFix, exp.at)):
                 return Applied(value, f"`{name}` got this value at this place just before.")
     return None
 
 
-def _index_of_concat(s: State, exp: Index, arrays: tuple[Name, ...]) -> Outcome[New]:
+def _index_of_concat(s: State, exp: ir.Index, arrays: tuple[Name, ...]) -> Outcome[New]:
     """`(xs ++ ys)[i] ==> xs[i] or ys[i - n]`, where i is known to lie in one of them."""
     before = Poly.const(0)
     for array in arrays:
@@ -142,8 +119,8 @@ def _index_of_concat(s: State, exp: Index, arrays: tuple[Name, ...]) -> Outcome[
     return None
 
 
-def _read(array: Name, at: tuple[SE, ...]) -> Applied[New]:
-    return Applied(Index(array, at), f"Reads the element from `{base_of(array)}` directly.")
+def _read(array: Name, at: tuple[ir.SE, ...]) -> Applied[New]:
+    return Applied(ir.Index(array, at), f"Reads the element from `{base_of(array)}` directly.")
 
 
 def _known(name: str) -> str:
@@ -151,20 +128,20 @@ def _known(name: str) -> str:
 
 
 def reshaped(
-    inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[SE, ...]
-) -> tuple[SE, ...] | None:
+    inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[ir.SE, ...]
+) -> tuple[ir.SE, ...] | None:
     """The place in an array of shape `inner` of element `at` of its reshape to `outer`.
 
     None where that would take divisions: where several dimensions become other several ones.
     """
-    result: list[SE] = []
+    result: list[ir.SE] = []
     i, o = 0, 0
     while i < len(inner) or o < len(outer):
         if i < len(inner) and o < len(outer) and inner[i] == outer[o]:
             result.append(at[o])
             i, o = i + 1, o + 1
         elif i < len(inner) and inner[i] == 1:
-            result.append(ZERO)
+            result.append(ir.ZERO)
             i += 1
         elif i < len(inner):
             flat, o = _flatten(inner[i], outer, at, o)
@@ -180,10 +157,10 @@ def reshaped(
 
 
 def _flatten(
-    size: Poly, outer: tuple[Poly, ...], at: tuple[SE, ...], start: int
-) -> tuple[SE | None, int]:
+    size: Poly, outer: tuple[Poly, ...], at: tuple[ir.SE, ...], start: int
+) -> tuple[ir.SE | None, int]:
     """The row-major position over as many of `outer` as it takes to make up `size`."""
-    flat: SE = ZERO
+    flat: ir.SE = ir.ZERO
     covered = Poly.const(1)
     for o in range(start, len(outer)):
         flat = i64("+", i64("*", flat, se_of(outer[o])), at[o])
@@ -196,16 +173,16 @@ def _flatten(
 # --- views -----------------------------------------------------------------------------------
 
 
-def view_of_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
+def view_of_view(s: State, stm: ir.Stm, exp: View) -> Outcome[New]:
     """A slice of a slice, a rearrangement of one, a reshape of one ==> a single one."""
     match exp, s.defs.get(exp.array):
-        case Slice(_, outer), Slice(source, inner):
-            return _one_view(Slice(source, composed(inner, outer, _times, _plus)), source)
-        case Rearrange(outer_perm, _), Rearrange(inner_perm, source):
+        case ir.Slice(_, outer), ir.Slice(source, inner):
+            return _one_view(ir.Slice(source, composed(inner, outer, _times, _plus)), source)
+        case ir.Rearrange(outer_perm, _), ir.Rearrange(inner_perm, source):
             perm = tuple(inner_perm[p] for p in outer_perm)
-            return _one_view(Rearrange(perm, source), source)
-        case Reshape(shape, _), Reshape(_, source) if keeps_count(s, source, shape):
-            return _one_view(Reshape(shape, source), source)
+            return _one_view(ir.Rearrange(perm, source), source)
+        case ir.Reshape(shape, _), ir.Reshape(_, source) if keeps_count(s, source, shape):
+            return _one_view(ir.Reshape(shape, source), source)
     return None
 
 
@@ -215,51 +192,58 @@ def keeps_count(s: State, array: Name, shape: tuple[Poly, ...]) -> bool:
     return kind is not None and Poly.product(kind.shape) == Poly.product(shape)
 
 
-def _one_view(exp: Exp, source: Name) -> Applied[New]:
+def _one_view(exp: ir.Exp, source: Name) -> Applied[New]:
     return Applied(exp, f"Two views of `{base_of(source)}` are one.")
 
 
-def view_of_made(s: State, stm: Stm, exp: View) -> Outcome[New]:
+def view_of_made(s: State, stm: ir.Stm, exp: View) -> Outcome[New]:
     """A slice, rearrangement or reshape of `replicate`, a slice of `iota` ==> a smaller one."""
     if exp.array in s.unique:
         return None
     match exp, s.defs.get(exp.array):
-        case Slice(name, (DimSlice(start, count, stride),)), Iota(_, first, step, prim):
-            by = refold(Conv("i64", prim, stride))
-            begin = refold(Bin("*", prim, refold(Conv("i64", prim, start)), step))
-            begin = refold(Bin("+", prim, begin, first))
-            made = Iota(count, begin, refold(Bin("*", prim, by, step)), prim)
+        case ir.Slice(name, (ir.DimSlice(start, count, stride),)), ir.Iota(_, first, step, prim):
+            by = refold(ir.Conv("i64", prim, stride))
+            begin = refold(ir.Bin("*", prim, refold(ir.Conv("i64", prim, start)), step))
+            begin = refold(ir.Bin("+", prim, begin, first))
+            made = ir.Iota(count, begin, refold(ir.Bin("*", prim, by, step)), prim)
             return Applied(made, f"Computes a part of `{base_of(name)}` like the whole.")
-        case Slice(name, dims), Replicate(shape, value) if len(shape) == len(dims):
-            part = Replicate(selected(dims), value)
+        case ir.Slice(name, dims), ir.Replicate(shape, value) if len(shape) == len(dims):
+            part = ir.Replicate(selected(dims), value)
             return Applied(part, f"A part of `{base_of(name)}` is like the whole.")
-        case Rearrange(perm, name), Replicate(shape, value) if len(shape) == len(perm):
+        case ir.Rearrange(perm, name), ir.Replicate(shape, value) if len(shape) == len(perm):
             sizes = tuple(shape[p] for p in perm)
-            return Applied(Replicate(sizes, value), f"All elements of `{base_of(name)}` are equal.")
-        case Reshape(shape, name), Replicate(_, value) if not isinstance(value, str):
-            return Applied(Replicate(shape, value), f"All elements of `{base_of(name)}` are equal.")
+            return Applied(
+                ir.Replicate(sizes, value), f"All elements of `{base_of(name)}` are equal."
+            )
+        case ir.Reshape(shape, name), ir.Replicate(_, value) if not isinstance(value, str):
+            return Applied(
+                ir.Replicate(shape, value), f"All elements of `{base_of(name)}` are equal."
+            )
     return None
 
 
-def full_view(s: State, stm: Stm, exp: View) -> Outcome[New]:
+def full_view(s: State, stm: ir.Stm, exp: View) -> Outcome[New]:
     """`xs[0:n] ==> xs`; `rearrange by (0, 1, ..) ==> xs`; `reshape to the same shape ==> xs`."""
     match exp:
-        case Slice(array, dims):
+        case ir.Slice(array, dims):
             kind = s.types.get(array)
             if kind is not None and all(_is_full(*d) for d in zip(dims, kind.shape, strict=True)):
                 return _same(array)
-        case Rearrange(perm, array) if perm == tuple(range(len(perm))):
+        case ir.Rearrange(perm, array) if perm == tuple(range(len(perm))):
             return _same(array)
-        case Reshape(shape, array):
+        case ir.Reshape(shape, array):
             kind = s.types.get(array)
             if kind is not None and kind.shape == shape:
                 return _same(array)
     return None
 
 
-def _is_full(dim: DimIndex, size: Poly) -> bool:
+def _is_full(dim: ir.DimIndex, size: Poly) -> bool:
     return (
-        isinstance(dim, DimSlice) and dim.count == size and dim.start == ZERO and dim.stride == ONE
+        isinstance(dim, ir.DimSlice)
+        and dim.count == size
+        and dim.start == ir.ZERO
+        and dim.stride == ir.ONE
     )
 
 
@@ -270,7 +254,7 @@ def _same(array: Name) -> Applied[New]:
 # --- copies ----------------------------------------------------------------------------------
 
 
-def copy_of(s: State, stm: Stm, exp: Copy) -> Outcome[New]:
+def copy_of(s: State, stm: ir.Stm, exp: ir.Copy) -> Outcome[New]:
     """`copy xs ==> xs`, where neither is overwritten; `copy (replicate n x) ==> replicate n x`.
 
     Also where this is the only use of `xs`, which was made in the same body.
@@ -282,27 +266,29 @@ def copy_of(s: State, stm: Stm, exp: Copy) -> Outcome[New]:
         s.unique.add(array)
         return Applied(Same(array), f"`{base_of(array)}` becomes the copy: nothing else needs it.")
     made = s.defs.get(array)
-    if isinstance(made, Iota) or (isinstance(made, Replicate) and not isinstance(made.value, str)):
+    if isinstance(made, ir.Iota) or (
+        isinstance(made, ir.Replicate) and not isinstance(made.value, str)
+    ):
         return Applied(made, f"Makes `{base_of(array)}` again instead of copying it.")
     return None
 
 
-def replicate_of(s: State, stm: Stm, exp: Replicate) -> Outcome[New]:
+def replicate_of(s: State, stm: ir.Stm, exp: ir.Replicate) -> Outcome[New]:
     """`replicate n (replicate m x) ==> replicate n m x`."""
     made = s.defs.get(exp.value) if isinstance(exp.value, str) else None
-    if not isinstance(made, Replicate):
+    if not isinstance(made, ir.Replicate):
         return None
-    all_equal = Replicate((*exp.shape, *made.shape), made.value)
+    all_equal = ir.Replicate((*exp.shape, *made.shape), made.value)
     return Applied(all_equal, "Makes no row: all rows are the same, and so are their elements.")
 
 
-def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
+def join_concats(s: State, stm: ir.Stm, exp: ir.Concat) -> Outcome[New]:
     """`concat (concat a b) c ==> concat a b c`; without empty parts."""
     parts: list[Name] = []
     for array in exp.arrays:
         inner = s.defs.get(array)
         if (
-            isinstance(inner, Concat)
+            isinstance(inner, ir.Concat)
             and array not in s.unique
             and s.unique.isdisjoint(inner.arrays)
         ):
@@ -313,15 +299,15 @@ def join_concats(s: State, stm: Stm, exp: Concat) -> Outcome[New]:
         return None
     if not parts:
         return None
-    return Applied(Concat(tuple(parts)), "Puts arrays one after another once, not twice.")
+    return Applied(ir.Concat(tuple(parts)), "Puts arrays one after another once, not twice.")
 
 
-def is_in_bounds(s: State, exp: Index | Slice | Update, limit: int) -> bool:
+def is_in_bounds(s: State, exp: ir.Index | ir.Slice | ir.Update, limit: int) -> bool:
     """Whether an access is inside its array by the facts of depth `limit`."""
     kind = s.types.get(exp.array)
     if kind is None:
         return False
-    if isinstance(exp, Index):
+    if isinstance(exp, ir.Index):
         pairs = zip(exp.at, kind.shape, strict=True)
         return all(cannot_fail(at) and s.facts.within(at, size, limit) for at, size in pairs)
     return all(
@@ -329,28 +315,28 @@ def is_in_bounds(s: State, exp: Index | Slice | Update, limit: int) -> bool:
     )
 
 
-def _dim_in_bounds(s: State, dim: DimIndex, size: Poly, limit: int) -> bool:
-    if isinstance(dim, DimFix):
+def _dim_in_bounds(s: State, dim: ir.DimIndex, size: Poly, limit: int) -> bool:
+    if isinstance(dim, ir.DimFix):
         return cannot_fail(dim.at) and s.facts.within(dim.at, size, limit)
-    if isinstance(dim, DimLmad):
+    if isinstance(dim, ir.DimLmad):
         return False
-    if dim.start == ZERO and dim.stride == ONE and dim.count == size:
+    if dim.start == ir.ZERO and dim.stride == ir.ONE and dim.count == size:
         return True
     if not cannot_fail(dim.start) or not cannot_fail(dim.stride):
         return False
     return s.facts.slice_within(dim.start, dim.count, dim.stride, size, limit)
 
 
-_VIEWS = (Slice, Rearrange, Reshape)
+_VIEWS = (ir.Slice, ir.Rearrange, ir.Reshape)
 RULES = (
     NodeRule(
         "simplify/index-view",
         "Reads an element of a view from the array under the view.",
-        (Index,),
+        (ir.Index,),
         index_of_view,
     ),
     NodeRule(
-        "simplify/index-known", "An element that is known is not read.", (Index,), index_of_made
+        "simplify/index-known", "An element that is known is not read.", (ir.Index,), index_of_made
     ),
     NodeRule("simplify/view-whole", "A view of all of an array is the array.", _VIEWS, full_view),
     NodeRule("simplify/view-view", "A view of a view is one view.", _VIEWS, view_of_view),
@@ -363,17 +349,17 @@ RULES = (
     NodeRule(
         "simplify/copy",
         "Drops copies of arrays that are never overwritten afterwards.",
-        (Copy,),
+        (ir.Copy,),
         copy_of,
     ),
     NodeRule(
         "simplify/replicate",
         "Repeated rows of equal elements are made in one step.",
-        (Replicate,),
+        (ir.Replicate,),
         replicate_of,
     ),
     NodeRule(
-        "simplify/concat", "A concatenation of concatenations is one.", (Concat,), join_concats
+        "simplify/concat", "A concatenation of concatenations is one.", (ir.Concat,), join_concats
     ),
 )
 """In the order in which they are tried at one expression."""

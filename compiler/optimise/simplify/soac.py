@@ -14,32 +14,8 @@ from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import merge_prov
+from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    I64,
-    ONE,
-    SE,
-    ZERO,
-    ArrayLit,
-    Bin,
-    Body,
-    Conv,
-    Copy,
-    Exp,
-    Index,
-    Iota,
-    Lambda,
-    Map,
-    Operand,
-    Param,
-    Reduce,
-    Replicate,
-    Scalar,
-    Scan,
-    Soac,
-    Stm,
-    Var,
-)
 from compiler.ir.types import shape_of
 from compiler.optimise.dead import lambda_with, some
 from compiler.optimise.simplify.bodies import Instead
@@ -60,7 +36,7 @@ _MAX_RECOMPUTED = 6
 """Operations that are rather computed again than read."""
 
 
-def inputs(s: State, stm: Stm, exp: Soac, width: Poly) -> tuple[Soac, Callable[[], None]]:
+def inputs(s: State, stm: ir.Stm, exp: ir.Soac, width: Poly) -> tuple[ir.Soac, Callable[[], None]]:
     """The operator without inputs whose elements are known, and what is known of the others.
 
     `map f (replicate n x)`: the parameter is x. An array that comes in twice comes in once. Of two
@@ -75,8 +51,8 @@ def inputs(s: State, stm: Stm, exp: Soac, width: Poly) -> tuple[Soac, Callable[[
     if inputs.changed:
         body = exp.fn.body
         if inputs.stms:
-            body = Body((*inputs.stms, *body.stms), body.results)
-        fn = Lambda(tuple(inputs.params), body, exp.fn.returns)
+            body = ir.Body((*inputs.stms, *body.stms), body.results)
+        fn = ir.Lambda(tuple(inputs.params), body, exp.fn.returns)
         exp = replace(exp, fn=fn, arrays=tuple(inputs.arrays))
     if inputs.index is not None:
         exp = _reads_by_index(s, stm, exp, inputs.index, width)
@@ -94,17 +70,17 @@ class _Inputs:
 
     __slots__ = ("arrays", "changed", "index", "params", "ranges", "s", "stm", "stms")
 
-    def __init__(self, s: State, stm: Stm) -> None:
+    def __init__(self, s: State, stm: ir.Stm) -> None:
         self.s = s
         self.stm = stm
-        self.params: list[Param] = []
+        self.params: list[ir.Param] = []
         self.arrays: list[Name] = []
-        self.stms: list[Stm] = []
-        self.index: Param | None = None
-        self.ranges: list[tuple[Name, Iota]] = []
+        self.stms: list[ir.Stm] = []
+        self.index: ir.Param | None = None
+        self.ranges: list[tuple[Name, ir.Iota]] = []
         self.changed = False
 
-    def add(self, param: Param, array: Name) -> None:
+    def add(self, param: ir.Param, array: Name) -> None:
         """One input, or what is known in its place."""
         value = self._known(param, array)
         if value is not None:
@@ -118,37 +94,37 @@ class _Inputs:
     def _commit(self, new: T, said: str) -> T | None:
         return self.s.commit(INPUT, self.stm.prov, Applied(new, said))
 
-    def _keep(self, param: Param, array: Name) -> None:
+    def _keep(self, param: ir.Param, array: Name) -> None:
         self.params.append(param)
         self.arrays.append(array)
         # Others may be computed from it before it is brought into scope.
         self.s.depths_of[param.name] = 1 << (self.s.depth + 1)
         made = self.s.defs.get(array)
-        if isinstance(made, Iota):
+        if isinstance(made, ir.Iota):
             self.ranges.append((param.name, made))
             if self.index is None and counts_from_zero(made):
                 self.index = param
 
-    def _known(self, param: Param, array: Name) -> Operand | None:
+    def _known(self, param: ir.Param, array: Name) -> ir.Operand | None:
         """The value of every element, or the input that brings it in already."""
         s = self.s
         if array in self.arrays:
             first = self.params[self.arrays.index(array)]
             prim = _prim(first)
-            return first.name if prim is None else Var(first.name, prim)
+            return first.name if prim is None else ir.Var(first.name, prim)
         made = s.defs.get(array)
-        if isinstance(made, Replicate) and len(made.shape) == 1:
+        if isinstance(made, ir.Replicate) and len(made.shape) == 1:
             if not isinstance(made.value, str):
                 return made.value
             unique = made.value in s.unique or param.name in s.unique
             return None if unique else made.value
-        if isinstance(made, Iota) and self.index is not None:
-            at: SE = refold(Conv("i64", made.prim, Var(self.index.name, "i64")))
-            at = refold(Bin("*", made.prim, at, made.step))
-            return refold(Bin("+", made.prim, at, made.start))
+        if isinstance(made, ir.Iota) and self.index is not None:
+            at: ir.SE = refold(ir.Conv("i64", made.prim, ir.Var(self.index.name, "i64")))
+            at = refold(ir.Bin("*", made.prim, at, made.step))
+            return refold(ir.Bin("+", made.prim, at, made.start))
         return None
 
-    def _compute(self, param: Param, array: Name) -> bool:
+    def _compute(self, param: ir.Param, array: Name) -> bool:
         """Compute the element from the index; fusion does it where this is the only reader."""
         s = self.s
         made = s.delayed.get(array)
@@ -158,25 +134,25 @@ class _Inputs:
         if self._commit(made, said) is None:
             return False
         if self.index is None:
-            self._keep(Param(s.ctx.fresh("i"), I64), made.iota)
+            self._keep(ir.Param(s.ctx.fresh("i"), ir.I64), made.iota)
         assert self.index is not None
-        at = Var(self.index.name, "i64")
-        self.stms.append(Stm((param,), made.element(at), self.stm.prov))
+        at = ir.Var(self.index.name, "i64")
+        self.stms.append(ir.Stm((param,), made.element(at), self.stm.prov))
         self.changed = True
         return True
 
 
-def counts_from_zero(made: Iota) -> bool:
+def counts_from_zero(made: ir.Iota) -> bool:
     """Whether it is 0, 1, 2, .. at i64."""
-    return made.start == ZERO and made.step == ONE
+    return made.start == ir.ZERO and made.step == ir.ONE
 
 
-def learn_delayed(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> None:
+def learn_delayed(s: State, exp: ir.Exp, pat: tuple[ir.Param, ...], depth: int) -> None:
     """Remember which results of a map over `iota` are cheap functions of the index."""
-    if not isinstance(exp, Map) or exp.fn.body.stms or len(exp.arrays) != 1:
+    if not isinstance(exp, ir.Map) or exp.fn.body.stms or len(exp.arrays) != 1:
         return
     made = s.defs.get(exp.arrays[0])
-    if not isinstance(made, Iota) or not counts_from_zero(made):
+    if not isinstance(made, ir.Iota) or not counts_from_zero(made):
         return
     for param, value in zip(pat, exp.fn.body.results, strict=True):
         if isinstance(value, str) or param.name in s.unique:
@@ -186,13 +162,13 @@ def learn_delayed(s: State, exp: Exp, pat: tuple[Param, ...], depth: int) -> Non
             s.delayed[param.name] = Delayed(index, value, exp.arrays[0], depth)
 
 
-def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) -> Soac:
+def _reads_by_index(s: State, stm: ir.Stm, exp: ir.Soac, index: ir.Param, width: Poly) -> ir.Soac:
     r"""`map (\i -> f xs[i]) (iota n)` ==> `map (\i x -> f x) (iota n) xs`, if xs has n elements.
 
     So that a producer of `xs` can be fused with the operator.
     """
     params, arrays = list(exp.fn.params), list(exp.arrays)
-    stms: list[Stm] = []
+    stms: list[ir.Stm] = []
     for inner in exp.fn.body.stms:
         array = _read_by(s, inner, index)
         kind = s.types.get(array)
@@ -205,49 +181,51 @@ def _reads_by_index(s: State, stm: Stm, exp: Soac, index: Param, width: Poly) ->
             stms.append(inner)
         elif array in arrays:
             first = params[arrays.index(array)]
-            s.alias(inner.pat[0], Var(first.name, kind.prim))
+            s.alias(inner.pat[0], ir.Var(first.name, kind.prim))
         else:
             params.append(inner.pat[0])
             arrays.append(array)
     if len(stms) == len(exp.fn.body.stms):
         return exp
-    fn = Lambda(tuple(params), Body(tuple(stms), exp.fn.body.results), exp.fn.returns)
+    fn = ir.Lambda(tuple(params), ir.Body(tuple(stms), exp.fn.body.results), exp.fn.returns)
     return replace(exp, fn=fn, arrays=tuple(arrays))
 
 
-def _read_by(s: State, stm: Stm, index: Param) -> Name:
+def _read_by(s: State, stm: ir.Stm, index: ir.Param) -> Name:
     """The array of which a statement reads element `index`; empty if it does not."""
     exp = stm.exp
-    if type(exp) is Index and len(exp.at) == 1:
+    if type(exp) is ir.Index and len(exp.at) == 1:
         at = exp.at[0]
-        if type(at) is Var and at.name == index.name:
+        if type(at) is ir.Var and at.name == index.name:
             array = s.subst.get(exp.array, exp.array)
             return array if isinstance(array, str) else ""
     return ""
 
 
-def _said(array: Name, value: Operand) -> str:
-    what = "is one that comes in already" if isinstance(value, Var) else "is known"
+def _said(array: Name, value: ir.Operand) -> str:
+    what = "is one that comes in already" if isinstance(value, ir.Var) else "is known"
     return f"What `{base_of(array)}` would bring in {what}."
 
 
-def _prim(param: Param) -> Prim | None:
-    return param.type.prim if isinstance(param.type, Scalar) else None
+def _prim(param: ir.Param) -> Prim | None:
+    return param.type.prim if isinstance(param.type, ir.Scalar) else None
 
 
-def _learn_range(s: State, name: Name, iota: Iota, width: Poly) -> None:
+def _learn_range(s: State, name: Name, iota: ir.Iota, width: Poly) -> None:
     """Elements of `iota` count from its start."""
     if iota.prim == "i64":
         s.facts.counts(name, iota.start, iota.step, width)
 
 
-def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[Stm]]:
+def outputs(
+    s: State, exp: ir.Exp, stm: ir.Stm
+) -> tuple[ir.Exp, tuple[ir.Param, ...], list[ir.Stm]]:
     """A map without results that need no map: the identity, constants, one result twice.
 
     Answers the operator, its pattern, and statements to run instead of the results taken out.
     """
     pat = stm.pat
-    if not isinstance(exp, Map) or not pat:
+    if not isinstance(exp, ir.Map) or not pat:
         return exp, pat, []
     plan = [_plan(s, exp, k, param) for k, param in enumerate(pat)]
     _find_twins(s, exp, pat, plan)
@@ -255,8 +233,8 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
         return exp, pat, []
     if None in plan:
         # A copy of its own would be one more pass over memory.
-        plan = [None if isinstance(p, Copy) else p for p in plan]
-    extra: list[Stm] = []
+        plan = [None if isinstance(p, ir.Copy) else p for p in plan]
+    extra: list[ir.Stm] = []
     kept: list[int] = []
     for k, new in enumerate(plan):
         if new is not None:
@@ -266,15 +244,17 @@ def outputs(s: State, exp: Exp, stm: Stm) -> tuple[Exp, tuple[Param, ...], list[
         elif isinstance(new, str):
             s.alias(pat[k], s.name(new))
         else:
-            extra.append(Stm((pat[k],), new, stm.prov))
+            extra.append(ir.Stm((pat[k],), new, stm.prov))
     if len(kept) == len(pat):
         return exp, pat, []
-    return Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), extra
+    return ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), extra
 
 
-def _find_twins(s: State, exp: Map, pat: tuple[Param, ...], plan: list[Exp | Name | None]) -> None:
+def _find_twins(
+    s: State, exp: ir.Map, pat: tuple[ir.Param, ...], plan: list[ir.Exp | Name | None]
+) -> None:
     """Results that are equal to an earlier one are that one."""
-    first: dict[Operand, Name] = {}
+    first: dict[ir.Operand, Name] = {}
     for k, (param, value) in enumerate(zip(pat, exp.fn.body.results, strict=True)):
         if plan[k] is not None or param.name in s.unique:
             continue
@@ -283,68 +263,68 @@ def _find_twins(s: State, exp: Map, pat: tuple[Param, ...], plan: list[Exp | Nam
         first.setdefault(value, param.name)
 
 
-def _why(param: Param, new: Exp | Name) -> str:
+def _why(param: ir.Param, new: ir.Exp | Name) -> str:
     name = base_of(param.name)
     if isinstance(new, str):
         return f"`{name}` is `{base_of(new)}` itself."
-    if isinstance(new, Copy):
+    if isinstance(new, ir.Copy):
         return f"`{name}` is a copy of `{base_of(new.array)}`."
     return f"All elements of `{name}` are equal."
 
 
-def _plan(s: State, exp: Map, k: int, param: Param) -> Exp | Name | None:
+def _plan(s: State, exp: ir.Map, k: int, param: ir.Param) -> ir.Exp | Name | None:
     """What result `k` is without the map, if it is anything simpler."""
     value = exp.fn.body.results[k]
-    name = value if isinstance(value, str) else value.name if isinstance(value, Var) else None
+    name = value if isinstance(value, str) else value.name if isinstance(value, ir.Var) else None
     free_to_share = param.name not in s.unique
     for inner, array in zip(exp.fn.params, exp.arrays, strict=True):
         if inner.name == name:
-            return array if free_to_share and array not in s.unique else Copy(array)
+            return array if free_to_share and array not in s.unique else ir.Copy(array)
     inside = 1 << (s.depth + 1)
     if not s.depends(value) & inside and not (isinstance(value, str) and value in s.unique):
-        return Replicate((exp.width,), value)
+        return ir.Replicate((exp.width,), value)
     return None
 
 
-def computed_before(stm: Stm, found: tuple[Name, ...]) -> str:
+def computed_before(stm: ir.Stm, found: tuple[Name, ...]) -> str:
     """The remark about a parallel operator that is there already."""
     mine = ", ".join(f"`{base_of(p.name)}`" for p in stm.pat)
     theirs = ", ".join(f"`{base_of(name)}`" for name in found)
     return f"{mine} was computed before, as {theirs}."
 
 
-def one_element(s: State, stm: Stm, exp: Map | Reduce | Scan) -> Outcome[Instead]:
+def one_element(s: State, stm: ir.Stm, exp: ir.Map | ir.Reduce | ir.Scan) -> Outcome[Instead]:
     """`map f xs ==> [f xs[0]]`; `reduce op ne xs ==> op ne xs[0]`, where xs has one element.
 
     Elements and values are scalars: a row would be an array of its own, which `f` may overwrite.
     """
-    ops = () if isinstance(exp, Map) else exp.ops
+    ops = () if isinstance(exp, ir.Map) else exp.ops
     fns = (exp.fn, *(op.fn for op in ops))
     if exp.width != 1 or any(shape_of(p.type) for fn in fns for p in fn.params):
         return None
     if any(map(shape_of, exp.fn.returns)):
         return None
     stms = [
-        Stm((param,), Index(array, (ZERO,)), stm.prov)
+        ir.Stm((param,), ir.Index(array, (ir.ZERO,)), stm.prov)
         for param, array in zip(exp.fn.params, exp.arrays, strict=True)
     ]
     stms += exp.fn.body.stms
-    values: list[Operand] = list(exp.fn.body.results)
+    values: list[ir.Operand] = list(exp.fn.body.results)
     for at, op in enumerate(ops):
         begin = sum(len(other.neutral) for other in ops[:at])
         end = begin + len(op.neutral)
         given = zip(op.fn.params, (*op.neutral, *values[begin:end]), strict=True)
         for param, value in given:
             assert not isinstance(value, str)
-            stms.append(Stm((param,), value, stm.prov))
+            stms.append(ir.Stm((param,), value, stm.prov))
         stms += op.fn.body.stms
         values[begin:end] = op.fn.body.results
     for k, param in enumerate(stm.pat):
         if shape_of(param.type):
-            stms.append(Stm((param,), ArrayLit((values[k],)), stm.prov))
+            stms.append(ir.Stm((param,), ir.ArrayLit((values[k],)), stm.prov))
             values[k] = param.name
     said = "Computes the one element without a parallel operator."
-    return Applied(Instead(Body(tuple(stms), tuple(values))), said)
+    return Applied(Instead(ir.Body(tuple(stms), tuple(values))), said)
 
 
 RULES: tuple[Rule, ...] = (
@@ -354,7 +334,7 @@ RULES: tuple[Rule, ...] = (
     NodeRule(
         "simplify/soac-one",
         "A parallel operator over one element is no parallel operator.",
-        (Map, Reduce, Scan),
+        (ir.Map, ir.Reduce, ir.Scan),
         one_element,
     ),
 )
