@@ -92,15 +92,25 @@ def _numbers(graph: Graph, gone: set[Name]) -> tuple[tuple[str, str], ...]:
 
 
 _INTO = (
-    ("fuse/map-map", "A map goes into the map that reads it.", Map),
-    ("fuse/map-reduce", "A map goes into the reduction that reads it.", Reduce),
-    ("fuse/map-scan", "A map goes into the scan that reads it.", Scan),
-    ("fuse/map-scatter", "A map goes into the scatter that reads it.", Scatter),
-    ("fuse/map-hist", "A map goes into the histogram that reads it.", Hist),
+    NodeRule("fuse/map-map", "A map goes into the map that reads it.", (Map,), fuse_into_reader),
+    NodeRule(
+        "fuse/map-reduce",
+        "A map goes into the reduction that reads it.",
+        (Reduce,),
+        fuse_into_reader,
+    ),
+    NodeRule("fuse/map-scan", "A map goes into the scan that reads it.", (Scan,), fuse_into_reader),
+    NodeRule(
+        "fuse/map-scatter",
+        "A map goes into the scatter that reads it.",
+        (Scatter,),
+        fuse_into_reader,
+    ),
+    NodeRule(
+        "fuse/map-hist", "A map goes into the histogram that reads it.", (Hist,), fuse_into_reader
+    ),
 )
-RULE_OF: dict[type, NodeRule] = {
-    kind: NodeRule(id, does, (kind,), fuse_into_reader) for id, does, kind in _INTO
-}
+RULE_OF: dict[type, NodeRule] = {kind: rule for rule in _INTO for kind in rule.on}
 INTO_PRODUCER = NodeRule(
     "fuse/into-producer",
     "A reader goes into a producer that is no map, such as a scan.",
