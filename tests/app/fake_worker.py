@@ -107,7 +107,7 @@ def check(request: dict[str, Any]) -> dict[str, Any]:
             return {"ok": False, "error": error}
     params = re.findall(r"\((\w+): (.*?)\)(?= \(| =)", request["source"])
     named = {"names": [name for name, _ in params], "params": [kind for _, kind in params]}
-    entry = named if params else {"names": ["xs"], "params": ["[]i64"]}
+    entry = named if params else {"names": ["#1"], "params": ["[]i64"]}
     entries = [{"name": "main", **entry, "results": ["i64"]}]
     warnings = [
         {
