@@ -6,6 +6,7 @@ What stands in a field says the name of the method that gets it; a new statement
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from compiler.algebra.lmad import Lmad
@@ -68,6 +69,18 @@ PARTS: Mapping[type, Fields] = {
     Histogram: fields("ses:bins ses:shape ses:values node:op dests:dests"),
     Combine: fields("binds:lhs binds:rhs ses:neutral stms:body ses:results"),
 }
+
+
+_INSIDE = ("stms", "node", "nodes")
+
+
+@cache
+def only(*methods: str) -> Mapping[type, Fields]:
+    """The table without what is for other methods, but with what is inside of statements."""
+    return {
+        kind: tuple(pair for pair in pairs if pair[0] in (*methods, *_INSIDE))
+        for kind, pairs in PARTS.items()
+    }
 
 
 class StmParts:
@@ -167,6 +180,7 @@ def names(stms: Stms, method: str) -> set[Name]:
     """The names that a method would get, anywhere in statements."""
     found: set[Name] = set()
     parts = StmParts()
+    parts.parts = only(method)
     setattr(parts, method, lambda name, node: found.add(name))
     parts.stms(stms)
     return found
