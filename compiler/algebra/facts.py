@@ -7,7 +7,7 @@ false, and a point that refutes one costs microseconds.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -132,8 +132,21 @@ def solve(
     return solved
 
 
+def _points(bounds: Iterable[Poly], names: Sequence[Name]) -> tuple[Point, ...]:
+    """Points for sorted names; the same for questions that differ in their names only."""
+    short = {name: f"{k:06}" for k, name in enumerate(names)}
+    found = _sampled(tuple([_renamed(bound, short) for bound in bounds]), tuple(short.values()))
+    return tuple([{name: point[short[name]] for name in names} for point in found])
+
+
+def _renamed(poly: Poly, names: Mapping[Name, Name]) -> Poly:
+    """With other names, in the same order."""
+    terms = poly.terms.items()
+    return Poly({tuple([(names[n], p) for n, p in mono]): coeff for mono, coeff in terms})
+
+
 @lru_cache(maxsize=256)
-def _points(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, ...]:
+def _sampled(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, ...]:
     rng = random.Random(7)
     found: dict[tuple[int, ...], Point] = {}
     within: dict[Name, list[Poly]] = {name: [] for name in names}
