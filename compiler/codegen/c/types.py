@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 import numpy as np
 
@@ -30,6 +31,7 @@ _TAGGED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*_[0-9]+")
 _SUFFIX: dict[Prim, str] = {"u32": "u", "u64": "ull", "i64": ""}
 
 
+@lru_cache(maxsize=8192)
 def c_name(name: Name) -> str:
     """A C identifier; names that carry a tag cannot meet keywords and our own functions."""
     if name[0] == OWN:
