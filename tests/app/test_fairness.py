@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from flask import Flask
 
 from app.clients import TOKEN_HEADER
 from app.context import EXTENSION, Parts
+from testing.waiting import until
 from tests.app.conftest import MakeApp
 
 OTHERS = 9
@@ -42,14 +43,6 @@ def ask(app: Flask, page: str, source: str, address: str) -> int:
         environ_overrides={"REMOTE_ADDR": address},
     )
     return answer.status_code
-
-
-def until(holds: Callable[[], bool]) -> bool:
-    """Wait until something holds; whether it does."""
-    end = time.monotonic() + 20
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.02)
-    return holds()
 
 
 def test_a_page_with_too_many_jobs_is_told_so(app: Flask) -> None:

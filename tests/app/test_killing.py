@@ -12,28 +12,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testing import endless
+from testing.waiting import until
 from tests.app.conftest import FAKE
 from tests.codegen.helpers import needs_cc
 
 ROOT = Path(__file__).parents[2]
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are in /proc")
-
-
-def until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Wait until something holds; whether it does."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def alive(pid: int) -> bool:

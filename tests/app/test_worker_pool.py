@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from app.pool import (
     WorkerDied,
 )
 from app.worker import tree_memory
+from testing.waiting import until
 from tests.app.conftest import FAKE
 
 COMMAND = [sys.executable, str(FAKE)]
@@ -80,16 +81,6 @@ def test_a_worker_that_hoards_memory_is_stopped(pool: Pool) -> None:
     with pytest.raises(MemoryExceeded):
         pool.ask(request("HOARD"), 20)
     assert pool.ask(request("x"), 20)["ok"]
-
-
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Wait until something holds; whether it does."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_a_reader_that_goes_away_costs_the_worker(pool: Pool) -> None:
