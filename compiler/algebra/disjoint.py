@@ -7,7 +7,7 @@ value, or the rest cannot make up for it. Both are smaller problems.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -43,7 +43,9 @@ DEPTH = 7
 WIDEST = 4
 """How many values a pivot's multiple may have."""
 QUICK = 2000
-"""States looked at for a shared cell at one point before a proof is tried."""
+"""States looked at for a shared cell at one point before all states are."""
+GLANCE = 4
+"""Points that are looked at before a proof is tried: most pairs that meet do so at each of them."""
 SPLITS = 4
 """How many differences of names cases are made of."""
 
@@ -102,7 +104,7 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
 def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[Prover]) -> Verdict:
     """The verdict; `provers` are told, as they know what it took."""
     problem, known = difference(first, second, facts)
-    found = _overlap(first, second, known, QUICK)
+    found = _overlap(first, second, known, known.points[:GLANCE], QUICK)
     if found is not None:
         return found
     search = _Search()
@@ -117,9 +119,10 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
         if not why:
             return Disjoint(problem, known, proof, first, second, facts)
         return Unknown(f"The checker does not accept the proof that was found: {why}", None, known)
-    found = _overlap(first, second, known, constant.NODES)
-    if found is not None:
-        return found
+    for points, nodes in ((known.points[GLANCE:], QUICK), (known.points, constant.NODES)):
+        found = _overlap(first, second, known, points, nodes)
+        if found is not None:
+            return found
     missing = search.missing
     if missing is not None:
         return Unknown(f"Could not prove {missing} >= 0.", missing, known)
@@ -154,11 +157,14 @@ def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:
     return None
 
 
-def _overlap(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, nodes: int) -> Overlap | None:
-    """A shared cell at one of the facts' points; those where it takes too long are passed over."""
-    for point in facts.points:
+def _overlap(
+    first: Lmad[Poly], second: Lmad[Poly], facts: Facts, points: Sequence[Point], nodes: int
+) -> Overlap | None:
+    """A shared cell at one of these points; those where it takes too long are passed over."""
+    names = first.names() | second.names()
+    for point in points:
         full = facts.complete(point)
-        if not (first.names() | second.names()) <= full.keys():
+        if not names <= full.keys():
             return None
         left, right = first.evaluate(full), second.evaluate(full)
         try:

@@ -70,6 +70,11 @@ class Ctx:
     """Where the author wrote loops; passes make others of maps and scans."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether anybody reads what is said here: panes show the stages of one target only."""
+        return self.target.id in ("", self.options.target)
+
     def proved_here(self) -> list[Any]:
         """Those of this stage, to which more may be added."""
         return self.proved.setdefault(self.stage, [])

@@ -77,6 +77,8 @@ def test_a_page_with_too_many_jobs_is_told_so(app: Flask) -> None:
 
 
 def test_who_is_stopped_for_others_is_told_so(app: Flask) -> None:
+    pool = app.extensions[EXTENSION].jobs.compile_pool
+    assert until(lambda: len(pool.pids()) == 2 and not pool.busy)
     stopped: list[Any] = []
 
     def endless(number: int) -> None:
@@ -91,7 +93,6 @@ def test_who_is_stopped_for_others_is_told_so(app: Flask) -> None:
     threads = [threading.Thread(target=endless, args=(number,)) for number in range(2)]
     for thread in threads:
         thread.start()
-    pool = app.extensions[EXTENSION].jobs.compile_pool
     assert until(lambda: pool.busy == 2)
     assert ask(app, "somebody-else-0000", "entry main = 1", "10.0.0.1") == 200
     assert until(lambda: len(stopped) >= 1)

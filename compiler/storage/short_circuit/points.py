@@ -225,7 +225,8 @@ class Shortcut:
         try:
             in_place.nobody_needs(self.tree, self.aliases, block, item)
         except Failed as failed:
-            if failed.refusal is Refusal.START_KEPT and self._is_made_up(block):
+            made_up = failed.refusal is Refusal.START_KEPT and self._is_made_up(block)
+            if made_up or not self.ctx.is_shown:
                 raise Failed(failed.refusal, failed.because) from None
             if failed.hint:
                 return failed
