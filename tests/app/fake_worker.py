@@ -255,8 +255,9 @@ def cells_named(word: object, dims: list[Any]) -> dict[str, Any]:
 
 def cells(request: dict[str, Any]) -> dict[str, Any]:
     """Rows 1 and 2 (or 1 and a column, or 1 and 100) of a matrix with n columns."""
-    values = {"b": 1, "n": 5, **request["values"]}
-    n, column = values["n"], "OVER" in str(request["lmads"][1])
+    b_name, n_name = ("b_8", "n_2") if "n_2" in str(request["lmads"]) else ("b", "n")
+    values = {b_name: 1, n_name: 5, **request["values"]}
+    b, n, column = values[b_name], values[n_name], "OVER" in str(request["lmads"][1])
     rows = [{"index": [k], "cell": n + k} for k in range(n)]
     far = 100 if "FAR" in str(request["lmads"][1]) else 2
     wide = 1000 if "WIDE" in str(request["lmads"][1]) else 1
@@ -268,9 +269,9 @@ def cells(request: dict[str, Any]) -> dict[str, Any]:
     ]
     return {
         "ok": True,
-        "symbols": ["b", "n"],
-        "values": {"b": values["b"], "n": n},
-        "broken": [FACT] if n <= 2 * values["b"] else [],
+        "symbols": [b_name, n_name],
+        "values": {b_name: b, n_name: n},
+        "broken": [FACT] if n <= 2 * b else [],
         "lmads": [{**one, "count": n, "complete": True} for one in sets],
         "shared": shared,
     }
