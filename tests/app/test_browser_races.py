@@ -156,7 +156,7 @@ def test_inputs_typed_before_another_example_is_there_are_kept_apart(holding: Pa
     expect(page.locator(".run-fields")).to_have_text("[]i64")
     expect(page.locator("#run-value-0")).not_to_have_value("[6i64]")
     page.get_by_label("Example").select_option("first")
-    expect(page.locator(".run-fields")).to_have_text("[]i64")
+    expect(page.locator(".run-fields")).to_have_text("xs: []i64")
     expect(page.locator("#run-value-0")).not_to_have_value("[6i64]")
     expect(source(page)).to_contain_text("-- First steps")
 
