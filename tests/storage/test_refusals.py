@@ -286,6 +286,23 @@ def test_a_loop_that_the_author_did_not_write_is_none_to_start_otherwise() -> No
     assert {one["hint"] for one in kept} == {NOTHING}
 
 
+def loops(count: int) -> str:
+    """That many loops over one array, each of which could start with a copy of it."""
+    made = "".join(
+        f"  let ys{k} = loop a = xs for i < n do map (\\x -> x + i * {k}) a\n" for k in range(count)
+    )
+    names = ", ".join(f"ys{k}" for k in range(count))
+    return f"entry main (n: i64) =\n  let xs = map (* 3) (iota n)\n{made}  in ({names}, xs)\n"
+
+
+def test_of_many_changes_the_first_are_tried() -> None:
+    """Each takes a proof: the time for those of a large program is bounded."""
+    for count, offered in ((3, 3), (40, 32)):
+        kept = of_kind(Refusal.START_KEPT, told(loops(count)))
+        assert len(kept) == count
+        assert [one["hint"] for one in kept].count("Start the loop with a copy of `xs`.") == offered
+
+
 def test_two_changes_that_are_needed_together_are_not_offered_as_one() -> None:
     (one,) = [one for one in told(LATER_AND_USED) if not one["done"]]
     assert one["hint"] == NOTHING

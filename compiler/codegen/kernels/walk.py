@@ -13,9 +13,13 @@ from compiler.codegen.imp.parts import PARTS, fields
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, Lit
 
+_WITH_BODIES = frozenset({If, For, While, k.Stride, k.Scope, k.Exchange, k.Locked, k.Launch})
+
 
 def bodies(stm: Stm) -> tuple[Stms, ...]:
     """The statement lists in a statement."""
+    if type(stm) not in _WITH_BODIES:
+        return ()
     match stm:
         case If(_, then, orelse):
             return then, orelse

@@ -69,6 +69,10 @@ from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
 from compiler.storage.short_circuit.wording import both, called
 
+_HINTS = 32
+"""Changes by the author that are tried in one function: each takes a proof, and who makes one of
+them compiles again."""
+
 
 @dataclass(frozen=True, slots=True)
 class CircuitPoint:
@@ -120,6 +124,8 @@ class Shortcut:
         self.attempts: list[Attempt] = []
         self.numbers = numbers or count()
         self.forced = forced
+        self.tried = 0
+        """Changes by the author that were tried, to offer them."""
         self.inside: set[Name] = set()
         """Arrays that are parts of others now: that they fit is checked where they are created."""
         self.beside: dict[Name, tuple[Poly, ...]] = {}
@@ -226,11 +232,12 @@ class Shortcut:
             in_place.nobody_needs(self.tree, self.aliases, block, item)
         except Failed as failed:
             made_up = failed.refusal is Refusal.START_KEPT and self._is_made_up(block)
-            if made_up or not self.ctx.is_shown:
+            if made_up or not self.ctx.is_shown or self.tried == _HINTS:
                 raise Failed(failed.refusal, failed.because) from None
-            if failed.hint:
-                return failed
-            raise
+            if not failed.hint:
+                raise
+            self.tried += 1
+            return failed
         return None
 
     def _is_made_up(self, block: Name) -> bool:
