@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.target import Target
 from compiler.codegen.free_names import FreeNames
-from compiler.codegen.imp.nodes import Alloc, For, If, Stm, Stms, While
-from compiler.codegen.imp.parts import PARTS, fields
+from compiler.codegen.imp.nodes import Alloc, Stm, Stms
+from compiler.codegen.imp.parts import PARTS, Fields, fields
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, Lit
 
-_WITH_BODIES = frozenset({If, For, While, k.Stride, k.Scope, k.Exchange, k.Locked, k.Launch})
+_PARTS: Mapping[type, Fields] = {
+    **PARTS,
+    k.Fetch: fields("reads:block se:at"),
+    k.Indices: fields("numbers:dims se:flat sizes:dims"),
+    k.Stride: fields("bind:index se:start se:end se:by stms:body"),
+    k.Scope: fields("stms:body"),
+    k.Exit: fields("se:cond"),
+    k.Slots: fields("bind:name"),
+    k.Barrier: (),
+    k.Atomic: fields("writes:block se:at se:value"),
+    k.Exchange: fields("bind:name writes:block se:at stms:body"),
+    k.Locked: fields("lock:locks se:at stms:body"),
+}
+
+_BODIES = {
+    kind: tuple(name for method, name in pairs if method == "stms")
+    for kind, pairs in _PARTS.items()
+}
 
 
 def bodies(stm: Stm) -> tuple[Stms, ...]:
-    """The statement lists in a statement."""
-    if type(stm) not in _WITH_BODIES:
-        return ()
-    match stm:
-        case If(_, then, orelse):
-            return then, orelse
-        case For() | While() | k.Stride() | k.Scope() | k.Exchange() | k.Locked():
-            return (stm.body,)
-        case k.Launch():
-            return (stm.kernel.body,)
-    return ()
+    """The statement lists in a statement; of the host's own statements only a launch has one."""
+    if isinstance(stm, k.Launch):
+        return (stm.kernel.body,)
+    return tuple(getattr(stm, name) for name in _BODIES.get(type(stm), ()))
 
 
 def statements(stms: Stms) -> Iterator[Stm]:
@@ -63,19 +73,7 @@ def free_names(stms: Stms) -> FreeNames:
 class _KernelNames(FreeNames):
     """With the statements that only threads run."""
 
-    parts = {
-        **PARTS,
-        k.Fetch: fields("reads:block se:at"),
-        k.Indices: fields("numbers:dims se:flat sizes:dims"),
-        k.Stride: fields("bind:index se:start se:end se:by stms:body"),
-        k.Scope: fields("stms:body"),
-        k.Exit: fields("se:cond"),
-        k.Slots: fields("bind:name"),
-        k.Barrier: (),
-        k.Atomic: fields("writes:block se:at se:value"),
-        k.Exchange: fields("bind:name writes:block se:at stms:body"),
-        k.Locked: fields("lock:locks se:at stms:body"),
-    }
+    parts = _PARTS
 
     def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
         """Indices."""
