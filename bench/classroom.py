@@ -134,8 +134,12 @@ def hostile(port: int, stop: threading.Event, record: Record, forges: bool) -> N
             count += 1
             token = f"hostile-{number}-{count:08}" if forges else "hostile-hostile-hostile"
             browser = Browser(port, HOSTILE, token)
-            op, source = ("show", endless.COMPILE) if number % 2 else ("run", endless.RUN)
-            body = {"source": f"{source}\n-- {number} {count}\n", "input": "10i64", "backend": "c"}
+            op, source, more = (
+                ("show", endless.COMPILE, {})
+                if number % 2
+                else ("run", endless.RUN, {"input": "10i64", "backend": "c"})
+            )
+            body = {"source": f"{source}\n-- {number} {count}\n", **more}
             try:
                 outcome = browser.ask("POST", f"/api/{op}", body)
             except OSError as error:
@@ -265,6 +269,8 @@ def main() -> None:
     parser.add_argument("--remark", default="", help="a sentence about the machine, kept with it")
     args = parser.parse_args()
     parts = measure()
+    if any("status 400" in found["hostile"] for found in parts.values()):
+        raise SystemExit("the hostile client's requests are malformed: nothing was measured")
     for name, found in parts.items():
         goal = f", goal {GOALS[name]:g} s" if name in GOALS else ""
         print(
