@@ -85,7 +85,7 @@ class Manner:
 
     def program(self, seed: int, name: str = "main") -> Generated:
         """The program of that seed."""
-        return (extremes if self.extreme else storage).program(seed, name)
+        return extremes.program(seed, name) if self.extreme else storage.program(seed, name)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -207,9 +207,7 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
         ).values
 
     for args in made.inputs:
-        expected = outcome(
-            lambda a=args: timed(lambda: interp.run(soa, made.name, a, EXTREME_BYTES))
-        )
+        expected = outcome(partial(timed, partial(interp.run, soa, made.name, args, EXTREME_BYTES)))
         for where, run in (
             ("by the letter", partial(timed, partial(value.run, soa, made.name, args, few))),
             ("imp", partial(timed, partial(imp_interp.run, imp, made.name, args))),

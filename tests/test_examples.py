@@ -20,7 +20,8 @@ from compiler.codegen.cuda import program as cuda
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
 from compiler.protocol.runs import ValidityRequest
-from compiler.runtime import nvrtc, runner, sanitize
+from compiler.runtime import runner, sanitize
+from testing import nvrtc
 from testing.blocks import Case, read
 from testing.results import same
 

@@ -28,7 +28,7 @@ NUMBERS = (
     "18446744073709551615 18446744073709551616 1e400 1e-400 0x7fffffffffffffff 0b1 1_0 00 1.5 "
     "340282366920938463463374607431768211456"
 ).split()
-ODD = [
+ODD: list[str] = [
     *"\0\x01\x07\x0b\x0c\r\x1a\x1c\x1d\x1e\x1f\x7f\x85\xa0\xad\u2028\u2029\u200b\ufeff\ufffd\uffff",
     "\r\n", "\r\r\n", "é", "\u0301", "𝒙", "😀", "٣", "\U0010ffff", "‮", "\t",
 ]  # fmt: skip
@@ -52,7 +52,8 @@ def _place(rng: random.Random, text: str) -> int:
 
 def _insert_odd(rng: random.Random, text: str) -> str:
     at = _place(rng, text)
-    return text[:at] + rng.choice(ODD) * rng.choice((1, 1, 2)) + text[at:]
+    odd, times = rng.choice(ODD), rng.choice((1, 1, 2))
+    return text[:at] + odd * times + text[at:]
 
 
 def _cut_out(rng: random.Random, text: str) -> str:

@@ -11,8 +11,9 @@ import pytest
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
-from compiler.runtime import cuda_device, nvrtc
+from compiler.runtime import cuda_device
 from compiler.semantics import interp
+from testing import nvrtc
 from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
 from tests.runtime import cuda_on_cpu
 from tests.runtime.test_programs import CASES

@@ -18,11 +18,10 @@ from compiler.codegen.imp.nodes import For, If, ImpProg, Stm, Stms, While
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.lower import lower
 from compiler.codegen.kernels.verify import verify
-from compiler.runtime import kernel_interp
-from compiler.runtime.kernel_interp import Fault, Order
 from compiler.semantics import interp
 from compiler.targets import target_named
-from testing import blocks
+from testing import blocks, kernel_interp
+from testing.kernel_interp import Fault, Order
 from tests.codegen.helpers import compiled, same, threshold_names
 from tests.runtime.test_programs import CASES
 

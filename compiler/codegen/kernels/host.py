@@ -1,8 +1,8 @@
 """The host's part of a program with kernels, as Python text over `device`.
 
-What the text calls is in `runtime/`: `cuda_device.py`, `kernel_interp.py`. Scalars are exact as in
-`py_runtime.py`; a kernel's launch names its threads and parameters, so that the text reads like
-the imperative program.
+What the text calls is in `runtime/cuda_device.py`. Scalars are exact as in `py_runtime.py`; a
+kernel's launch names its threads and parameters, so that the text reads like the imperative
+program.
 """
 
 from __future__ import annotations
