@@ -86,13 +86,6 @@ def _is_own(origin: str, request: Request) -> bool:
 
 def refuse_unsafe(options: Mapping[str, Any]) -> None:
     """Raise AppError for an option that drops checks or walls: with it a program can do more."""
-    if options.get("files"):
-        raise AppError(
-            "usage",
-            "A server takes programs of one file.",
-            403,
-            "`stridescope check` and `run` read what a program imports, on a machine of your own.",
-        )
     for name, why in OF_ONES_OWN.items():
         if options.get(name):
             raise AppError(

@@ -21,7 +21,7 @@ from app.pool import (
 )
 from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import Operation
+from compiler.protocol.kinds import OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import WrongRequest, checked
 from compiler.sandbox import walls
@@ -31,8 +31,10 @@ Answer = dict[str, Any]
 
 OPS = {name: op for name, op in OPERATIONS.items() if op.served}
 """What a server takes from its clients."""
-SHARED = ("source", "options")
-"""What a batch has for all of its requests."""
+SHARED = tuple(fields(OfProgram))
+"""What a batch has for all of its requests: the program."""
+NOTHING: tuple[tuple[str, Any], ...] = (("options", {}), ("files", {}), ("main", ""))
+"""Fields that say what holds without them."""
 MOST_REQUESTS = 24
 CHARACTER_SECONDS = 80e-6
 """What compiling takes for each character of a program, see `docs/figures.md`."""
@@ -188,8 +190,7 @@ class Jobs:
             yield {"ok": True}
             return
         requests = [
-            {k: v for k, v in self._bounded(asked).items() if k not in ("source", "options")}
-            for _, asked in left
+            {k: v for k, v in self._bounded(asked).items() if k not in SHARED} for _, asked in left
         ]
         request = {**given, "op": "batch", "requests": requests, "stream": True}
         share = min(1.0, sum(asked.op.share for _, asked in left))
@@ -222,7 +223,7 @@ class Jobs:
         return self._asked(op, {**own, **shared})
 
     def _asked(self, op: Operation[Any], body: Answer) -> _Asked:
-        return _Asked(op, {"op": op.id, **self._fields(op, body)})
+        return _Asked(op, self._request(op, body))
 
     def _bounded(self, asked: _Asked) -> Answer:
         """A request with the bounds of its answer."""
@@ -251,7 +252,7 @@ class Jobs:
             # A back end compiles first, and stops the program by itself at the deadline.
             own = 0.0 if request.get("backend") == "ref" else seconds
             seconds = float(self._config["RUN_SECONDS"]) + own
-        expected = share * CHARACTER_SECONDS * len(request.get("source", ""))
+        expected = share * CHARACTER_SECONDS * sum(map(len, texts_of(request).values()))
         try:
             yield from pool.stream(request, seconds, client, expected)
         except TooMany:
@@ -263,7 +264,7 @@ class Jobs:
     def _request(self, op: Operation[Any], body: Answer) -> Answer:
         """What is asked, in the same words wherever it means the same."""
         found = self._fields(op, body)
-        return {"op": op.id, **{k: v for k, v in found.items() if (k, v) != ("options", {})}}
+        return {"op": op.id, **{k: v for k, v in found.items() if (k, v) not in NOTHING}}
 
     def _fields(self, op: Operation[Any], body: Answer) -> Answer:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
@@ -279,22 +280,21 @@ class Jobs:
     def _check_texts(self, found: Answer) -> None:
         limits = {"source": self._config["SOURCE_LIMIT"], "input": self._config["INPUT_LIMIT"]}
         for name, value in found.items():
-            if not isinstance(value, str):
-                continue
-            if len(value) > limits.get(name, 1000):
-                raise AppError(
-                    "usage",
-                    f"The field `{name}` has {len(value)} characters; "
-                    f"at most {limits.get(name, 1000)} are taken.",
-                    413,
-                )
-            try:
-                value.encode()
-            except UnicodeEncodeError as error:
-                line = value.count("\n", 0, error.start) + 1
-                raise AppError(
-                    "syntax", f"Line {line} of `{name}` holds a character that is not valid UTF-8."
-                ) from None
+            if isinstance(value, str):
+                self._check_length(f"The field `{name}` has", len(value), limits.get(name, 1000))
+                _check_text(name, value)
+        if files := found.get("files"):
+            length = sum(map(len, texts_of(found).values()))
+            self._check_length("The files of the program have", length, limits["source"])
+            for path, text in files.items():
+                _check_text("files", path)
+                _check_text(path, text)
+
+    @staticmethod
+    def _check_length(what: str, length: int, most: int) -> None:
+        if length > most:
+            message = f"{what} {length} characters; at most {most} are taken."
+            raise AppError("usage", message, 413)
 
     def last_run(self, body: Answer) -> Answer | None:
         """As `ClientJobs.last_run`."""
@@ -335,6 +335,21 @@ class ClientJobs:
     def manifest(self) -> list[Answer]:
         """As `Jobs.manifest`."""
         return self._jobs.manifest()
+
+
+def texts_of(request: Answer) -> dict[str, str]:
+    """The texts of a request's program, by their paths; that of the program itself has none."""
+    return {"": request.get("source") or "", **(request.get("files") or {})}
+
+
+def _check_text(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        line = value.count("\n", 0, error.start) + 1
+        raise AppError(
+            "syntax", f"Line {line} of `{name}` holds a character that is not valid UTF-8."
+        ) from None
 
 
 def _together(answers: Iterator[Answer]) -> Answer:

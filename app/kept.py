@@ -17,9 +17,9 @@ CELLS = 600
 """Larger sets are not drawn."""
 
 
-def attempts(jobs: ClientJobs, source: Any, options: Any) -> list[Answer] | None:
+def attempts(jobs: ClientJobs, program: Answer) -> list[Answer] | None:
     """All attempts to build arrays in their places; None where the program does not compile."""
-    answer = jobs.must("attempts", {"source": source, "options": options})
+    answer = jobs.must("attempts", program)
     if not answer.get("ok"):
         return None
     left = PICTURES
@@ -56,14 +56,14 @@ def _drawn(jobs: ClientJobs, pair: Answer) -> Answer:
 
 
 def lifetimes(
-    jobs: ClientJobs, source: Any, options: Any, manifest: list[Answer], stages: Answer
+    jobs: ClientJobs, program: Answer, manifest: list[Answer], stages: Answer
 ) -> list[Answer]:
     """Blocks and arrays over the program at each stage that says where arrays lie."""
     found: list[Answer] = []
     for info in manifest:
         if not info["memory"] or info["id"] not in stages:
             continue
-        body = {"source": source, "options": options, "stage": info["id"]}
+        body = {**program, "stage": info["id"]}
         valued = jobs.must("lifetimes", {**body, "values": {}})
         if valued.get("ok"):
             kept = {key: valued[key] for key in ("values", "functions")}

@@ -1,9 +1,9 @@
 """Frozen states: what a link shows is what was seen when it was made, for as long as it exists.
 
-A state is one JSON object (source, options, version, stages, remarks, run, error, view), stored
-compressed under a short id that is computed from its identity: what was asked, and what came of it.
-Neither times nor how much memory a run took belong to it, so that sharing the same thing twice with
-one version gives one link.
+A state is one JSON object (source, files, options, version, stages, remarks, run, error, view),
+stored compressed under a short id that is computed from its identity: what was asked, and what came
+of it. Neither times nor how much memory a run took belong to it, so that sharing the same thing
+twice with one version gives one link.
 """
 
 from __future__ import annotations
@@ -126,6 +126,7 @@ def identity(state: State) -> dict[str, Any]:
     return {
         "version": state["version"],
         "source": state["source"],
+        **{name: state[name] for name in ("files", "main") if state.get(name)},
         "options": _options(state.get("options") or {}),
         "stages": {name: stage["text"] for name, stage in (state.get("stages") or {}).items()},
         "error": _error(state.get("error")),

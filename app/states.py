@@ -22,17 +22,18 @@ RUN_FIELDS = [
 def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:
     """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
 
-    `body` has `source`, and perhaps `options`, `run` (the fields of a run request) and `view`
-    (the page's own arrangement, kept as it is). AppError when there is no worker for it.
+    `body` has a program (`source`, and perhaps `files`, `main` and `options`), and perhaps `run`
+    (the fields of a run request) and `view` (the page's own arrangement, kept as it is). AppError
+    when there is no worker for it.
     """
-    source, options = body.get("source"), body.get("options") or {}
-    shown = jobs.must("show", {"source": source, "options": options})
-    checked = jobs.must("check", {"source": source, "options": options})
+    program = {name: body[name] for name in SHARED if body.get(name) or name == "source"}
+    shown = jobs.must("show", program)
+    checked = jobs.must("check", program)
     state: State = {
         "format": FORMAT,
         "version": version,
-        "source": source,
-        "options": options,
+        "options": {},
+        **program,
         "manifest": jobs.manifest(),
         "stages": shown.get("stages") or {},
         "remarks": shown.get("remarks") or [],
@@ -44,21 +45,17 @@ def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:
         "view": _view(body.get("view")),
     }
     if shown.get("ok"):
-        state["attempts"] = kept.attempts(jobs, source, options)
-        state["lifetimes"] = kept.lifetimes(
-            jobs, source, options, state["manifest"], state["stages"]
-        )
+        state["attempts"] = kept.attempts(jobs, program)
+        state["lifetimes"] = kept.lifetimes(jobs, program, state["manifest"], state["stages"])
     if isinstance(body.get("run"), dict):
-        state["run"] = _run(jobs, source, options, body["run"])
+        state["run"] = _run(jobs, program, body["run"])
     return state
 
 
-def _run(jobs: ClientJobs, source: Any, options: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _run(jobs: ClientJobs, program: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     """What the run was asked, and the answer that was seen, or a new one if that is forgotten."""
     request = {name: asked[name] for name in RUN_FIELDS if asked.get(name) is not None}
-    body = {"source": source, **request}
-    if options:
-        body["options"] = options
+    body = {**program, **request}
     answer = jobs.last_run(body)
     if answer is None:
         answer = jobs.must("run", body)

@@ -21,14 +21,16 @@ from compiler.algebra import checker
 from compiler.algebra.export import FORMATS, exported
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
+from compiler.disk import decode_source, read_program, read_source
 from compiler.ir import values
 from compiler.protocol import programs, proofs, runs
-from compiler.protocol.kinds import Options
+from compiler.protocol.kinds import OfProgram, Options
 from compiler.protocol.polynomials import Spell, in_turn, reason, shown_cells, step_lines
 from compiler.protocol.proofs import Certificate
 from compiler.protocol.reading import checked
 
 Json = dict[str, Any]
+_Program: TypeAlias = tuple[str, Options, dict[str, str], str]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
 _NUMBER = re.compile(r"-?[0-9]{1,30}")
 
@@ -79,7 +81,7 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
         print(json.dumps(failure(error, source), ensure_ascii=False))
     else:
         for e in (error, *error.others):
-            at = os.path.join(os.path.dirname(args.file), "") if e.span.file else f"{args.file}:"
+            at = "" if e.span.file else f"{args.file}:"
             print(f"{at}{e.render(source)}", file=sys.stderr)
     if error.kind == "usage" and not isinstance(error, InputError):
         return WRONG_USAGE
@@ -87,7 +89,7 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
 
 
 def _check(args: argparse.Namespace) -> int:
-    answer = api.check(programs.CheckRequest(_source(args.file), _options(args)))
+    answer = api.check(programs.CheckRequest(*_program(args)))
     if args.json:
         print(json.dumps(answer))
         return OK
@@ -102,9 +104,9 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    source = _source(args.file)
-    answer = api.show(programs.ShowRequest(source, _options(args), stages=args.stage or None))
-    _certify(source, args)
+    program = _program(args)
+    answer = api.show(programs.ShowRequest(*program, stages=args.stage or None))
+    _certify(program, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -122,20 +124,20 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    source, options = _source(args.file), _options(args)
-    _certify(source, args)
+    program = _program(args)
+    _certify(program, args)
     if args.generate:
         sizes = _numbers("--generate", args.generate)
         made = api.generate(
-            runs.GenerateRequest(source, options, entry=args.entry, sizes=sizes, seed=args.seed)
+            runs.GenerateRequest(*program, entry=args.entry, sizes=sizes, seed=args.seed)
         )
         inputs = values.parse(made["input"])
     else:
         data = _input(args.input) if args.input else sys.stdin.buffer.read()
-        inputs = values.from_bytes(data, api.input_prims(source, args.entry, options))
+        inputs = values.from_bytes(data, api.input_prims(OfProgram(*program), args.entry))
     backend = args.backend
     outcome = api.run_values(
-        source, args.entry, inputs, backend, args.stage, options, args.deadline
+        OfProgram(*program), args.entry, inputs, backend, args.stage, args.deadline
     )
     if args.binary:
         sys.stdout.buffer.write(values.to_binary(outcome["values"]))
@@ -150,9 +152,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _attempts(args: argparse.Namespace) -> int:
-    source = _source(args.file)
-    answer = api.attempts(proofs.AttemptsRequest(source, _options(args)))
-    _certify(source, args)
+    program = _program(args)
+    answer = api.attempts(proofs.AttemptsRequest(*program))
+    _certify(program, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -179,7 +181,7 @@ def _verdict(proved: Mapping[str, Any], spell: Spell = str) -> str:
 
 
 def _bounds(args: argparse.Namespace) -> int:
-    answer = api.bounds(proofs.BoundsRequest(_source(args.file), _options(args)))
+    answer = api.bounds(proofs.BoundsRequest(*_program(args)))
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -245,10 +247,10 @@ def _export(args: argparse.Namespace) -> int:
     return OK
 
 
-def _certify(source: str, args: argparse.Namespace) -> None:
+def _certify(program: _Program, args: argparse.Namespace) -> None:
     """Write the certificate of a program, if one is wanted."""
     if args.certificate:
-        answer = api.certificate(proofs.CertificateRequest(source, _options(args)))
+        answer = api.certificate(proofs.CertificateRequest(*program))
         _write(args.certificate, answer["certificate"])
 
 
@@ -273,8 +275,8 @@ class _Version(argparse.Action):
 
 def _source(file: str) -> str:
     if file == "-":
-        return worker.decode_source(sys.stdin.buffer.read())
-    return worker.read_source(file)
+        return decode_source(sys.stdin.buffer.read())
+    return read_source(file)
 
 
 def _input(file: str) -> bytes:
@@ -287,7 +289,7 @@ def _input(file: str) -> bytes:
 def _text_or_nothing(file: str) -> str:
     """What an error is shown in; what comes through a pipe has been read already."""
     try:
-        return worker.read_source(file) if Path(file).is_file() else ""
+        return read_source(file) if Path(file).is_file() else ""
     except CompileError:
         return ""
 
@@ -318,13 +320,15 @@ def _options(args: argparse.Namespace) -> Options:
         "verify": args.verify,
         "sanitize": getattr(args, "sanitize", False),
         "thresholds": _numbers("--threshold", args.threshold),
-        "files": _files(args.file),
     }
 
 
-def _files(file: str) -> dict[str, str]:
-    """What the program imports; one that comes through a pipe has no folder, so no files."""
-    return {} if file == "-" else worker.read_imports(worker.read_source(file), file)
+def _program(args: argparse.Namespace) -> _Program:
+    """What a request says of the program; one that comes through a pipe has no folder."""
+    if args.file == "-":
+        return _source("-"), _options(args), {}, ""
+    found = read_program(args.file)
+    return found.source, _options(args), found.files, found.main
 
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

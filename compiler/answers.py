@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.base.errors import CompileError
 from compiler.base.remarks import Remark
-from compiler.base.spans import Span, user_spans
+from compiler.base.spans import Span, plain, user_spans
 from compiler.base.text import Text
 from compiler.frontend.typed import EntryPoint
 from compiler.frontend.warning import Warning_
@@ -27,8 +27,6 @@ def error_json(error: CompileError, source: str = "") -> Problem:
         "span": span_json(error.span),
         "hint": error.hint,
     }
-    if error.text:
-        answer["file"], answer["span"] = error.span.file, list(error.span[:4])
     if source:
         answer["rendered"] = error.render(source)
     return answer
@@ -45,9 +43,9 @@ def warning_json(warning: Warning_, source: str) -> Problem:
     }
 
 
-def span_json(span: Span) -> list[int] | None:
-    """The place in the user's text, or None where there is none."""
-    return list(span[:4]) if span.line and not span.file else None
+def span_json(span: Span) -> list[int | str] | None:
+    """The place in the user's files, or None where there is none."""
+    return plain(span) if span.is_own else None
 
 
 def remark_json(remark: Remark) -> programs.Remark:

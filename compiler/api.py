@@ -7,10 +7,11 @@ gives the answer that `compiler/protocol` declares. The functions raise `Compile
 
 from __future__ import annotations
 
-import posixpath
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from compiler import switches
@@ -34,7 +35,6 @@ from compiler.explain.bounds import theorems as dropped_checks
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
 from compiler.frontend.check.scope.scope import did_you_mean
-from compiler.frontend.files import ENDING, MOST
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values
@@ -43,7 +43,7 @@ from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
 from compiler.protocol import programs, proofs, runs, storage
-from compiler.protocol.kinds import Operation, R
+from compiler.protocol.kinds import OfProgram, Operation, R
 from compiler.protocol.reading import check_options
 from compiler.runtime import imp_interp
 from compiler.semantics import interp
@@ -118,7 +118,9 @@ def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
     return {"ok": True, "backends": [*found, reference]}
 
 
-def options_from(given: Mapping[str, Any]) -> Options:
+def options_from(
+    given: Mapping[str, Any], files: Mapping[str, str] = MappingProxyType({}), main: str = ""
+) -> Options:
     """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
     known = check_options(given)
     if known.get("target", TARGETS[0]) not in TARGETS:
@@ -136,35 +138,18 @@ def options_from(given: Mapping[str, Any]) -> Options:
         unsafe=known.get("unsafe", False),
         verify=known.get("verify", False),
         sanitize=known.get("sanitize", False),
-        files=tuple(sorted(checked_files(known.get("files", {})).items())),
+        files=tuple(sorted(files.items())),
+        main=main,
         thresholds=tuple(sorted(known.get("thresholds", {}).items())),
     )
 
 
-def checked_files(files: Mapping[str, str]) -> Mapping[str, str]:
-    """The files of a program. Raises UsageError for a path that no `import` has, or has too."""
-    seen: dict[str, str] = {}
-    for path in files:
-        plain_path = posixpath.normpath(path)
-        if path != plain_path or path.startswith("/") or not path.endswith(ENDING) or "\\" in path:
-            raise UsageError(
-                f"`{path}` is no path of a file of the program.",
-                hint=f"Paths are such as `lib/sums{ENDING}`, from the folder of the program.",
-            )
-        other = seen.setdefault(path.lower(), path)
-        if other != path:
-            raise UsageError(f"`{other}` and `{path}` differ in case only.")
-    if len(files) > MOST:
-        raise UsageError(f"A program has at most {MOST} files.")
-    return files
-
-
-def compilation(source: str, options: Mapping[str, Any]) -> Compilation:
-    """The compilation of `source`, the one from last time if there was one.
+def compilation(asked: OfProgram) -> Compilation:
+    """The compilation of a program, the one from last time if there was one.
 
     Raises UsageError for options that are wrong, or that name thresholds the program has not.
     """
-    key = (source, options_from(options))
+    key = (asked.source, options_from(asked.options, asked.files, asked.main))
     if key in _recent:
         _recent.move_to_end(key)
         return _recent[key]
@@ -206,7 +191,7 @@ def _check_thresholds(work: Compilation) -> None:
 @answers(programs.CHECK)
 def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
     """The entry points and warnings of a program, or its errors (raised)."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     typed: TypedProg = work.result("typed").prog
     found = warnings(work.result("ast").prog, typed)
     return {
@@ -219,7 +204,7 @@ def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
 @answers(programs.SHOW)
 def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.ShowAnswer:
     """Texts, counts and times of the stages asked for, and all remarks."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     wanted = list(BY_ID) if asked.stages is None else asked.stages
     shown: dict[str, programs.Stage] = {}
     for name in [stage_named(name).id for name in wanted]:
@@ -243,7 +228,7 @@ def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.Show
 @answers(programs.RULES)
 def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
     """Each rule that a remark names: what it does, and how often it was applied or missed."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     work.result("merged")
     count = Counter((remark.rule, remark.kind) for remark in work.remarks())
     found: list[programs.RuleUse] = [
@@ -271,13 +256,10 @@ def _values(asked: runs.OnInputs, fun: Function) -> list[values.Value]:
 @answers(runs.RUN)
 def run(asked: runs.RunRequest) -> runs.RunAnswer:
     """Run an entry point; results as text, a line for each, of about `longest` characters."""
-    options = entry_options(asked.source, asked.entry, asked.options)
-    work = compilation(asked.source, options)
+    work = compilation(for_entry(asked, asked.entry))
     args = _values(asked, entry_function(work, asked.entry))
     start = time.perf_counter()
-    outcome = run_values(
-        asked.source, asked.entry, args, asked.backend, asked.stage, asked.options, asked.deadline
-    )
+    outcome = run_values(asked, asked.entry, args, asked.backend, asked.stage, asked.deadline)
     results = outcome.pop("values")
     most = None if asked.longest is None else asked.longest // max(1, len(results))
     shown = [values.show(v) if most is None else values.beginning(v, most) for v in results]
@@ -292,12 +274,11 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
 
 
 def run_values(
-    source: str,
+    asked: OfProgram,
     entry: str,
     args: list[values.Value],
     backend: str,
     stage: str,
-    options: Mapping[str, Any],
     seconds: float,
 ) -> Json:
     """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside."""
@@ -309,8 +290,7 @@ def run_values(
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
     chosen = BACK_ENDS.get(backend)
-    options = entry_options(source, entry, options, stage or (backend if chosen else "soa"))
-    work = compilation(source, options)
+    work = compilation(for_entry(asked, entry, stage or (backend if chosen else "soa")))
     entry = entry_named(work, entry)
     bind(entry_function(work, entry), args)
     sanitized = work.options.sanitize
@@ -369,38 +349,34 @@ def entry_function(work: Compilation, name: str) -> Function:
     return next(fun for fun in prog.funs if fun.name == chosen)
 
 
-def entry_options(
-    source: str, entry: str, options: Mapping[str, Any], stage: str = "soa"
-) -> Mapping[str, Any]:
-    """The options to compile a program with for one entry point, up to a stage.
+def for_entry(asked: OfProgram, entry: str, stage: str = "soa") -> OfProgram:
+    """The program as one compiles it for one entry point, up to a stage.
 
-    Where something that is not built yet is in the way, they leave the other entry points out.
+    Where something that is not built yet is in the way, the other entry points are left out.
     """
     try:
-        compilation(source, options).result(stage)
+        compilation(asked).result(stage)
     except Limitation:
-        alone = {**options, "entry": entry or "main"}
+        alone = replace(asked, options={**asked.options, "entry": entry or "main"})
         try:
-            compilation(source, alone).result(stage)
+            compilation(alone).result(stage)
         except CompileError:
-            alone = {}
-        if not alone or options.get("entry"):
+            alone = asked
+        if alone is asked or asked.options.get("entry"):
             raise
         return alone
-    return options
+    return asked
 
 
-def input_prims(source: str, entry: str, options: Mapping[str, Any]) -> list[Prim]:
+def input_prims(asked: OfProgram, entry: str) -> list[Prim]:
     """The element types of an entry point's inputs: what numbers without a type are read as."""
-    options = entry_options(source, entry, options)
-    return prims(entry_function(compilation(source, options), entry))
+    return prims(entry_function(compilation(for_entry(asked, entry)), entry))
 
 
 @answers(runs.GENERATE)
 def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
     """Random inputs as text. Raises UsageError for one of more than `longest` characters."""
-    options = entry_options(asked.source, asked.entry, asked.options)
-    fun = entry_function(compilation(asked.source, options), asked.entry)
+    fun = entry_function(compilation(for_entry(asked, asked.entry)), asked.entry)
     sizes, longest = asked.sizes or {}, asked.longest
     random_values.check_names(fun, sizes)
     most = None if longest is None else longest // LEAST_CHARACTERS_PER_ELEMENT
@@ -421,7 +397,7 @@ def _with_memory(
     if asked.stage not in MEMORY_STAGES:
         known = ", ".join(MEMORY_STAGES)
         raise UsageError(f"The stage `{asked.stage}` has no memory.", hint=f"These have: {known}.")
-    prog: Prog = compilation(asked.source, asked.options).result(asked.stage).prog
+    prog: Prog = compilation(asked).result(asked.stage).prog
     return prog
 
 
@@ -452,7 +428,7 @@ def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnsw
 @answers(proofs.ATTEMPTS)
 def attempts(asked: proofs.AttemptsRequest) -> Json:
     """Every attempt to build an array in its place, with what had to be proved for it."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     found = work.record("shortcircuit").told()
     advise(asked.source, work.options, found)
     return {"ok": True, "attempts": found}
@@ -461,7 +437,7 @@ def attempts(asked: proofs.AttemptsRequest) -> Json:
 @answers(proofs.BOUNDS)
 def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
     """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     typed: TypedProg = work.result("typed").prog
     last = work.result("merged").prog
     return {"ok": True, "accesses": accesses_of(typed, last, work.fates(), _words(work))}
@@ -470,7 +446,7 @@ def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
 @answers(proofs.CERTIFICATE)
 def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
     """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     pairs, shown = work.record("shortcircuit").theorems()
     work.result("merged")
     proved = [*work.proved(), ("shortcircuit", shown)]
@@ -487,14 +463,14 @@ def _words(work: Compilation) -> Words:
 @answers(storage.TUNING)
 def tuning_tree(asked: storage.TuningRequest) -> Json:
     """The code versions of the program, under their thresholds."""
-    prog = compilation(asked.source, asked.options).result("flat").prog
+    prog = compilation(asked).result("flat").prog
     return {"ok": True, "trees": tuning.forest(prog)}
 
 
 @answers(runs.VALIDITY)
 def check_validity(asked: runs.ValidityRequest) -> runs.ValidityAnswer:
     """Do all stages agree on this input? One verdict per stage that can be run."""
-    work = compilation(asked.source, asked.options)
+    work = compilation(asked)
     entry = entry_named(work, asked.entry)
     args = _values(asked, entry_function(work, entry))
     expected = interp.run(work.result("soa").prog, entry, args)

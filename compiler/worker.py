@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, Any
 
 from compiler import api
@@ -28,10 +27,11 @@ from compiler.base.errors import (
     UsageError,
 )
 from compiler.base.spans import span_at
-from compiler.frontend.files import gather
+from compiler.disk import read_program
+from compiler.frontend.files import check_paths
 from compiler.protocol import programs
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import Operation
+from compiler.protocol.kinds import OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import checked
 from compiler.sandbox import kernel
@@ -42,9 +42,6 @@ STACK_BYTES = 1 << 29
 RECURSION_LIMIT = 200_000
 GARBAGE_THRESHOLD = 200_000
 """Programs are trees without cycles: looking for garbage often costs a third of the time."""
-
-LONGEST_PROGRAM = 1 << 26
-"""Bytes of a file."""
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
@@ -153,6 +150,8 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
             given["source"] = source = _source(given)
         _check_text(given)
         asked = operation.request(**checked(operation, given, own=True))
+        if isinstance(asked, OfProgram) and request.get("path") is None:
+            check_paths(asked.files, asked.main)
         found: Json = api.ANSWERS[operation.id](asked, *((partial,) if operation.partial else ()))
         return found
     except Exception as problem:
@@ -192,53 +191,6 @@ def _check_text(data: Any) -> None:
         ) from None
 
 
-def read_source(path: str | Path) -> str:
-    """A program's text from a file. Raises UsageError where it cannot be read."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(LONGEST_PROGRAM + 1)
-    except OSError as error:
-        raise UsageError(f"Cannot read `{path}`: {error.strerror}.") from None
-    except ValueError as error:  # a zero byte
-        raise UsageError(f"This is no path: {error}.") from None
-    if len(data) > LONGEST_PROGRAM:
-        raise UsageError(f"`{path}` is longer than {LONGEST_PROGRAM} bytes: that is no program.")
-    return decode_source(data)
-
-
-def read_imports(source: str, path: str | Path) -> dict[str, str]:
-    """The files that the program in the file `path` imports, from the disk.
-
-    Errors: one that is no UTF-8 text.
-    """
-    folder = Path(path).parent
-
-    def read(name: str) -> str | None:
-        if not (folder / name).is_file():
-            return None
-        try:
-            return read_source(folder / name)
-        except SyntaxError_ as error:
-            error.text = (folder / name).read_text("utf-8", errors="replace")
-            error.span = error.span._replace(file=name)
-            raise
-
-    return gather(source, read)
-
-
-def decode_source(data: bytes) -> str:
-    """UTF-8 text. Raises a syntax error at the place of the first byte that is none."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
-        raise SyntaxError_(
-            f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
-            span_at(before + "?", len(before)),
-            "Save the file as UTF-8.",
-        ) from None
-
-
 def _source(given: Json) -> str:
     """The program of a request, which it gives as `source` or as `path`, and has not any more."""
     if given.get("path") is not None:
@@ -248,11 +200,9 @@ def _source(given: Json) -> str:
         _check_text(path)
         if not os.path.isfile(path) and os.path.exists(path):
             raise UsageError(f"Cannot read `{path}`: it is no file.")
-        program = read_source(path)
-        options = given.get("options")
-        if isinstance(options, dict) or options is None:
-            given["options"] = {"files": read_imports(program, path), **(options or {})}
-        return program
+        program = read_program(path)
+        given["files"], given["main"] = program.files, program.main
+        return program.source
     source = given.get("source")
     if source is None:
         raise UsageError("The request lacks `source`.")
@@ -292,7 +242,7 @@ def _batch(asked: programs.BatchRequest, tell: api.Tell | None) -> programs.Batc
 
 def _member(batch: programs.BatchRequest, one: Json, operation: Operation[Any] | None) -> Json:
     """A request with what it has from its batch."""
-    shared = {"source": batch.source, "options": batch.options, "stream": batch.stream}
+    shared = {name: getattr(batch, name) for name in (*fields(OfProgram), "stream")}
     own = {name: value for name, value in one.items() if name not in (*shared, "path")}
     known = fields(operation.request) if operation is not None else {}
     return {**own, **{name: value for name, value in shared.items() if name in known}}

@@ -21,9 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from compiler import api, pipeline
+from compiler import api
 from compiler.base.errors import CompileError
-from compiler.worker import decode_source, read_imports
+from compiler.disk import read_program
+from compiler.pipeline import Compilation
+from compiler.protocol.kinds import OfProgram
 from testing.blocks import Case, read
 from testing.results import same
 
@@ -52,18 +54,18 @@ def limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def run_case(source: str, case: Case, backend: str, stage: str, options: dict[str, Any]) -> str:
+def run_case(program: OfProgram, case: Case, backend: str, stage: str) -> str:
     """What is different from what the case expects; empty for nothing."""
     try:
-        fun = api.entry_function(api.compilation(source, options), case.entry)
+        fun = api.entry_function(api.compilation(program), case.entry)
         args, output = case.arguments(fun), case.expected(fun)
-        found = api.run_values(source, case.entry, args, backend, stage, options, SECONDS)
+        found = api.run_values(program, case.entry, args, backend, stage, SECONDS)
     except CompileError as error:
         if error.kind == "limitation":
             return f"limitation: {error.message}"
         if case.error is not None and error.kind in ("runtime", "usage"):
             return ""
-        return f"{error.kind}: {error.render(source)}"
+        return f"{error.kind}: {error.render(program.source)}"
     if case.error is not None:
         return f"expected the error {case.error}"
     if output is not None and not same(found["values"], output):
@@ -83,15 +85,15 @@ def skipped(source: str, cases: list[Case]) -> str:
 def run_program(path: Path, stages: list[str], backends: list[str], tally: Counter[str]) -> None:
     """Check one program, print what is wrong with it, and count the outcome."""
     try:
-        source = decode_source(path.read_bytes())
         spec = read(path)
-        options = {**OPTIONS, "files": read_imports(source, path)}
+        source, files, main = read_program(path)
+        program = OfProgram(source, OPTIONS, files, main)
     except Exception as error:
         tally["unreadable test"] += 1
         print(f"{path}: unreadable: {error}")
         return
     try:
-        pipeline.Compilation(source, api.options_from(options)).result("typed")
+        compilation_of(program).result("typed")
     except CompileError as error:
         if error.kind == "limitation":
             tally["limitation"] += 1
@@ -113,10 +115,10 @@ def run_program(path: Path, stages: list[str], backends: list[str], tally: Count
     for case in spec.cases:
         runs = [("ref", stage) for stage in stages] + [(backend, "") for backend in backends]
         for backend, stage in runs:
-            what = run_case(source, case, backend, stage, options)
+            what = run_case(program, case, backend, stage)
             problems.append(what and f"{stage or backend}: {what}")
     if not spec.cases:
-        problems.append(compile_all(source, options))
+        problems.append(compile_all(program))
     wrong = [p for p in problems if p]
     if wrong and all("is out of the range of" in p for p in wrong):
         tally["skipped: numbers that do not fit their type"] += 1
@@ -132,9 +134,15 @@ def run_program(path: Path, stages: list[str], backends: list[str], tally: Count
             print(f"{path}: WRONG {problem}")
 
 
-def compile_all(source: str, options: dict[str, Any]) -> str:
+def compilation_of(program: OfProgram) -> Compilation:
+    """One that is not kept."""
+    options = api.options_from(program.options, program.files, program.main)
+    return Compilation(program.source, options)
+
+
+def compile_all(program: OfProgram) -> str:
     """Why a program without data does not compile to the end; empty if it does."""
-    work = pipeline.Compilation(source, api.options_from(options))
+    work = compilation_of(program)
     try:
         if work.result("typed").prog.entries:
             work.result("c")

@@ -19,6 +19,7 @@ from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
+from compiler.protocol.kinds import OfProgram
 from compiler.protocol.runs import ValidityRequest
 from compiler.runtime import runner, sanitize
 from testing import nvrtc
@@ -60,11 +61,11 @@ def test_every_stage_verifies_and_reads_back(path: Path, target: str) -> None:
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> None:
     source = path.read_text("utf-8")
-    fun = api.entry_function(api.compilation(source, {}), case.entry)
+    fun = api.entry_function(api.compilation(OfProgram(source)), case.entry)
     args, expected = case.arguments(fun), case.expected(fun)
 
     def run(backend: str, stage: str) -> list[Any]:
-        found: list[Any] = api.run_values(source, case.entry, args, backend, stage, {}, 60)[
+        found: list[Any] = api.run_values(OfProgram(source), case.entry, args, backend, stage, 60)[
             "values"
         ]
         return found
@@ -84,10 +85,13 @@ def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> N
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_sanitisers_have_nothing_to_report(path: Path, case: Case) -> None:
     source = path.read_text("utf-8")
-    args = case.arguments(api.entry_function(api.compilation(source, {}), case.entry))
-    reference = api.run_values(source, case.entry, args, "ref", "soa", {}, 60)["values"]
-    options = {"sanitize": True}
-    assert same(api.run_values(source, case.entry, args, "c", "", options, 60)["values"], reference)
+    args = case.arguments(api.entry_function(api.compilation(OfProgram(source)), case.entry))
+    reference = api.run_values(OfProgram(source), case.entry, args, "ref", "soa", 60)["values"]
+    sanitized = OfProgram(source, {"sanitize": True})
+    assert same(
+        api.run_values(sanitized, case.entry, args, "c", "", 60)["values"],
+        reference,
+    )
 
 
 @pytest.mark.parametrize(("path", "case"), [p for p in CASES if p.values[1].output is not None])

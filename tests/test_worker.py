@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api, worker
+from compiler import api, disk, worker
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, TimeoutError_
 
@@ -60,7 +60,7 @@ def test_a_file_that_is_too_long_is_no_program(
 ) -> None:
     file = tmp_path / "long.fut"
     file.write_text("-- " + "x" * 100)
-    monkeypatch.setattr(worker, "LONGEST_PROGRAM", 100)
+    monkeypatch.setattr(disk, "LONGEST_PROGRAM", 100)
     assert "longer than 100 bytes" in refused({"op": "check", "path": str(file)})["message"]
 
 

@@ -36,7 +36,9 @@ class Options:
     sanitize: bool = False
     """Run C under sanitisers, which report each access outside of its block."""
     files: tuple[tuple[str, str], ...] = ()
-    """The files that the program may import: path from its folder, and text."""
+    """The files that the program may import: path and text."""
+    main: str = ""
+    """The path of the program itself."""
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
 

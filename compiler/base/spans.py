@@ -25,6 +25,11 @@ class Span(NamedTuple):
         return Span(self.line, self.col, other.end_line, other.end_col, self.file)
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is somewhere in the user's files, not in the prelude's."""
+        return self.line > 0 and not self.file.startswith(PRELUDE)
+
+    @property
     def position(self) -> str:
         """`file:line:col`, as error messages begin."""
         prefix = f"{self.file}:" if self.file else ""
@@ -87,6 +92,19 @@ _BLANKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 """What a terminal or a page would not show as one character."""
 
 
-def user_spans(prov: Iterable[Span]) -> list[list[int]]:
-    """Spans in the user's own text as `[line, col, end_line, end_col]`, the protocol's shape."""
-    return [list(span[:4]) for span in prov if not span.file and span.line]
+def user_spans(prov: Iterable[Span]) -> list[list[int | str]]:
+    """Spans in the user's own files, in the protocol's shape."""
+    return [plain(span) for span in prov if span.is_own]
+
+
+def line_of(prov: Iterable[Span]) -> str:
+    """The line that something is from, in the middle of a sentence; "" if that is not known."""
+    found = next((span for span in prov if span.is_own), None)
+    if found is None:
+        return ""
+    return f"line {found.line} of `{found.file}`" if found.file else f"line {found.line}"
+
+
+def plain(span: Span) -> list[int | str]:
+    """A span in the protocol's shape: `[line, col, end_line, end_col]`, and the imported file."""
+    return list(span if span.file else span[:4])

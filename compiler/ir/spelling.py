@@ -13,7 +13,7 @@ from compiler.algebra.plain import FactorOf, applied, plain
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
-from compiler.base.spans import Prov, user_spans
+from compiler.base.spans import Prov, line_of
 from compiler.ir.nodes import (
     SE,
     SE_NODES,
@@ -230,7 +230,7 @@ class Spelling:
         if stm is None:
             return "(a number)" if name in self._stands else base_of(name)
         line = _line(stm)
-        return f"(number of line {line})" if line else "(a number)"
+        return f"(number of {line})" if line else "(a number)"
 
     def _definition(self, name: Name, depth: int) -> str | None:
         """What a number without a name is computed from; None if that is long, or not known."""
@@ -296,20 +296,20 @@ class Spelling:
             return "an array without a name"
         what = _what(stm)
         if not what:
-            return f"what line {line} computes"
-        return f"{'' if type(stm.exp) in _THINGS else 'the result of '}{what} in line {line}"
+            return f"what {line} computes"
+        return f"{'' if type(stm.exp) in _THINGS else 'the result of '}{what} in {line}"
 
     def statement(self, stm: Stm) -> str:
         """A statement in a few words: its last name, or what it is and where."""
         line = _line(stm)
         if not stm.pat:
-            return f"the check in line {line}" if line else "a check"
+            return f"the check in {line}" if line else "a check"
         said = self.said(stm.pat[-1].name)
         if said is not None:
             return f"`{said}`"
         what = _what(stm)
-        where = f" in line {line}" if line else ""
-        return f"{what}{where}" if what else f"what line {line} computes" if line else "a statement"
+        where = f" in {line}" if line else ""
+        return f"{what}{where}" if what else f"what {line} computes" if line else "a statement"
 
 
 class Inhabitants:
@@ -328,8 +328,8 @@ class Inhabitants:
         named = next((name for name in found if self.spell.said(name) is not None), None)
         if named is not None or found:
             return self.spell.array(named or found[0])
-        spans = user_spans(prov)
-        return f"the array of line {spans[0][0]}" if spans else "an array without a name"
+        line = line_of(prov)
+        return f"the array of {line}" if line else "an array without a name"
 
     def _look(self) -> None:
         for stm in all_stms(self._fun.body.stms):
@@ -350,10 +350,9 @@ def _what(stm: Stm) -> str:
     return _OPERATORS.get(base_of(stm.pat[-1].name)) or _CALLED.get(type(stm.exp), "")
 
 
-def _line(stm: Stm | None) -> int:
-    """The line of the program that a statement is from; 0 if that is not known."""
-    spans = user_spans(stm.prov) if stm is not None else []
-    return spans[0][0] if spans else 0
+def _line(stm: Stm | None) -> str:
+    """The line of the program that a statement is from; "" if that is not known."""
+    return line_of(stm.prov) if stm is not None else ""
 
 
 def _enclosed(text: str) -> bool:

@@ -24,10 +24,18 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A list of so many elements, under this name where it has one."""
+    """A list of so many elements."""
 
     count: int
-    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of these types, the last of which may be left out, under a name."""
+
+    name: str
+    types: tuple[type, ...]
+    more: tuple[type, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,9 @@ class Own:
     """A field that whoever runs a worker sets; a server takes it from nobody."""
 
 
-Span = Annotated[list[int], Length(4, "Span")]
-"""Line, column, end line, end column; counted from 1, the end is exclusive."""
+Span = Annotated[list[int | str], Items("Span", (int, int, int, int), (str,))]
+"""Line, column, end line, end column; counted from 1, the end is exclusive. A fifth element is the
+path of the file that it is in, one of `files`; without it that is `source`."""
 Numbers = Annotated[dict[str, int], Says("maps names to whole numbers of at most 64 bits")]
 
 
@@ -68,8 +77,6 @@ class Options(TypedDict, total=False):
     disable: Annotated[list[str], Says("is a list of ids of passes and rules")]
     """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \
 them"""
-    files: Annotated[dict[str, str], Says("maps paths to texts")]
-    """what the program may import, by path from its folder: `lib/sums.fut`; a server refuses it"""
     fuel: Annotated[int | None, AtLeast(0), Says("is a number of rewrites, 0 or more")]
     """stop after that many rewrites"""
     thresholds: Annotated[
@@ -98,6 +105,10 @@ class OfProgram(Request):
     """the program's text"""
     options: Options = field(default_factory=lambda: Options())
     """how to compile"""
+    files: Annotated[dict[str, str], Says("maps paths to texts")] = field(default_factory=dict)
+    """the texts of what it may import, by path: `lib/sums.fut`"""
+    main: str = ""
+    """the path of `source` itself, which is not among `files`; empty: at the top, without a name"""
 
 
 class Answer(TypedDict):

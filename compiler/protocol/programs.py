@@ -27,9 +27,7 @@ class Problem(TypedDict):
     hint: str
     """a way out, or nothing"""
     span: Span | None
-    """null where there is no place in the user's text"""
-    file: NotRequired[str]
-    """which of the option `files` it is in; absent: the program itself"""
+    """null where there is no place in the user's texts"""
     rendered: NotRequired[str]
     """all of it as text, with the line"""
     errors: NotRequired[list[Problem]]

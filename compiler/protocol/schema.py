@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from compiler.protocol import kinds
 from compiler.protocol.fields import Field, fields, is_shape
-from compiler.protocol.kinds import LEAST, MOST, AtLeast, Length, Named, Own
+from compiler.protocol.kinds import LEAST, MOST, AtLeast, Items, Length, Named, Own
 
 Schema = dict[str, Any]
 _SIMPLE = {str: "string", bool: "boolean", float: "number", int: "integer", type(None): "null"}
@@ -65,9 +65,16 @@ class Schemas:
                 schema = {"$ref": self.where + mark.name}
             elif isinstance(mark, Length):
                 schema = {**schema, "minItems": mark.count, "maxItems": mark.count}
-                if mark.name:
-                    self.found[mark.name] = schema | {"description": _read(kinds)[1][mark.name]}
-                    schema = {"$ref": self.where + mark.name}
+            elif isinstance(mark, Items):
+                listed = [self.of(one) for one in (*mark.types, *mark.more)]
+                self.found[mark.name] = {
+                    "type": "array",
+                    "prefixItems": listed,
+                    "items": False,
+                    "minItems": len(mark.types),
+                    "description": _read(kinds)[1][mark.name],
+                }
+                schema = {"$ref": self.where + mark.name}
         return schema
 
     def _reference(self, shape: Any) -> Schema:

@@ -14,7 +14,7 @@ from compiler.protocol.refusals import KINDS, Ending, Kind
 from compiler.protocol.schema import Schema, Schemas
 from compiler.protocol.typescript import typed
 
-_SHARED = ("source", "options", "ok", "partial")
+_SHARED = ("source", "files", "main", "options", "ok", "partial")
 """Fields of many, which the page tells of once."""
 
 

@@ -68,6 +68,9 @@ def typed(schema: Schema) -> str:
             return json.dumps(value)
         case {"enum": values}:
             return " | ".join(map(json.dumps, values))
+        case {"type": "array", "prefixItems": parts, "minItems": count}:
+            listed = [typed(one) + "?" * (k >= count) for k, one in enumerate(parts)]
+            return f"[{', '.join(listed)}]"
         case {"type": "array", "items": one, "minItems": count} if count <= _LONGEST_TUPLE:
             return f"[{', '.join([typed(one)] * count)}]"
         case {"type": "array", "items": one}:

@@ -13,10 +13,8 @@ export interface Problem {
   message: string;
   /** a way out, or nothing */
   hint: string;
-  /** null where there is no place in the user's text */
+  /** null where there is no place in the user's texts */
   span: Span | null;
-  /** which of the option `files` it is in; absent: the program itself */
-  file?: string;
   /** all of it as text, with the line */
   rendered?: string;
   /** all that were found, this one first */
@@ -27,8 +25,8 @@ export interface Problem {
   retry?: number;
 }
 
-/** Line, column, end line, end column; counted from 1, the end is exclusive. */
-export type Span = readonly [number, number, number, number];
+/** Line, column, end line, end column; counted from 1, the end is exclusive. A fifth element is the path of the file that it is in, one of `files`; without it that is `source`. */
+export type Span = readonly [number, number, number, number, string?];
 
 /** The stages in order, and the passes and rules that can be switched off. */
 export type ManifestRequest = Record<string, never>;
@@ -91,6 +89,10 @@ export interface CheckRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
 }
 
 /** How to compile. */
@@ -101,8 +103,6 @@ export interface Options {
   target?: string;
   /** passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them */
   disable?: string[];
-  /** what the program may import, by path from its folder: `lib/sums.fut`; a server refuses it */
-  files?: Record<string, string>;
   /** stop after that many rewrites */
   fuel?: number;
   /** values of tuning parameters by name; `tuning` lists them */
@@ -138,6 +138,10 @@ export interface ShowRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** their ids; all if left out */
   stages?: string[];
 }
@@ -200,6 +204,10 @@ export interface RulesRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
 }
 
 /** The rules that a program's remarks name. */
@@ -228,6 +236,10 @@ export interface BatchRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   requests: Record<string, unknown>[];
 }
 
@@ -253,6 +265,10 @@ export interface RunRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** its name; empty: `main`, or the first one */
   entry?: string;
   /** values in Futhark's notation */
@@ -292,6 +308,10 @@ export interface ValidityRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** its name; empty: `main`, or the first one */
   entry?: string;
   /** values in Futhark's notation */
@@ -330,6 +350,10 @@ export interface GenerateRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** its name; empty: `main`, or the first one */
   entry?: string;
   /** by the names that the author used */
@@ -352,6 +376,10 @@ export interface MemoryRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** one with memory */
   stage?: string;
   /** its name */
@@ -514,6 +542,10 @@ export interface LifetimesRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** one with memory */
   stage?: string;
   /** of symbols; there are no bytes if it is left out */
@@ -593,6 +625,10 @@ export interface InterferenceRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
   /** one with memory */
   stage?: string;
 }
@@ -664,6 +700,10 @@ export interface TuningRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
 }
 
 /** The code versions. */
@@ -825,6 +865,10 @@ export interface AttemptsRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
 }
 
 /** All attempts. */
@@ -930,6 +974,10 @@ export interface BoundsRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
 }
 
 /** The accesses, in order of the text. */
@@ -964,6 +1012,10 @@ export interface CertificateRequest {
   source: string;
   /** how to compile */
   options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
 }
 
 /** What was proved. */

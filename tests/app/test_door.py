@@ -37,15 +37,6 @@ def test_a_request_cannot_drop_checks(make_app: MakeApp, op: str, option: str) -
     assert jobs_done(app) == 0
 
 
-@pytest.mark.parametrize("op", ["check", "show", "run", "share"])
-def test_a_program_of_several_files_is_refused(make_app: MakeApp, op: str) -> None:
-    app = make_app()
-    body = {**RUN, "options": {"files": {"a.fut": ""}}}
-    response = app.test_client().post(f"/api/{op}", json=body)
-    assert "one file" in error_of(response, 403)
-    assert jobs_done(app) == 0
-
-
 def test_a_stream_cannot_drop_checks(client: FlaskClient) -> None:
     body = {"source": SOURCE, "options": {"unsafe": 1}}
     headers = {"Accept": "text/event-stream"}

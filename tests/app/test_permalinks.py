@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from app.context import EXTENSION, parts
 from app.database import Database
 from app.errors import failure
-from app.permalinks import Permalinks, identity_digest
+from app.permalinks import Permalinks, identity, identity_digest
 from app.turns import Client
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
@@ -61,6 +61,19 @@ def test_options_that_say_something_make_another_link(client: FlaskClient) -> No
     names = [share(client, options=options) for options in given]
     assert len(set(names)) == len(given)
     assert share(client, options={"disable": ["cse", "fuse", "cse"]}) == names[-1]
+
+
+def test_the_files_of_a_program_are_part_of_its_link(client: FlaskClient) -> None:
+    """A program without files has the link that it had before programs could have some."""
+    name = share(client)
+    assert share(client, files={}, main="") == name
+    names = [name, share(client, files={"a.fut": ""}), share(client, files={"a.fut": " "})]
+    names += [share(client, files={"b.fut": ""}), share(client, files={"a.fut": ""}, main="m.fut")]
+    assert len(set(names)) == len(names)
+    kept = client.get(f"/z/{names[-1]}.json").get_json()
+    assert (kept["files"], kept["main"]) == ({"a.fut": ""}, "m.fut")
+    plain = client.get(f"/z/{name}.json").get_json()
+    assert not {"files", "main"} & {*plain, *identity(plain)}
 
 
 def test_a_link_opens_without_compiling(make_app: MakeApp) -> None:

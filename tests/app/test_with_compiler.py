@@ -47,6 +47,42 @@ def test_all_operations_on_one_program(ask: Any) -> None:
     assert run["output"].startswith("[[")
 
 
+FILES = {"lib/a.fut": 'import "b"\ndef f = map one', "lib/b.fut": "def one (x: i32) = x + 1"}
+
+
+def test_a_program_of_several_files(ask: Any) -> None:
+    body = {"source": 'import "../lib/a"\nentry main (xs: []i32) = f xs', "main": "src/m.fut"}
+    run = ask("run", **body, files=FILES, input="[1, 2]", backend="ref")
+    assert run["output"] == "[2i32, 3i32]"
+    requests = [{"op": "check"}, {"op": "show", "stages": ["soa"]}]
+    checked, _ = ask("batch", **body, files=FILES, requests=requests)["answers"]
+    assert checked["entries"][0]["name"] == "main"
+    other = {**FILES, "lib/b.fut": "def one (x: i32) = x + true"}
+    found = ask("batch", **body, files=other, requests=requests)["answers"]
+    assert [one["error"]["span"] for one in found] == [[1, 24, 1, 28, "lib/b.fut"]] * 2
+
+
+def test_two_users_have_files_of_the_same_names(ask: Any) -> None:
+    body = {"source": 'import "a"\nentry main = x', "backend": "ref"}
+    for value in (1, 2, 1):
+        files = {"a.fut": f"def x = {value}i32"}
+        assert ask("run", **body, files=files)["output"] == f"{value}i32"
+        assert ask("run", **{**body, "backend": "c"}, files=files)["output"] == f"{value}i32"
+    assert "There is no file `a.fut`" in ask("check", source=body["source"])["error"]["message"]
+
+
+def test_the_files_of_a_program_are_bounded_together(ask: Any) -> None:
+    long = "-- " + "x" * 210_000
+    assert ask("check", source=long, files={"a.fut": ""})["ok"]
+    told = ask("check", source=long, files={"a.fut": long})["error"]
+    assert "The files of the program have 420006 characters; at most 400000" in told["message"]
+    told = ask("check", source="", files={"../a.fut": ""})["error"]
+    assert "no path of a file" in told["message"]
+    told = ask("check", source="", files={"a.fut": "\ud800"})["error"]
+    assert told["message"] == "Line 1 of `a.fut` holds a character that is not valid UTF-8."
+    assert ask("check", source="", files={"\ud800.fut": ""})["error"]["kind"] == "syntax"
+
+
 def test_what_is_built_in_place_with_proof_picture_and_lives(ask: Any) -> None:
     source = "entry main [n] [m] (xs: [n]i32) (ys: [m]i32) = map (+ 1) xs ++ map (* 2) ys\n"
     found = ask("attempts", source=source)["attempts"]

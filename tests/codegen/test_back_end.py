@@ -15,6 +15,7 @@ from tests.codegen.helpers import needs_cc
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 PROGRAM = """
 import json, sys
+from compiler.protocol.kinds import OfProgram
 from compiler import targets
 from tests.codegen.one_core import BACK_END
 targets.BACK_ENDS += (BACK_END,)  # the line
@@ -34,14 +35,14 @@ def main():
         for case in blocks.read(path).cases:
             if case.output is None:
                 continue
-            fun = api.entry_function(api.compilation(source, {}), case.entry)
+            fun = api.entry_function(api.compilation(OfProgram(source)), case.entry)
             args = case.arguments(fun)
             answers = [
-                api.run_values(source, case.entry, args, backend, "", {}, 60)["values"]
+                api.run_values(OfProgram(source), case.entry, args, backend, "", 60)["values"]
                 for backend in ("one-core", "ref")
             ]
             found["runs"].append([path.stem, *([v.tolist() for v in one] for one in answers)])
-    text = api.compilation(source, {"target": "one-core"}).result("one-core").text
+    text = api.compilation(OfProgram(source, {"target": "one-core"})).result("one-core").text
     found["pragmas"] = sum("#pragma omp" in line.text for line in text)
     print(json.dumps(found))
 

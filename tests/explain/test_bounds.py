@@ -11,6 +11,7 @@ from compiler.codegen.imp.nodes import Assert
 from compiler.frontend import ast
 from compiler.frontend.parser import parse
 from compiler.lower.arrays import OUT_OF_BOUNDS
+from compiler.protocol.kinds import OfProgram
 from compiler.protocol.proofs import BoundsRequest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
@@ -42,7 +43,7 @@ def nodes(node: object, found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 def checked(source: str) -> set[tuple[int, ...]]:
     """The accesses for which IMP has a check."""
-    prog = api.compilation(source, {}).result("imp").prog
+    prog = api.compilation(OfProgram(source)).result("imp").prog
     found: set[tuple[int, ...]] = set()
     stack: list[Any] = [prog]
     while stack:

@@ -12,6 +12,7 @@ from compiler import api
 from compiler.explain import layout
 from compiler.ir import values
 from compiler.ir.nodes import Prog, SegOp, Stm
+from compiler.protocol.kinds import OfProgram
 from compiler.protocol.polynomials import names_in
 from compiler.semantics import heap, heap_kernels
 from compiler.semantics.machine import Block, Machine
@@ -70,7 +71,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Watched]:
 @pytest.mark.parametrize("name", sorted(EXACT | OTHERS))
 def test_pictures_of_threads_agree_with_a_run(name: str, watched: list[Watched]) -> None:
     (example,) = (one for one in load(EXAMPLES) if one.name == name)
-    work = api.compilation(example.source, {})
+    work = api.compilation(OfProgram(example.source))
     checked = 0
     for stage in ("funmem", "merged"):
         prog = work.result(stage).prog
@@ -149,7 +150,7 @@ entry main [n_1] (xs_2: [n_1]i32, m_3: i64) : (ys_4: [n_1]i32) =
 def test_readers_of_a_column_are_all_there() -> None:
     """Each cell of the second matrix is read by one thread for every row of the first."""
     (example,) = (one for one in load(EXAMPLES) if one.name == "matrix_multiplication")
-    prog = api.compilation(example.source, {}).result("funmem").prog
+    prog = api.compilation(OfProgram(example.source)).result("funmem").prog
     (fun,) = layout.describe(prog)
     sizes = {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][0]["symbols"]}
     sizes |= {name: {"n": 2, "m": 3, "k": 4}[name[0]] for name in fun["arrays"][1]["symbols"]}

@@ -27,8 +27,8 @@ entry main (xs: []i32) = i.sum xs + third xs + k.c[1] + hidden
 
 
 def asked(source: str, files: dict[str, str], **more: Any) -> dict[str, Any]:
-    request = {"op": "check", "source": source, **more}
-    return answer({**request, "options": {"files": files, "verify": True}})
+    request = {"op": "check", "source": source, "files": files, **more}
+    return answer({**request, "options": {"verify": True}})
 
 
 def error(source: str, files: dict[str, str]) -> dict[str, Any]:
@@ -77,8 +77,7 @@ def test_what_an_import_does_not_give(source: str, message: str) -> None:
     found = error(source, FILES)
     assert message in found["message"]
     assert found["kind"] == "type"
-    assert found["span"] is not None
-    assert "file" not in found
+    assert len(found["span"]) == 4
 
 
 def test_a_way_out_is_told() -> None:
@@ -91,19 +90,33 @@ def test_a_cycle_is_told_with_its_path() -> None:
     files = {"a.fut": 'import "lib/b"', "lib/b.fut": '\nimport "c"', "lib/c.fut": 'import "../a"'}
     found = error('import "a"', files)
     assert "`a.fut` -> `lib/b.fut` -> `lib/c.fut` -> `a.fut`" in found["message"]
-    assert (found["file"], found["span"][:2]) == ("lib/c.fut", [1, 1])
+    assert found["span"] == [1, 1, 1, 14, "lib/c.fut"]
     assert "`a.fut` -> `a.fut`" in error('import "a"', {"a.fut": 'import "a"'})["message"]
+
+
+def test_the_program_lies_where_it_says() -> None:
+    files = {"lib/a.fut": "def one = 1i32", "src/b.fut": 'import "../lib/a" def two = one'}
+    source = 'import "../lib/a" import "b" entry main = (one, two)'
+    told = asked(source, files, main="src/program.fut")
+    assert [entry["name"] for entry in told["entries"]] == ["main"]
+    assert "There is no file `../lib/a.fut`" in error(source, files)["message"]
+    files["src/b.fut"] = 'import "program"'
+    told = asked(source, files, main="src/program.fut")
+    assert "`src/program.fut` -> `src/b.fut` -> `src/program.fut`" in told["error"]["message"]
+    told = asked('import "../../lib/a"', files, main="src/program.fut")
+    assert told["error"]["message"] == "There is no file `../lib/a.fut`."
+    assert "none above their folder" in told["error"]["hint"]
 
 
 def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
     files = {"a.fut": "def f = 1i32\ndef g = f + true\ndef h = z", "b.fut": 'import "a" def y = g'}
     found = error('import "b"\nimport "a"\ndef x = nowhere', files)
-    assert [one["file"] for one in found["errors"]] == ["a.fut"] * 2
+    assert [one["span"][4] for one in found["errors"]] == ["a.fut"] * 2
     assert [one["span"][0] for one in found["errors"]] == [2, 3]
     assert found["rendered"].startswith("a.fut:2:13: The right side of `+`")
     assert "2 | def g = f + true\n" in found["rendered"]
     found = error('import "a"', {"a.fut": "def f = = 1"})
-    assert (found["kind"], found["file"], found["span"][:2]) == ("syntax", "a.fut", [1, 9])
+    assert (found["kind"], found["span"]) == ("syntax", [1, 9, 1, 10, "a.fut"])
 
 
 @pytest.mark.parametrize(
@@ -113,12 +126,20 @@ def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
         ({"/b.fut": ""}, "is no path"),
         ({"b.txt": ""}, "is no path"),
         ({"b\\c.fut": ""}, "is no path"),
+        ({"b\n.fut": ""}, "is no path"),
+        ({"./b.fut": ""}, "is no path"),
+        ({"../b.fut": ""}, "is no path"),
+        ({".fut": ""}, "is no path"),
+        ({"b" * 197 + ".fut": ""}, "is no path"),
         ({"b.fut": "", "B.fut": ""}, "`b.fut` and `B.fut` differ in case only"),
+        ({"src/Main.fut": ""}, "`src/Main.fut` and `src/main.fut` differ in case only"),
+        ({"src/main.fut": ""}, "`src/main.fut` is given twice"),
         ({f"f{i}.fut": "" for i in range(1001)}, "at most 1000 files"),
     ],
 )
 def test_files_that_are_none_are_refused(files: dict[str, str], message: str) -> None:
-    assert message in error("entry main = 1i32", files)["message"]
+    told = asked("entry main = 1i32", files, main="src/main.fut")
+    assert message in told["error"]["message"]
 
 
 # --- from the disk -----------------------------------------------------------------------------
@@ -160,7 +181,8 @@ def test_the_command_line_tells_the_file_of_an_error(
     assert "2 |  \ufffd\n" in told
     (folder / "consts.fut").unlink()
     assert main(["check", program]) == 1
-    assert capsys.readouterr().err.startswith(f"{program}:2:12: There is no file `consts.fut`.")
+    told = capsys.readouterr().err
+    assert told.startswith(f"{program}:2:12: There is no file `{folder}/consts.fut`.")
     (folder / "consts.fut").mkdir()
     assert main(["check", program]) == 1
-    assert "There is no file `consts.fut`." in capsys.readouterr().err
+    assert f"There is no file `{folder}/consts.fut`." in capsys.readouterr().err

@@ -24,6 +24,7 @@ from compiler.lower.copies import copy_before_writes
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
 from compiler.pipeline import verify
+from compiler.protocol.kinds import OfProgram
 from testing import blocks
 from tests.codegen.helpers import needs_cc
 
@@ -45,7 +46,7 @@ def test_in_memory_as_in_the_source(stage: str) -> None:
     for case in CASES:
         fun = find(prog, case.entry)
         given, backend = case.arguments(fun), "ref" if stage else "c"
-        found = api.run_values(source, case.entry, given, backend, stage, {}, 60)["values"]
+        found = api.run_values(OfProgram(source), case.entry, given, backend, stage, 60)["values"]
         expected = case.expected(fun)
         assert expected is not None
         assert [show(x) for x in found] == [show(x) for x in expected], case.entry
@@ -155,7 +156,7 @@ def test_random_programs_mean_in_memory_what_they_mean_as_values(seed: int) -> N
     for k in (0, 2):
         given = [np.array([5, 6, 7], np.int32), np.int64(k)]
         values, memory = (
-            api.run_values(source, "main", given, "ref", stage, {}, 60)["values"]
+            api.run_values(OfProgram(source), "main", given, "ref", stage, 60)["values"]
             for stage in ("soa", "imp")
         )
         assert [show(x) for x in memory] == [show(x) for x in values], source

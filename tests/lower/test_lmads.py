@@ -20,6 +20,7 @@ from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
 from compiler.pipeline import verify
+from compiler.protocol.kinds import OfProgram
 from tests.codegen.helpers import needs_cc
 
 PROGRAM = (Path(__file__).parent / "programs" / "lmads.fut").read_text("utf-8")
@@ -27,7 +28,9 @@ STAGES = ("soa", "fused", "funmem", "imp")
 
 
 def run(source: str, entry: str, args: list[Value], backend: str, stage: str = "") -> list[Value]:
-    found: list[Value] = api.run_values(source, entry, args, backend, stage, {}, 60)["values"]
+    found: list[Value] = api.run_values(OfProgram(source), entry, args, backend, stage, 60)[
+        "values"
+    ]
     return found
 
 

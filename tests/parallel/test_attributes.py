@@ -10,6 +10,7 @@ from compiler.base.context import Options
 from compiler.ir.nodes import Loop, Prog, SegOp, Threshold
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
+from compiler.protocol.kinds import OfProgram
 
 ROWS = "map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss"
 
@@ -82,7 +83,9 @@ def test_results_are_the_same(attribute: str, target: str) -> None:
     rows = np.arange(12, dtype=np.float32).reshape(3, 4)
     options = {"target": target, "verify": True}
     for stage in ("flat", "merged", "imp"):
-        found = api.run_values(source(attribute), "main", [rows], "ref", stage, options, 20)
+        found = api.run_values(
+            OfProgram(source(attribute), options), "main", [rows], "ref", stage, 20
+        )
         np.testing.assert_array_equal(found["values"][0], [14, 126, 366])
 
 
@@ -100,8 +103,10 @@ entry main [n] (xs: [n]i64) (is: [n]i64) (yss: *[n][2]i64) =
 def test_folds_and_scatters(word: str) -> None:
     text = FOLDS.replace("sequential_outer", word)
     given = [np.array(v, np.int64) for v in ([1, 2, 3], [2, 0, 7], [[1, 2], [3, 4], [5, 6]])]
-    wanted = api.run_values(FOLDS, "main", given, "ref", "soa", {}, 20)["values"]
+    wanted = api.run_values(OfProgram(FOLDS), "main", given, "ref", "soa", 20)["values"]
     for stage in ("flat", "merged", "imp"):
-        found = api.run_values(text, "main", given, "ref", stage, {"verify": True}, 20)["values"]
+        found = api.run_values(OfProgram(text, {"verify": True}), "main", given, "ref", stage, 20)[
+            "values"
+        ]
         for left, right in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(left, right)

@@ -48,7 +48,7 @@ def _see(found: dict[str, Any], data: Any, seen: set[str]) -> None:
     for one in found.get("anyOf", ()):
         if Draft202012Validator({**one, "$defs": SCHEMA["$defs"]}).is_valid(data):
             _see(one, data, seen)
-    if isinstance(data, list) and "items" in found:
+    if isinstance(data, list) and found.get("items"):
         for each in data:
             _see(found["items"], each, seen)
     if isinstance(data, dict):

@@ -109,7 +109,7 @@ def requests() -> list[dict[str, Any]]:
         {
             "op": "check",
             "source": 'import "a"',
-            "options": {"files": {"a.fut": "def x = y"}},
+            "files": {"a.fut": "def x = y"},
         },
         {"op": "nothing"},
     ]
@@ -232,8 +232,7 @@ def test_kinds_of_errors_are_all_there() -> None:
 def test_the_options_are_those_that_compile() -> None:
     given: Any = {"entry": "main", "target": "cuda", "disable": ["fuse"], "fuel": 7}
     given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True}
-    given |= {"files": {"a.fut": "def x = 1"}}
     assert given.keys() == fields(Options).keys()
-    made_of = api.options_from(given)
+    made_of = api.options_from(given, {"a.fut": "def x = 1"}, "b.fut")
     plain = api.options_from({})
     assert all(getattr(made_of, one) != getattr(plain, one) for one in made_of.__slots__)

@@ -9,6 +9,7 @@ import pytest
 
 from compiler import api
 from compiler.base.errors import RuntimeError_
+from compiler.protocol.kinds import OfProgram
 from tests.codegen.helpers import check_source, needs_cc
 
 pytestmark = needs_cc
@@ -245,7 +246,7 @@ def test_a_failing_check_inside_a_histograms_operator_stops_the_program() -> Non
     xs = np.arange(20_000, dtype=np.int32)
     xs[7] = -1
     with pytest.raises(RuntimeError_, match="l != 7"):
-        api.run_values(source, "main", [xs], "c", "", {}, 30)
+        api.run_values(OfProgram(source), "main", [xs], "c", "", 30)
 
 
 @pytest.mark.parametrize(
@@ -257,8 +258,8 @@ def test_a_failing_check_inside_a_histograms_operator_stops_the_program() -> Non
 )
 def test_checked_maps_of_few_points(source: str) -> None:
     args = [np.arange(10, dtype=np.int32), np.zeros(3, np.int64)]
-    found = api.run_values(source, "main", args, "c", "", {}, 30)["values"]
+    found = api.run_values(OfProgram(source), "main", args, "c", "", 30)["values"]
     assert (
         found[0].tolist()
-        == api.run_values(source, "main", args, "ref", "", {}, 30)["values"][0].tolist()
+        == api.run_values(OfProgram(source), "main", args, "ref", "", 30)["values"][0].tolist()
     )

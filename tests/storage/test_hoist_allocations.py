@@ -13,6 +13,7 @@ from compiler.base.fuel import Fuel
 from compiler.ir.nodes import Alloc, If, Loop, Prog, Stm
 from compiler.ir.values import Value, show
 from compiler.pipeline import Compilation, verify
+from compiler.protocol.kinds import OfProgram
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
 from tests.storage.test_merge import before, fresh, merged
@@ -169,8 +170,8 @@ def test_c_agrees(name: str) -> None:
     xs = np.array([3, 1, 4, 1, 5], dtype=np.int32)
     for k in (0, 1, 2, 5):
         args: list[Value] = [xs, np.int64(k)]
-        one = api.run_values(ALL[name], "main", args, "c", "", {}, 60)["values"]
-        other = api.run_values(ALL[name], "main", args, "ref", "soa", {}, 60)["values"]
+        one = api.run_values(OfProgram(ALL[name]), "main", args, "c", "", 60)["values"]
+        other = api.run_values(OfProgram(ALL[name]), "main", args, "ref", "soa", 60)["values"]
         assert [show(np.asarray(v)) for v in one] == [show(np.asarray(v)) for v in other]
 
 

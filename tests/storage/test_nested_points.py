@@ -18,6 +18,7 @@ from compiler.ir.nodes import Alloc, Loop
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
+from compiler.protocol.kinds import OfProgram
 from testing.attempts import attempts
 from tests.storage.test_short_circuit import check, copies, ints, outcomes
 
@@ -234,7 +235,7 @@ def test_a_row_that_is_in_its_place_is_not_copied_onto_itself() -> None:
     assert " <- xss" not in plain(Compilation(source).result("imp").text)
     args = [ints(6, 4), ints(3, 4), np.zeros(3, dtype=np.int64)]
     one, other = (
-        api.run_values(source, "main", [a.copy() for a in args], *how, {}, 60)["values"]
+        api.run_values(OfProgram(source), "main", [a.copy() for a in args], *how, 60)["values"]
         for how in (("ref", "soa"), ("c", ""))
     )
     assert np.array_equal(one[0], other[0])

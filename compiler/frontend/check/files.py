@@ -12,7 +12,7 @@ from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
 from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope.scope import Module, Scope, did_you_mean
-from compiler.frontend.files import ENDING, Import, imports, parsed, path_of
+from compiler.frontend.files import ENDING, Import, imports, parsed
 
 _ALONE = (
     "The command line reads files from the folder of the program; elsewhere paste the definitions."
@@ -34,9 +34,10 @@ def check_file(
 def _import(
     out: Checked, one: Import, files: Mapping[str, str], empty: Callable[[], Scope]
 ) -> None:
-    path = path_of(one)
-    if path in out.importing:
-        ring = [*out.importing[out.importing.index(path) :], path]
+    path, main = out.path_of(one), out.st.ctx.options.main
+    above = [main, *out.importing] if main else out.importing
+    if path in above:
+        ring = [*above[above.index(path) :], path]
         raise TypeError_(
             f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
             one.span,
@@ -46,6 +47,8 @@ def _import(
         return
     if path not in files:
         hint = did_you_mean(path, files) or ("" if files else _ALONE)
+        if path.startswith("../"):
+            hint = "A program sees the files that are given with it, and none above their folder."
         if one.path.endswith(ENDING):
             hint = f"An import is written without `{ENDING}`."
         raise TypeError_(f"There is no file `{path}`.", one.span, hint)

@@ -63,6 +63,10 @@ class Checked:
     exported: Module = field(default_factory=Module)
     """What the current module has declared so far without `local`."""
 
+    def path_of(self, one: Import) -> str:
+        """The path of the file that an import names."""
+        return path_of(one, self.st.ctx.options.main)
+
 
 def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; errors are collected, and the rest goes on."""
@@ -106,7 +110,7 @@ def _dec(out: Checked, dec: decs.Dec) -> None:
         case decs.LocalDec(dec=inner):
             _dec(out, inner)
         case decs.ImportDec():
-            open_module(out.st, out.imported[path_of(dec)])
+            open_module(out.st, out.imported[out.path_of(dec)])
         case decs.OpenDec(mod=mod):
             open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
         case decs.ModDec(name=name):
@@ -147,7 +151,7 @@ class _Body:
 
     def imported(self, one: Import) -> Module:
         """A file that has been checked before."""
-        return self.out.imported[path_of(one)]
+        return self.out.imported[self.out.path_of(one)]
 
     def trial(self, body: Callable[[], Module]) -> Module:
         """As `body` says, without its definitions; what is not built is told when it is used."""

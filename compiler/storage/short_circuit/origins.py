@@ -60,7 +60,7 @@ class Origins:
             found.append({"why": why, "src": user_spans(prov)})
         return found
 
-    def spans(self, *names: Name) -> list[list[int]]:
+    def spans(self, *names: Name) -> list[list[int | str]]:
         """Where in the user's text arrays are made, each span once."""
         found: dict[Span, None] = {}
         for name in names:

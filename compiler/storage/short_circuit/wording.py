@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from compiler.algebra.disjoint import Unknown, Verdict
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.base.spans import user_spans
+from compiler.base.spans import line_of
 from compiler.ir.nodes import ForLoop, Loop, SegHist, SegMap, SegRed, SegScan, Stm, WhileLoop
 from compiler.ir.spelling import sentence
 from compiler.storage.short_circuit.clash import Clash, Stop
@@ -23,7 +23,7 @@ def called(tree: Tree, name: Name) -> str:
 def in_line(item: Item | None) -> str:
     """Where a statement is from, in the middle of a sentence; "" if that is not known."""
     line = _line(item)
-    return f" in line {line}" if line else ""
+    return f" in {line}" if line else ""
 
 
 def there_already(tree: Tree, name: Name, block: Name, later: Sequence[Item]) -> str:
@@ -64,7 +64,7 @@ def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
     if one == other:
         first, second = (_line(tree.binder.get(name)) for name in (source, destination))
         if first and second and first != second:
-            return f"{one} of line {first}", f"{other} of line {second}"
+            return f"{one} of {first}", f"{other} of {second}"
         return one, f"the new {other.removeprefix('the ')}"
     return one, other
 
@@ -137,7 +137,6 @@ def _indices(tree: Tree, clash: Clash, over: Sequence[Name]) -> str:
     return f": {' and '.join(ends)}"
 
 
-def _line(item: Item | None) -> int:
-    """The line of the program that a statement is from; 0 if that is not known."""
-    spans = user_spans(item.stm.prov) if item is not None else []
-    return spans[0][0] if spans else 0
+def _line(item: Item | None) -> str:
+    """The line of the program that a statement is from; "" if that is not known."""
+    return line_of(item.stm.prov) if item is not None else ""

@@ -1,0 +1,72 @@
+"""Programs from the disk, with the files that they import.
+
+Files are named as whoever gave the program's path would name them, from the same folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from compiler.base.errors import SyntaxError_, UsageError
+from compiler.base.spans import span_at
+from compiler.frontend.files import gather
+
+LONGEST_PROGRAM = 1 << 26
+"""Bytes of a file."""
+
+
+class ProgramFiles(NamedTuple):
+    """A program's text, the texts of what it imports by path, and its own path."""
+
+    source: str
+    files: dict[str, str]
+    main: str
+
+
+def read_program(path: str | Path) -> ProgramFiles:
+    """The program in a file.
+
+    Errors: it cannot be read, or it or what it imports is no UTF-8 text.
+    """
+    source, main = read_source(path), os.path.normpath(path)
+    return ProgramFiles(source, gather(source, main, _imported), main)
+
+
+def _imported(name: str) -> str | None:
+    if not os.path.isfile(name):
+        return None
+    try:
+        return read_source(name)
+    except SyntaxError_ as error:
+        error.text = Path(name).read_text("utf-8", errors="replace")
+        error.span = error.span._replace(file=name)
+        raise
+
+
+def read_source(path: str | Path) -> str:
+    """A program's text from a file. Raises UsageError where it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LONGEST_PROGRAM + 1)
+    except OSError as error:
+        raise UsageError(f"Cannot read `{path}`: {error.strerror}.") from None
+    except ValueError as error:  # a zero byte
+        raise UsageError(f"This is no path: {error}.") from None
+    if len(data) > LONGEST_PROGRAM:
+        raise UsageError(f"`{path}` is longer than {LONGEST_PROGRAM} bytes: that is no program.")
+    return decode_source(data)
+
+
+def decode_source(data: bytes) -> str:
+    """UTF-8 text. Raises a syntax error at the place of the first byte that is none."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        raise SyntaxError_(
+            f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
+            span_at(before + "?", len(before)),
+            "Save the file as UTF-8.",
+        ) from None
