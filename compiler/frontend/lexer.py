@@ -14,6 +14,7 @@ from lark import Token
 
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
+from compiler.frontend.slips import CHARACTERS
 
 MAX_ERRORS = 20
 """Of one text."""
@@ -96,11 +97,13 @@ def tokenise(source: str, file: str = "") -> Lexed:
     pos, line, line_start = 0, 1, 0
     previous, adjacent, quantifier = "", False, False
     doc: list[str] = []
+    seen: set[str] = set()
     match = _TOKEN.match
     while pos < len(source):
         found = match(source, pos)
         if found is None:
-            if len(out.errors) < MAX_ERRORS:
+            if len(out.errors) < MAX_ERRORS and source[pos] not in seen:
+                seen.add(source[pos])
                 column = pos - line_start + 1
                 span = Span(line, column, line, column + 1, file)
                 out.errors.append(_bad_character(source, pos, span))
@@ -185,4 +188,6 @@ def _bad_character(source: str, pos: int, span: Span) -> SyntaxError_:
     if char == "'":
         return SyntaxError_("This character literal has no closing quote.", span)
     name = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
-    return SyntaxError_(f"Futhark has no use for {name} here.", span, "Remove it.")
+    return SyntaxError_(
+        f"Futhark has no use for {name} here.", span, CHARACTERS.get(char, "Remove it.")
+    )

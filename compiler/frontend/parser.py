@@ -10,6 +10,7 @@ import functools
 import hashlib
 import io
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 from importlib import resources
 from typing import Any
@@ -24,6 +25,7 @@ from compiler.base.spans import Span, span_at
 from compiler.frontend import decs
 from compiler.frontend.builder import TreeBuilder
 from compiler.frontend.lexer import MAX_ERRORS, Lexed, tokenise
+from compiler.frontend.slips import Slip, way_out
 
 _DECLARATION = frozenset(
     ("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL", "ATTR")
@@ -110,7 +112,7 @@ def parse(source: str, file: str = "") -> decs.Program:
             break
         except UnexpectedToken as error:
             bad = error.token
-            errors.append(_explain(error, source, file))
+            errors.append(_explain(error, tokens, source, file))
             at = _next_declaration(tokens, at, bad)
             if at >= len(tokens):
                 break
@@ -143,7 +145,7 @@ def _next_declaration(tokens: list[Token], start: int, bad: Token) -> int:
     return len(tokens)
 
 
-def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
+def _explain(error: UnexpectedToken, tokens: list[Token], source: str, file: str) -> SyntaxError_:
     token = error.token
     accepts = set(error.accepts or error.expected)
     wanted = expected_in_words(accepts)
@@ -156,43 +158,15 @@ def _explain(error: UnexpectedToken, source: str, file: str) -> SyntaxError_:
     message = (
         f"Expected {wanted}, but {found}." if wanted else f"Did not expect {_shown(token)} here."
     )
-    return SyntaxError_(message, span, _hint(token, accepts))
+    at = len(source) if token.type == "$END" else token.start_pos or 0
+    before = tokens[: bisect_left(tokens, at, key=lambda t: t.start_pos or 0)]
+    return SyntaxError_(message, span, way_out(Slip(token, frozenset(accepts), before)))
 
 
 def _shown(token: Token) -> str:
     text = str(token)
     short = text[:_LONGEST].partition("\n")[0]
     return f"`{text}`" if short == text else f"`{short}..`"
-
-
-def _hint(token: Token, wanted: set[str]) -> str:
-    """A way out of the mistakes that people make most."""
-    match token.type, str(token):
-        case "EQ", _:
-            return "To compare two values write `==`."
-        case "IN", _:
-            return "`in` closes a `let`; is there one that has its `in` already?"
-        case "ID", "where":
-            return "Futhark has no `where`; bind names with `let .. in` before they are used."
-        case "FOR", _:
-            return "A loop is written `loop x = start for i < n do next`."
-        case "OP" | "LEQ", "<=":
-            return "A `for` loop counts up to its bound, excluded: `for i < n + 1`."
-        case "ID", "fun" | "func" | "fn" | "function" | "define" | "val":
-            return "A definition is written `def f x = ..`."
-        case "QUEST", _:
-            return "A choice is written `if c then a else b`."
-        case "ID", "elif" | "elseif":
-            return "Write `else if`."
-        case "RANGE_END" | "DOTDOT", _:
-            return "A range is written `a..<b`, `a...b` or `a..b..<c`."
-        case "DEF" | "ENTRY" | "$END", _ if "IN" in wanted:
-            return "After its bindings, `let` has `in` and the value: `let y = x in y`."
-        case "DEF" | "ENTRY" | "$END", _ if "ELSE" in wanted:
-            return "An `if` always has an `else`."
-        case "DEF" | "ENTRY" | "LET", _:
-            return "The declaration before this one is not complete."
-    return ""
 
 
 def expected_in_words(accepts: set[str]) -> str:

@@ -1,7 +1,7 @@
 """Types and sizes as text, in Futhark's notation.
 
 Error messages show names as their author wrote them; panes pass `full=True` and show the unique
-names. Unknown types read `t?` or name what is known about them.
+names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def show_type(t: Type, full: bool = False) -> str:
             return _arrow(t, full)
         case Sum(variants):
             return " | ".join(_variant(name, args, full) for name, args in variants)
-    return "t?"
+    return "?"
 
 
 def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from compiler.base.names import Name
 from compiler.base.spans import Span
-from compiler.frontend.check.scope.state import Checker, mismatch
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import cheap_size, names_in_size, subst_size
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify
 from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.wording import mismatch, reason_of
 from compiler.frontend.types import (
     Array,
     Record,
@@ -133,7 +134,9 @@ def join(
     try:
         result = _join(joined, first, second)
     except Mismatch as difference:
-        raise mismatch(what, first, second, span, difference.reason) from None
+        raise mismatch(
+            what, first, second, span, reason_of(difference, first, second, st)
+        ) from None
     return result, tuple(joined.names.values())
 
 

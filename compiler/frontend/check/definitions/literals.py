@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from compiler.base.errors import TypeError_
-from compiler.base.prim import int_range
+from compiler.base.prim import Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -80,7 +80,17 @@ def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
         low, high = int_range(prim)
         fits = low <= value <= high
     if not fits:
-        raise TypeError_(f"The literal {_shown(value)} does not fit into `{prim}`.", span)
+        raise TypeError_(
+            f"The literal {_shown(value)} does not fit into `{prim}`.", span, _range(prim)
+        )
+
+
+def _range(prim: Prim) -> str:
+    """What an integer type holds."""
+    if prim in FLOAT_SET:
+        return ""
+    low, high = int_range(prim)
+    return f"It holds {low} to {high}."
 
 
 def _shown(value: int | float) -> str:

@@ -10,9 +10,10 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
-from compiler.frontend.check.scope.state import Checker, describe
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.wording import arguments, describe
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
 
 
@@ -187,9 +188,11 @@ def _constructor(ctx: _PatternContext, pat: ast.PConstr, type_: Type) -> t.Pat:
         args = tuple(st.meta(p.span) for p in pat.args)
         require_variant(st, type_, pat.name, args, pat.span, "The value matched here")
     if len(args) != len(pat.args):
+        given = len(pat.args) or "none"
         raise TypeError_(
-            f"`#{pat.name}` has {len(args)} argument(s), but {len(pat.args)} are matched here.",
+            f"`#{pat.name}` has {arguments(len(args))}, this pattern has {given}.",
             pat.span,
+            f"Write `{' '.join([f'#{pat.name}', *'_' * len(args)])}`, or names for `_`.",
         )
     parts = tuple(_pattern(ctx, p, u) for p, u in zip(pat.args, args, strict=True))
     return t.PConstr(type_, pat.span, pat.name, parts)

@@ -23,10 +23,11 @@ from compiler.frontend.check.scope.scope import (
     TypeParamInfo,
     did_you_mean,
 )
-from compiler.frontend.check.scope.state import Checker, Silent, show
+from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import ANY_SIZE, I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
 from compiler.frontend.check.types.walks import names_in_type, subst
+from compiler.frontend.check.types.wording import show
 from compiler.frontend.types import (
     Array,
     Arrow,

@@ -14,15 +14,22 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import applied_number, unlike_tuple
+from compiler.frontend.check.scope.advice import (
+    applied_number,
+    applied_value,
+    function_first,
+    several_arrays,
+    unlike_tuple,
+)
 from compiler.frontend.check.scope.builtins import ConstMember, member
 from compiler.frontend.check.scope.names import is_projection, lookup, member_call, use
 from compiler.frontend.check.scope.operator_names import is_operator
 from compiler.frontend.check.scope.scope import Builtin, Value
-from compiler.frontend.check.scope.state import Checker, describe
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.size_exps import is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import Arrow, Size, SizeExp, SizeVar, Type
 
 Lets = list[tuple[Name, t.Exp]]
@@ -79,6 +86,8 @@ class _Call:
     count: int
     type: Type
     args: list[t.Exp | None]
+    first: ast.Exp | t.Exp
+    """The first argument as it was given."""
     sizes: dict[Name, Size] = field(default_factory=dict)
     lets: Lets = field(default_factory=list)
     delayed: list[tuple[int, ast.Exp, Type]] = field(default_factory=list)
@@ -92,7 +101,7 @@ def apply(
 
     Errors: `TypeError_` for arguments of wrong types and for too many of them.
     """
-    call = _Call(st, span, what, len(args), fn.type, [None] * len(args))
+    call = _Call(st, span, what, len(args), fn.type, [None] * len(args), args[0] if args else fn)
     for i, arg in enumerate(args):
         _argument(call, i, arg)
     _flush(call)
@@ -117,7 +126,10 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
     else:
         typed = st.infer(arg, want) if isinstance(arg, ast.Exp) else arg
         role = _role(i, call.count, call.what)
-        st.unify(want, typed.type, arg.span, role, unlike_tuple(want, typed.type, call.count))
+        hint = unlike_tuple(want, typed.type, call.count) or function_first(
+            want, typed.type, i, call.count, call.what
+        )
+        st.unify(want, typed.type, arg.span, role, hint)
         if arrow.name:
             typed, size = argument_size(st, typed, call.lets)
             call.sizes[arrow.name] = size
@@ -125,6 +137,7 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
     for name in arrow.ext:
         new = st.fresh(name)
         call.ext.append(new)
+        st.makers[new] = call.what, call.span
         call.sizes[name] = SizeVar(new)
     call.type = arrow.result
 
@@ -143,9 +156,15 @@ def _arrow(call: _Call, i: int, span: Span) -> Arrow:
         return type_
     if i == 0:
         raise TypeError_(
-            f"Only functions can be applied, but {call.what} is {describe(type_)}.", call.span
+            f"Only functions can be applied, but {call.what} is {describe(type_)}.",
+            call.span,
+            applied_value(type_, call.first, call.what),
         )
-    raise TypeError_(f"Too many arguments: {call.what} takes {i}, but is given {call.count}.", span)
+    raise TypeError_(
+        f"Too many arguments: {call.what} takes {i}, but is given {call.count}.",
+        span,
+        several_arrays(call.what),
+    )
 
 
 def _flush(call: _Call) -> None:

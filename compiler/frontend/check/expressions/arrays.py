@@ -14,9 +14,10 @@ from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.expressions.spines import replace_spine, spine
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.scope import Local
-from compiler.frontend.check.scope.state import INT_SET, Checker, describe
+from compiler.frontend.check.scope.state import INT_SET, Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import combine
+from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import (
     Array,
     Arrow,

@@ -14,10 +14,11 @@ from compiler.frontend.check.expressions.show_exp import show_exp
 from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import Builtin
-from compiler.frontend.check.scope.state import Checker, describe
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
 from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
+from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import Size, Type
 
 

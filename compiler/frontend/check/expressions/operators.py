@@ -19,16 +19,11 @@ from compiler.frontend.check.scope.operator_names import (
     ORDER,
 )
 from compiler.frontend.check.scope.scope import Scheme
-from compiler.frontend.check.scope.state import (
-    INT_SET,
-    NUMBER_SET,
-    Checker,
-    describe,
-    mismatch,
-)
+from compiler.frontend.check.scope.state import INT_SET, NUMBER_SET, Checker
 from compiler.frontend.check.types.metas import BOOL, MetaT, resolve
 from compiler.frontend.check.types.size_exps import Overloaded
 from compiler.frontend.check.types.unify import Mismatch, require_data
+from compiler.frontend.check.types.wording import describe, mismatch, tuple_taken_apart
 from compiler.frontend.types import Arrow, PrimT, Type
 
 _OPERANDS: dict[str, frozenset[str]] = {
@@ -127,6 +122,8 @@ def require_prim(st: Checker, type_: Type, prims: frozenset[str], span: Span, wh
         if type_.prim in prims:
             return type_
         hint = "A power is written `a ** b`." if what.endswith("`^`") else ""
+        raise mismatch(what, _one_of(prims), type_, span, hint)
+    if hint := tuple_taken_apart(type_):
         raise mismatch(what, _one_of(prims), type_, span, hint)
     if type(type_) is MetaT and type_.prims is not None and type_.prims <= prims:
         return type_

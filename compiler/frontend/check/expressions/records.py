@@ -11,8 +11,9 @@ from compiler.frontend.check.definitions.patterns import require_variant
 from compiler.frontend.check.definitions.type_exps import record_type
 from compiler.frontend.check.expressions.spines import replace_node, spine
 from compiler.frontend.check.scope.scope import Local, did_you_mean
-from compiler.frontend.check.scope.state import Checker, describe
+from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import UNIT, Record, Type, tuple_type
 
 

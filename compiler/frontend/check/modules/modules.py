@@ -34,11 +34,12 @@ from compiler.frontend.check.scope.scope import (
     Scope,
     Value,
 )
-from compiler.frontend.check.scope.state import Checker, Silent, show
+from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import metas_in_size
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
 from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
+from compiler.frontend.check.types.wording import show
 from compiler.frontend.types import Size, Type, TypeVar
 
 

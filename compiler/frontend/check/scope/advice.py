@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+from compiler.base.prim import NUMBERS
 from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import resolve
-from compiler.frontend.types import Record, Type
+from compiler.frontend.types import Array, Arrow, PrimT, Record, Type
 
+_MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
+_ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
+_ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
 _VALUES = {
     "and": "Both of two conditions is `a && b`.",
     "or": "One of two conditions is `a || b`.",
     "return": "A function's result is the value of its body; nothing needs to be written.",
     "len": "The length of an array is `length xs`.",
     "size": "The length of an array is `length xs`.",
-    "null": "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`.",
+    "null": _MISSING,
     "fold": "Write `reduce` for an operator that may be regrouped, else `foldl` or a `loop`.",
     "print": "Programs do not print; a result is what an entry point returns.",
     "range": "The numbers from 0 to n - 1 are `iota n`.",
     "True": "It is written `true`.",
     "False": "It is written `false`.",
+    "nil": _MISSING,
+    "None": _MISSING,
+    "Nothing": _MISSING,
+    "undefined": "A value that is still to be written is the hole `???`.",
+    "sort": "Sorting is in a library, github.com/diku-dk/sorts, which is imported as a file.",
+    "mod": "The rest of a division is `a % b`.",
+    "xor": "The bits in which two numbers differ are `a ^ b`.",
+    "=>": "A function without a name is written `\\x -> x + 1`.",
+    "<-": "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`.",
+    "+=": _ASSIGNED,
+    "-=": _ASSIGNED,
+    "*=": _ASSIGNED,
+    "/=": "Two values differ if `a != b`.",
+    "<>": "Two values differ if `a != b`.",
+    "===": "Two values are the same if `a == b`.",
+    "!==": "Two values differ if `a != b`.",
 }
 _TYPES = {
     "int": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
@@ -33,6 +53,12 @@ _TYPES = {
     "boolean": "The type is called `bool`.",
     "unit": "The unit type is written `()`.",
     "void": "The unit type is written `()`.",
+    "integer": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
+    "array": _ARRAYS,
+    "vector": _ARRAYS,
+    "list": _ARRAYS,
+    "matrix": _ARRAYS,
+    "byte": "A byte is a `u8`.",
 }
 
 
@@ -41,6 +67,8 @@ def unknown_value(st: Checker, name: str) -> str:
     later = st.declared_later.get(("value", name))
     if later is not None:
         return _later(name, later)
+    if name in NUMBERS and name in st.scope.modules:
+        return f"Numbers are converted by functions of their type's module, as in `{name}.i64 x`."
     if name in st.scope.modules:
         return f"`{name}` is a module here; values and modules share their names."
     if name in _VALUES:
@@ -57,7 +85,7 @@ def unknown_type(st: Checker, name: str, known: list[str]) -> str:
     later = st.declared_later.get(("type", name))
     if later is not None:
         return _later(name, later)
-    return _TYPES.get(name) or did_you_mean(name, known)
+    return _TYPES.get(name.lower()) or did_you_mean(name, known)
 
 
 def unknown_module(st: Checker, path: str) -> str:
@@ -107,9 +135,33 @@ def unlike_tuple(want: Type, got: Type, count: int) -> str:
     left, right = isinstance(resolve(want), Record), isinstance(resolve(got), Record)
     if right and not left and count == 1:
         return "Arguments are written one after the other, without commas: `f a b`."
+    if right and not left and isinstance(resolve(want), PrimT):
+        return "A tuple is one value: give its parts as arguments of their own."
     if left and not right and count > 1:
         return "This function takes a tuple: write `f (a, b)`."
     return ""
+
+
+def applied_value(applied: Type, first: object, what: str) -> str:
+    """No function is followed by what looks like its argument: `xs [0]`, `x mod 2`."""
+    if isinstance(first, ast.Var):
+        return _VALUES.get(first.name[0], "")
+    if isinstance(resolve(applied), Array) and isinstance(first, ast.ArrayExp):
+        return f"An index follows without a space: `{what.strip('`')}[0]`."
+    return ""
+
+
+def several_arrays(what: str) -> str:
+    """`map` is given a function and two arrays."""
+    return "Over several arrays at once go `map2`, `map3` and so on." if what == "`map`" else ""
+
+
+def function_first(want: Type, got: Type, index: int, count: int, what: str) -> str:
+    """What a second-order function goes over stands where its function belongs."""
+    wanted, given = resolve(want), resolve(got)
+    if index > 0 or count < 2 or not isinstance(wanted, Arrow) or isinstance(given, Arrow):
+        return ""
+    return f"The function comes first, as in `{what.strip('`')} f ..`."
 
 
 def operand_is_function(op: str) -> str:

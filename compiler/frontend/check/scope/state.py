@@ -17,10 +17,10 @@ from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.scope import Local, Scope
-from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
-from compiler.frontend.check.types.unify import Mismatch, any_of, final_type, require_data, unify
-from compiler.frontend.show_type import show_type
-from compiler.frontend.types import PrimT, Size, SizeVar, Type
+from compiler.frontend.check.types.metas import MetaS, MetaT
+from compiler.frontend.check.types.unify import Mismatch, require_data, unify
+from compiler.frontend.check.types.wording import mismatch, reason_of, show
+from compiler.frontend.types import Size, SizeVar, Type
 
 NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
 INT_SET: frozenset[str] = frozenset(INTS)
@@ -75,6 +75,9 @@ class Checker:
     used: set[Name] = field(default_factory=set)
     """Definitions that were instantiated since this was last emptied."""
 
+    makers: dict[Name, tuple[str, Span]] = field(default_factory=dict)
+    """Sizes that only a function's result knows: which function, and where it is applied."""
+
     # --- names and unknowns --------------------------------------------------------------------
 
     def fresh(self, base: str) -> Name:
@@ -84,6 +87,10 @@ class Checker:
     def authored(self, source: str) -> Name:
         """A new name for something that the program names."""
         return self._known(self.ctx.names.authored(spell(source), source))
+
+    def said(self, name: Name) -> str | None:
+        """What the program's author calls it; None if it is no name of his."""
+        return self.ctx.names.said(name)
 
     def _known(self, name: Name) -> Name:
         self.serials[name] = len(self.serials)
@@ -139,8 +146,7 @@ class Checker:
         try:
             unify(self, want, got)
         except Mismatch as difference:
-            reason = "" if _says_number(want, got) else difference.reason
-            error = mismatch(what, want, got, span, hint or reason)
+            error = mismatch(what, want, got, span, hint or reason_of(difference, want, got, self))
             if difference.not_built:
                 raise Limitation(
                     "A function whose result has a size of its own cannot be an argument yet.",
@@ -161,45 +167,6 @@ class Checker:
     def rigid(self, source: str, span: Span) -> SizeVar:
         """A new size that is equal to no other."""
         return SizeVar(self.fresh(source))
-
-
-def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeError_:
-    """The error for two types that differ."""
-    expected, found = describe(want), describe(got)
-    message = f"{what}: expected {expected}, found {found}."
-    return TypeError_(message, span, reason or _conversion(want, got))
-
-
-def _says_number(want: Type, got: Type) -> bool:
-    """Whether the message says already that one of the two is a number of some type."""
-    kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
-    return kinds[0] != kinds[1]
-
-
-def _conversion(want: Type, got: Type) -> str:
-    """How to turn one number into another."""
-    match resolve(want), resolve(got):
-        case PrimT(to), PrimT(source):
-            if to != "bool":
-                return f"Convert it with `{to}.{source}`."
-        case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= FLOAT_SET:
-            return f"Numbers stay what they are until they are converted, as in `f64.{to} x`."
-    return ""
-
-
-def describe(type_: Type) -> str:
-    """A type in a sentence: quoted, or in words where little is known."""
-    type_ = resolve(type_)
-    if isinstance(type_, MetaT) and type_.prims is not None:
-        return any_of(type_.prims)
-    if isinstance(type_, MetaT) and type_.fields:
-        return f"a record with field `{next(iter(type_.fields))}`"
-    return f"`{show(type_)}`"
-
-
-def show(type_: Type) -> str:
-    """A type as shown to the user, with what is known by now."""
-    return show_type(final_type(type_))
 
 
 _SYMBOLS = {

@@ -33,9 +33,13 @@ from compiler.frontend.types import (
 class Mismatch(Exception):
     """Two types differ; the argument says in which respect, or is empty when that is plain."""
 
-    def __init__(self, reason: str = "", not_built: bool = False) -> None:
+    def __init__(
+        self, reason: str = "", not_built: bool = False, sizes: tuple[Size, Size] | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.sizes = sizes
+        """The two sizes that differ, if it is that."""
         self.not_built = not_built
         """The program is right, but needs types that are not built yet."""
 
@@ -93,10 +97,11 @@ def unify_sizes(st: UnifyState, want: Size, got: Size) -> None:
     if done is None:
         st.deferred.append((want, got, st.span))
         return
-    left, right = show_size(final_size(want)), show_size(final_size(got))
+    both = final_size(want), final_size(got)
+    left, right = (show_size(size) for size in both)
     if left == right:
-        raise Mismatch(f"Two different sizes are called `{left}`.")
-    raise Mismatch(f"The sizes `{left}` and `{right}` are not the same.")
+        raise Mismatch(f"Two different sizes are called `{left}`.", sizes=both)
+    raise Mismatch(f"The sizes `{left}` and `{right}` are not the same.", sizes=both)
 
 
 def final_size(s: Size) -> Size:

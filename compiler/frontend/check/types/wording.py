@@ -1,0 +1,225 @@
+"""Types in sentences: what an error says of two types that differ, and the way out.
+
+Unknown types are called by letters that stand for the same type throughout the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+from typing import Protocol
+
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name, base_of
+from compiler.base.prim import FLOATS
+from compiler.base.spans import Span
+from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.unify import Mismatch, any_of, final_type
+from compiler.frontend.check.types.walks import metas_in, names_in_type, with_parts
+from compiler.frontend.show_type import is_tuple, show_size, show_type
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeConst,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+)
+
+_FLOATS = frozenset(FLOATS)
+
+
+def show(type_: Type) -> str:
+    """A type as shown to the user, with what is known by now."""
+    return shown([type_])[0]
+
+
+def describe(type_: Type) -> str:
+    """A type in a sentence: quoted, or in words where little is known."""
+    return _described([type_])[0]
+
+
+def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeError_:
+    """The error for two types that differ; `reason`: in which respect, or how to go on."""
+    expected, found = _described([want, got])
+    message = f"{what}: expected {expected}, found {found}."
+    return TypeError_(message, span, reason or way_out(want, got))
+
+
+class SizeMakers(Protocol):
+    """What is asked about the sizes of a program: which are its author's, who made the others."""
+
+    makers: dict[Name, tuple[str, Span]]
+    """The function whose result has a size that only it knows, and where it is applied."""
+
+    def said(self, name: Name) -> str | None: ...  # noqa: D102
+
+
+def reason_of(difference: Mismatch, want: Type, got: Type, by: SizeMakers) -> str:
+    """What a difference adds to a message that names both types, and how to go on."""
+    if difference.sizes is not None:
+        return _of_sizes(difference.reason, difference.sizes, want, by)
+    kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
+    if kinds[0] != kinds[1]:
+        return ""  # the message says that one of the two is a number of some type
+    match resolve(want), resolve(got):
+        case Arrow() as wanted, Arrow() as found:
+            return _other_count(wanted, found) or difference.reason
+    return difference.reason
+
+
+def shown(types: Sequence[Type]) -> list[str]:
+    """Types as text, an unknown one under the same letter in all of them."""
+    known = [final_type(t) for t in types]
+    metas: list[MetaT] = []
+    names: set[Name] = set()
+    sizes: list[MetaS] = []
+    for t in known:
+        metas_in(t, metas, sizes, names)
+        _type_names(t, names)
+    taken = {base_of(name) for name in names}
+    free = (c for c in (*ascii_lowercase, *(c * 2 for c in ascii_lowercase)) if c not in taken)
+    letters: dict[MetaT, str] = {}
+    for meta in metas:
+        if meta not in letters:
+            letters[meta] = "number" if meta.prims is not None else next(free, "a")
+    return [show_type(_named(t, letters)) for t in known]
+
+
+def way_out(want: Type, got: Type) -> str:
+    """How to make what is wanted of what is there; empty where nothing is known."""
+    want, got = resolve(want), resolve(got)
+    match want, got:
+        case Arrow(), Arrow():
+            return _other_count(want, got)
+        case _, Arrow() if not isinstance(want, MetaT):
+            count = len(_parameters(got))
+            return f"It is a function that still takes {arguments(count)}."
+        case PrimT("u8"), Array((_,), PrimT("u8")):
+            return "One character stands between `'`, as in `'a'`."
+        case PrimT("bool"), PrimT():
+            return "A condition compares, as in `x != 0`."
+        case PrimT(to), PrimT(source):
+            return f"Convert it with `{to}.{source}`."
+        case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= _FLOATS:
+            return f"Numbers stay what they are until they are converted, as in `f64.{to} x`."
+        case Array(wanted, PrimT(to)), Array(dims, PrimT(source)) if len(wanted) == len(dims):
+            return f"Convert each element: `{_mapped(f'{to}.{source}', len(dims))} xs`."
+        case PrimT(to), Array(dims, PrimT(source)) if to == source:
+            index = ", ".join(["i", "j", "k"][: len(dims)]) if len(dims) < 4 else ".."
+            return f"One element is read by an index, `xs[{index}]`."
+        case Array((_,), PrimT(to)), PrimT(source) if to == source:
+            return "An array of one element is written `[x]`."
+    return ""
+
+
+def tuple_taken_apart(type_: Type) -> str:
+    """What to do with a tuple where one of its parts is wanted; empty if it is none."""
+    type_ = resolve(type_)
+    if isinstance(type_, Record) and is_tuple(type_.fields) and type_.fields:
+        names = ", ".join(ascii_lowercase[: len(type_.fields)])
+        return f"It is a tuple; a pattern names its parts: `\\({names}) -> ..`."
+    return ""
+
+
+def _described(types: Sequence[Type]) -> list[str]:
+    return [_one(resolve(t), text) for t, text in zip(types, shown(types), strict=True)]
+
+
+def _one(type_: Type, text: str) -> str:
+    if isinstance(type_, MetaT):
+        if type_.prims is not None:
+            return any_of(type_.prims)
+        if type_.fields:
+            return f"a record with field `{next(iter(type_.fields))}`"
+        if type_.variants:
+            return f"a value `#{next(iter(type_.variants))}`"
+    return f"`{text}`"
+
+
+def _named(t: Type, letters: dict[MetaT, str]) -> Type:
+    """The type with type variables of those names for the unknown types."""
+    t = resolve(t)
+    match t:
+        case MetaT():
+            return TypeVar(Name(letters[t]))
+        case Array(dims, elem):
+            return Array(dims, _named(elem, letters))
+        case Record(fields):
+            return Record(tuple((f, _named(u, letters)) for f, u in fields))
+        case Arrow(param, result):
+            return with_parts(t, _named(param, letters), _named(result, letters))
+        case Sum(variants):
+            return Sum(tuple((c, tuple(_named(u, letters) for u in us)) for c, us in variants))
+    return t
+
+
+def _type_names(t: Type, found: set[Name]) -> None:
+    """The type variables of a type."""
+    match resolve(t):
+        case TypeVar(name):
+            found.add(name)
+        case Array(_, elem):
+            _type_names(elem, found)
+        case Record(fields):
+            for _, u in fields:
+                _type_names(u, found)
+        case Arrow(param, result):
+            _type_names(param, found)
+            _type_names(result, found)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    _type_names(u, found)
+
+
+def _of_sizes(reason: str, sizes: tuple[Size, Size], want: Type, by: SizeMakers) -> str:
+    """Who made two sizes that differ, and how a program says that they are the same."""
+    made = [(s, *by.makers[s.name]) for s in _variables(sizes) if s.name in by.makers]
+    who = [f"`{show_size(s)}` is made by {f} at {at.line}:{at.col}." for s, f, at in made]
+    told = " ".join([reason, *who])
+    type_ = resolve(want)
+    if not isinstance(type_, Array) or all(isinstance(s, SizeConst) for s in sizes):
+        return told
+    if all(s.name in by.makers for s in _variables(sizes)) and len(made) == 2:
+        return f"{told} Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
+    names = names_in_type(type_)
+    unwritten = any(not show_size(resolve_size(d)) for d in type_.dims)
+    if unwritten or any(name in by.makers or by.said(name) is None for name in names):
+        return told
+    return f"{told} If they are equal whenever this runs, say so: `xs :> {show(type_)}`."
+
+
+def _variables(sizes: tuple[Size, Size]) -> list[SizeVar]:
+    return [s for s in sizes if isinstance(s, SizeVar)]
+
+
+def _mapped(function: str, rank: int) -> str:
+    return f"map {function}" if rank == 1 else f"map ({_mapped(function, rank - 1)})"
+
+
+def _parameters(t: Type) -> list[Type]:
+    found: list[Type] = []
+    while isinstance(t := resolve(t), Arrow):
+        found.append(t.param)
+        t = t.result
+    return found
+
+
+def arguments(count: int) -> str:
+    """So many arguments, in words."""
+    return "an argument" if count == 1 else f"{count} arguments"
+
+
+def _other_count(want: Arrow, got: Arrow) -> str:
+    """A function of more or fewer parameters than are wanted."""
+    wanted, found = _parameters(want), _parameters(got)
+    if len(wanted) == len(found):
+        return ""
+    if len(wanted) == 1 and (apart := tuple_taken_apart(wanted[0])):
+        return apart
+    return f"The function takes {arguments(len(found))}; here it gets {len(wanted)}."
