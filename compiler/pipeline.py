@@ -4,24 +4,26 @@ What can be switched off, what `verify` checks and what the page and the documen
 off it. A pass and its rules are values that stand beside their code.
 
 `Compilation` runs the stages for one program, each when it is first asked for. Stages up to `fused`
-are the same for every target. Behind them the layout of memory and the thresholds differ, so that
-the text of each target (`targets.py`) always comes from a chain made for it, whichever target the
-panes between them show.
+are the same for every target. Behind them the layout of memory and the thresholds may differ, so
+that the text of each target (`targets.py`) comes from a chain made for it, whichever target the
+panes between them show. A chain begins with those stages of the shown target whose passes have
+asked nothing that this target answers otherwise (`AskedTarget`): for most programs all of them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, CompilerBug, UsageError
 from compiler.base.fuel import Fuel
-from compiler.base.names import NameSource
+from compiler.base.names import Mark, NameSource
 from compiler.base.remarks import Fate, Remark
 from compiler.base.rules import Pass
+from compiler.base.target import AskedTarget
 from compiler.base.text import Text
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify as verify_imp
@@ -265,6 +267,11 @@ class StageResult:
     stage: Stage
     prog: Any
     ms: float
+    answers: Mapping[str, Any]
+    """What its passes asked of the target."""
+    names: Mark
+    spent: int
+    """How far names and fuel were used up behind it."""
     _text: Text | None = None
 
     @property
@@ -295,7 +302,7 @@ class Compilation:
         target = _target(stage, target or self.options.target)
         key = (name, target)
         if key not in self._results:
-            self._results[key] = self._make(stage, target)
+            self._results[key] = self._shared(stage, target) or self._make(stage, target)
         found = self._results[key]
         if isinstance(found, CompileError):
             raise found
@@ -327,17 +334,32 @@ class Compilation:
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [pair for ctx in shown for pair in ctx.proved.items()]
 
+    def _shared(self, stage: Stage, target: str) -> StageResult | None:
+        """The shown target's result, if it is the same for this one."""
+        shown = self._results.get((stage.id, self.options.target))
+        earlier = _before(stage)
+        if stage.target != CHOSEN or not isinstance(shown, StageResult) or earlier is None:
+            return None
+        before = self.result(earlier.id, self.options.target)
+        alike = target_named(target).answers_alike(shown.answers)
+        return shown if alike and self.result(earlier.id, target) is before else None
+
     def _make(self, stage: Stage, target: str) -> StageResult | CompileError:
         try:
             earlier = _before(stage)
-            before = self.result(earlier.id, target).prog if earlier else self.source
-            ctx = self._context(stage, target)
+            made = self.result(earlier.id, target) if earlier else None
+            before = made.prog if made else self.source
+            ctx = self._context(stage, target, made)
+            asked = AskedTarget(target_named(target))
+            if stage.target == CHOSEN:
+                ctx.target = asked
             start = time.perf_counter()
             prog = run(stage, before, ctx)
             ms = (time.perf_counter() - start) * 1000
             if self.options.verify:
                 verify(prog, stage.id)
-            return StageResult(stage, prog, ms)
+            names, spent = ctx.names.mark(), ctx.fuel.spent
+            return StageResult(stage, prog, ms, dict(asked.answers), names, spent)
         except CompileError as error:
             files = dict(self.options.files)
             for one in (error, *error.others):
@@ -351,14 +373,18 @@ class Compilation:
             bug.__cause__ = error
             return bug
 
-    def _context(self, stage: Stage, target: str) -> Ctx:
-        if target not in self._ctx:
-            shared = self._ctx.get("")
-            names = shared.names.fork() if shared else NameSource(authors={})
-            fuel = shared.fuel.fork() if shared else Fuel(self.options.fuel)
-            ctx = Ctx(self.options, names, fuel, target_named(target))
-            if shared:
-                ctx.attributes, ctx.loops = shared.attributes, shared.loops
+    def _context(self, stage: Stage, target: str, before: StageResult | None) -> Ctx:
+        """What the passes of a stage are given, which go on from `before`."""
+        ctx = self._ctx.get(target)
+        if ctx is None:
+            shown = target in ("", self.options.target)
+            if before is None:
+                ctx = Ctx(self.options, NameSource(authors={}), Fuel(self.options.fuel))
+            else:
+                of = self._ctx[_target(before.stage, self.options.target)]
+                names, fuel = of.names.fork_at(before.names), of.fuel.fork_at(before.spent)
+                ctx = Ctx(self.options, names, fuel, is_shown=shown)
+                ctx.attributes, ctx.loops = of.attributes, of.loops
             self._ctx[target] = ctx
-        self._ctx[target].stage = stage.id
-        return self._ctx[target]
+        ctx.stage, ctx.target = stage.id, target_named(target)
+        return ctx

@@ -7,8 +7,8 @@ import pytest
 
 from compiler import api, targets
 from compiler.base.errors import UsageError
-from compiler.base.target import Target
-from compiler.pipeline import STAGES, Compilation
+from compiler.base.target import AskedTarget, Target
+from compiler.pipeline import CHOSEN, STAGES, Compilation
 
 COMPILER = Path(__file__).parent.parent / "compiler"
 IDS = [one.target.id for one in targets.BACK_ENDS]
@@ -67,3 +67,44 @@ def test_the_text_of_a_target_is_made_for_it(name: str) -> None:
     assert shown_for_other.result(name).text == shown_for_it.result(name).text
     blocks = "intra" in "\n".join(line.text for line in shown_for_it.result("flat").text)
     assert blocks == targets.target_named(name).has_blocks
+
+
+def test_what_a_target_is_asked_is_noted_with_its_answer() -> None:
+    asked = AskedTarget(Target(warp=32, most_threads=8))
+    assert asked.in_step
+    assert asked.saturation == Target().saturation
+    assert asked.answers == {"in_step": True, "saturation": Target().saturation}
+    assert Target(warp=16).answers_alike(asked.answers)
+    assert not Target().answers_alike(asked.answers)
+
+
+ROWS = "map (\\xs -> scan (+) 0 xs |> reduce f32.max 0)"
+"""Threads in step or not, there are thresholds: the chains part at once."""
+OWN = (
+    "map (\\x -> let a = loop a = replicate n x for i < n - 1 do a with [i] = x * a[i + 1] in a[0])"
+)
+"""Each thread has an array, which lies elsewhere for threads in step: the chains part late."""
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize(
+    ("source", "common"),
+    [
+        ("entry f (xs: []f32) = reduce (+) 0 (map (* 2) xs)", 6),
+        (f"entry f (n: i64) (xs: []f32) = {OWN} xs", 3),
+        (f"entry f (xss: [][]f32) = {ROWS} xss", 0),
+    ],
+)
+def test_a_chain_is_shared_as_far_as_it_is_the_same(name: str, source: str, common: int) -> None:
+    """And nothing tells that it was: names, texts and fuel are those of a chain made alone."""
+    options = api.options_from({"target": IDS[1 - IDS.index(name)], "fuel": 500})
+    chosen = [stage.id for stage in STAGES if stage.target == CHOSEN]
+    both, alone = Compilation(source, options), Compilation(source, options)
+    for stage in (*chosen, options.target):
+        both.result(stage)
+    assert both.result(name).text == alone.result(name).text
+    same = [both.result(stage) is both.result(stage, name) for stage in chosen]
+    assert same == [k < common for k in range(len(chosen))]
+    for stage in chosen:
+        one, other = both.result(stage, name), alone.result(stage, name)
+        assert (one.text, one.names, one.spent) == (other.text, other.names, other.spent)

@@ -58,6 +58,8 @@ class Ctx:
     fuel: Fuel = field(default_factory=Fuel)
     target: Target = field(default_factory=Target)
     """What this chain of passes compiles for."""
+    is_shown: bool = True
+    """Whether anybody reads what is said here: panes show the stages of one target only."""
     remarks: list[Remark] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
     """What became of the checks of accesses, in order of the stages."""
@@ -71,11 +73,6 @@ class Ctx:
     loops: set[Span] = field(default_factory=set)
     """Where the author wrote loops; passes make others of maps and scans."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether anybody reads what is said here: panes show the stages of one target only."""
-        return self.target.id in ("", self.options.target)
 
     def proved_here(self) -> list[Any]:
         """Those of this stage, to which more may be added."""

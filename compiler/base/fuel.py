@@ -12,10 +12,10 @@ class Fuel:
         self.budget = budget
         self.spent = 0
 
-    def fork(self) -> Fuel:
-        """Another budget that goes on from here."""
+    def fork_at(self, spent: int) -> Fuel:
+        """Another budget that goes on from where this one had spent so much."""
         other = Fuel(self.budget)
-        other.spent = self.spent
+        other.spent = spent
         return other
 
     def spend(self) -> bool:

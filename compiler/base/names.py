@@ -6,8 +6,11 @@ Every binding of a program has a name of its own: passes may move code without c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 Name = str
+Mark = tuple[int, int]
+"""How far a source of names was: the last number, and how many names were authors'."""
 
 
 def base_of(name: Name) -> str:
@@ -30,9 +33,19 @@ class NameSource:
         self._next = start
         self._authors = None if authors is None else dict(authors)
 
+    def mark(self) -> Mark:
+        """Where the source is now."""
+        return self._next, 0 if self._authors is None else len(self._authors)
+
     def fork(self, start: int | None = None) -> NameSource:
         """Another source that goes on from here: for two programs that have a common beginning."""
         return NameSource(self._next if start is None else start, self._authors)
+
+    def fork_at(self, mark: Mark) -> NameSource:
+        """Another source that goes on from where this one was."""
+        start, count = mark
+        authors = None if self._authors is None else dict(islice(self._authors.items(), count))
+        return NameSource(start, authors)
 
     def fresh(self, base: str) -> Name:
         """A new name that reads like `base` (whose own tag, if any, is dropped)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from compiler.base.prim import Prim
 
@@ -44,3 +46,28 @@ class Target:
     def in_step(self) -> bool:
         """Whether neighbouring threads run in step."""
         return self.warp > 1
+
+    def answers_alike(self, answers: Mapping[str, Any]) -> bool:
+        """Whether this target gives the answers that another one gave (`AskedTarget`)."""
+        return all(getattr(self, name) == value for name, value in answers.items())
+
+
+class AskedTarget(Target):
+    """A target that notes what it is asked: each attribute that was read, with its value.
+
+    A pass makes the same program for every target that answers alike.
+    """
+
+    __slots__ = ("answers", "real")
+    answers: dict[str, Any]
+
+    def __init__(self, real: Target) -> None:
+        object.__setattr__(self, "real", real)
+        object.__setattr__(self, "answers", {})
+
+    def __getattribute__(self, name: str) -> Any:
+        answers = object.__getattribute__(self, "answers")
+        if name == "answers":
+            return answers
+        value = answers[name] = getattr(object.__getattribute__(self, "real"), name)
+        return value

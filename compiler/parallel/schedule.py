@@ -311,13 +311,14 @@ class _Scheduler:
 
 def returns_views(sc: FlatteningScope, body: Body) -> bool:
     """Whether a body picks rows: threads in step copy them together, element by element."""
-    if not sc.ctx.target.in_step or sc.level != "grid":
+    if sc.level != "grid":
         return False
     results = {r for r in body.results if isinstance(r, str)}
-    return any(
+    views = any(
         isinstance(stm.exp, Slice | Rearrange | Copy) and stm.pat[0].name in results
         for stm in body.stms
     )
+    return views and sc.ctx.target.in_step
 
 
 def offers_parallelism(sc: FlatteningScope, body: Body) -> bool:

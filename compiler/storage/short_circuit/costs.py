@@ -20,28 +20,29 @@ TOGETHER = 16
 """Iterations of a loop that C compilers unroll wholly; longer ones they vectorise with checks."""
 
 
-def pays(tree: Tree, source: Name, scope: TreeBody) -> None:
-    """Building a thread's row in its place pays. Raises Failed.
+def slower(tree: Tree, source: Name, scope: TreeBody) -> Failed | None:
+    """Why building a thread's row in its place does not pay where threads do not run in step.
 
     It does not if the row is small and filled by a loop that reads memory of others as well.
     """
     block = tree.mem[source].block
     made = tree.binder.get(block)
     if made is None or made.scope is not scope or not isinstance(made.stm.exp, Alloc):
-        return
+        return None
     count = made.stm.exp.count.constant
     if count is None or count > TOGETHER:
-        return
+        return None
     for item in scope.items:
         read = _read_while_filling(tree, item, block)
         if read is not None:
-            raise Failed(
+            return Failed(
                 Refusal.SLOWER,
                 f"In place it would take longer: the {count} elements of {called(tree, source)} are"
                 f" computed together while a thread keeps them to itself, and moved at once; in the"
                 f" destination each would be written before {called(tree, read)} is read for the "
                 "next one.",
             )
+    return None
 
 
 def _read_while_filling(tree: Tree, item: Item, block: Name) -> Name | None:

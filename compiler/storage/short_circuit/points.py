@@ -441,8 +441,10 @@ class Shortcut:
     ) -> Item:
         """What creates the array, if that can be done in its place. Raises Failed."""
         self._afford(attempt)
-        if point.rule is KERNEL_RESULT and not self.ctx.target.in_step:
-            costs.pays(self.tree, point.source, point.scope)
+        if point.rule is KERNEL_RESULT:
+            slower = costs.slower(self.tree, point.source, point.scope)
+            if slower is not None and not self.ctx.target.in_step:
+                raise slower
         creation = plan.build(point.scope, point.end, point.source, target, point.given)
         plan.make_room(point.scope, creation, point.destination, point.end)
         self._available(plan, point, target, creation)
