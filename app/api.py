@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
 
@@ -24,7 +23,7 @@ from app.turns import Client
 from app.version import compiler_version
 from compiler.protocol import openapi
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import Own
+from compiler.protocol.kinds import Json, Own
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
@@ -119,7 +118,7 @@ def asked_by_client() -> ClientJobs:
     return parts().jobs.of(Client(client_key(request), left(request.environ)))
 
 
-def json_body() -> dict[str, Any]:
+def json_body() -> Json:
     """The request's JSON object. AppError if it is none."""
     try:
         body = json.loads(request.get_data(cache=False).decode())
@@ -133,13 +132,13 @@ def json_body() -> dict[str, Any]:
     return body
 
 
-def _events(first: dict[str, Any], rest: Iterator[dict[str, Any]]) -> Iterator[str]:
+def _events(first: Json, rest: Iterator[Json]) -> Iterator[str]:
     yield _event(first)
     for answer in rest:
         yield _event(answer)
 
 
-def _event(answer: dict[str, Any]) -> str:
+def _event(answer: Json) -> str:
     """One event. Lines hold the text already, so that stages go without their `text`."""
     answer = _slim({**answer, "answer": _slim(answer["answer"])} if "answer" in answer else answer)
     last = "part" if answer.get("partial") else "done"
@@ -148,7 +147,7 @@ def _event(answer: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {text}\n\n"
 
 
-def _slim(answer: dict[str, Any]) -> dict[str, Any]:
+def _slim(answer: Json) -> Json:
     stages = answer.get("stages") or {}
     slim = {name: {**stage, "text": None} for name, stage in stages.items()}
     return {**answer, "stages": slim} if slim else answer

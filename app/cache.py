@@ -6,11 +6,12 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import zstandard
 
-Answer = dict[str, Any]
+from compiler.protocol.kinds import Json
+
 V = TypeVar("V")
 
 
@@ -62,22 +63,22 @@ class AnswerCache:
         """What the answers take, compressed."""
         return self._kept.bytes
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> Json | None:
         """The answer under a key of `cache_key`."""
         packed = self._kept.get(key)
         if packed is None:
             return None
-        answer: Answer = json.loads(zstandard.ZstdDecompressor().decompress(packed))
+        answer: Json = json.loads(zstandard.ZstdDecompressor().decompress(packed))
         return answer
 
-    def keep(self, key: str, answer: Answer) -> None:
+    def keep(self, key: str, answer: Json) -> None:
         """Keep an answer, at the cost of those that were used longest ago."""
         text = json.dumps(answer, separators=(",", ":")).encode()
         packed = zstandard.ZstdCompressor(level=1).compress(text)
         self._kept.keep(key, packed, len(packed))
 
 
-def cache_key(request: Answer) -> str:
+def cache_key(request: Json) -> str:
     """The same for requests that mean the same."""
     text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -15,6 +15,8 @@ from typing import Any
 from flask import Flask, Response, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException, NotFound
 
+from compiler.protocol.kinds import Json
+
 STATUS = {"gone": 499, "busy": 503, "timeout": 504, "internal": 500}
 """Statuses of answers that are no answer; every other kind is 200."""
 
@@ -36,18 +38,18 @@ class AppError(Exception):
         self.more = more
         self.headers: dict[str, str] = {}
 
-    def shape(self) -> dict[str, Any]:
+    def shape(self) -> Json:
         """The JSON error shape."""
         return failure(self.kind, self.message, self.hint, **self.more)
 
 
-def failure(kind: str, message: str, hint: str = "", **more: Any) -> dict[str, Any]:
+def failure(kind: str, message: str, hint: str = "", **more: Any) -> Json:
     """The JSON error shape of one error."""
     error = {"kind": kind, "message": message, "hint": hint, "span": None, **more}
     return {"ok": False, "error": error}
 
 
-def status_of(answer: dict[str, Any]) -> int:
+def status_of(answer: Json) -> int:
     """The HTTP status of a worker's answer."""
     if answer.get("ok"):
         return 200
@@ -81,7 +83,7 @@ def _words(error: HTTPException) -> str:
     return error.description or error.name
 
 
-def _respond(shape: dict[str, Any], status: int) -> tuple[Response | str, int]:
+def _respond(shape: Json, status: int) -> tuple[Response | str, int]:
     if request.path.startswith("/api/") or request.path.endswith(".json"):
         return jsonify(shape), status
     if status == MISDIRECTED:  # no page has an address under a name that is not the server's

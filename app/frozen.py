@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from app.highlight import html_lines
 from app.permalinks import State
 from app.proofs import AttemptView, FunctionView, attempt_view, memory_views
+from compiler.protocol.kinds import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class FrozenView:
     version: str
     made: str
     source: list[Markup]
-    error: dict[str, Any] | None
+    error: Json | None
     stages: list[StageView]
-    remarks: list[dict[str, Any]]
+    remarks: list[Json]
     attempts: list[AttemptView]
     memory: list[FunctionView]
-    run: dict[str, Any] | None
+    run: Json | None
 
 
 def frozen_view(state: State) -> FrozenView:
@@ -69,11 +69,11 @@ def _title(source: str) -> str:
     return "An empty program"
 
 
-def _present(state: State) -> list[dict[str, Any]]:
+def _present(state: State) -> list[Json]:
     return [entry for entry in state["manifest"] if entry["id"] in state["stages"]]
 
 
-def _stage(entry: dict[str, Any], stages: dict[str, Any]) -> StageView:
+def _stage(entry: Json, stages: Json) -> StageView:
     stage = stages[entry["id"]]
     records = stage.get("lines") or [
         {"text": text} for text in stage["text"].removesuffix("\n").split("\n")
@@ -83,20 +83,20 @@ def _stage(entry: dict[str, Any], stages: dict[str, Any]) -> StageView:
     lines = [(text, _places(record)) for text, record in zip(marked, records, strict=False)]
     return StageView(
         id=entry["id"],
-        title=entry.get("title", entry["id"]),
+        title=str(entry.get("title", entry["id"])),
         explain=entry.get("explain", ""),
         counts=", ".join(f"{n} {name}" for name, n in stage.get("counts", {}).items() if n),
         lines=lines,
     )
 
 
-def _places(record: dict[str, Any]) -> str:
+def _places(record: Json) -> str:
     """The source line that a line shows, if any."""
     spans = record.get("src") or []
     return str(spans[0][0]) if spans else ""
 
 
-def _remark(remark: dict[str, Any]) -> dict[str, Any]:
+def _remark(remark: Json) -> Json:
     spans = remark.get("src") or []
     spans = [spans] if spans and isinstance(spans[0], int) else spans
     return {**remark, "line": spans[0][0] if spans else 0}

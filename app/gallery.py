@@ -23,7 +23,8 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from compiler.protocol.kinds import Json
 
 _KEY = re.compile(r"^(group|order|look)\s*:\s*(.*)$")
 _LOOK = re.compile(
@@ -61,7 +62,7 @@ class Example:
     random: str
     source: str
 
-    def shape(self) -> dict[str, Any]:
+    def shape(self) -> Json:
         """Plain data, as the page gets it."""
         return asdict(self)
 

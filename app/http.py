@@ -7,11 +7,11 @@ import hashlib
 import secrets
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from flask import Flask, Response, g, request
 
 from app.paths import static_folder
+from compiler.protocol.kinds import Json
 
 TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
 SMALLEST = 1000
@@ -34,7 +34,7 @@ def install(app: Flask) -> None:
         return _compress(response)
 
     @app.url_defaults
-    def with_version(endpoint: str, values: dict[str, Any]) -> None:
+    def with_version(endpoint: str, values: Json) -> None:
         if endpoint == "static" and "v" not in values:
             values["v"] = file_version(str(values.get("filename", "")))
 

@@ -21,13 +21,10 @@ from app.pool import (
 )
 from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import OfProgram, Operation
+from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import WrongRequest, checked
 from compiler.sandbox import walls
-
-Answer = dict[str, Any]
-
 
 OPS = {name: op for name, op in OPERATIONS.items() if op.served}
 """What a server takes from its clients."""
@@ -45,9 +42,9 @@ class _Asked:
     """One request with its fields checked, and what has come in answer."""
 
     op: Operation[Any]
-    request: Answer
+    request: Json
     began: float = field(default_factory=time.perf_counter)
-    whole: Answer = field(default_factory=dict)
+    whole: Json = field(default_factory=dict)
     """The last answer, with the stages of all."""
 
     @property
@@ -60,7 +57,7 @@ class _Asked:
         error = self.whole.get("error", {})
         return "ok" if self.whole.get("ok") else str(error.get("kind", "internal"))
 
-    def part(self, answer: Answer) -> Answer:
+    def part(self, answer: Json) -> Json:
         """An answer, with those stages alone that did not come before."""
         if self.op.id != "show":
             self.whole = answer
@@ -71,7 +68,7 @@ class _Asked:
         return {**answer, "stages": fresh}
 
 
-def members(body: Answer) -> list[Answer]:
+def members(body: Json) -> list[Json]:
     """The requests of a batch. AppError for what is none, or may not be part of one."""
     requests = body.get("requests")
     if not isinstance(requests, list) or len(requests) > MOST_REQUESTS:
@@ -91,8 +88,8 @@ class Jobs:
         self._config = config
         self._metrics = metrics
         self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
-        self._manifest: list[dict[str, Any]] | None = None
-        self._backends: list[Answer] | None = None
+        self._manifest: list[Json] | None = None
+        self._backends: list[Json] | None = None
         self._asking = threading.Lock()
         self.compile_pool = self._pool("compile")
         self.run_pool = self._pool("run")
@@ -102,14 +99,14 @@ class Jobs:
         """The jobs of one client."""
         return ClientJobs(self, client)
 
-    def manifest(self) -> list[Answer]:
+    def manifest(self) -> list[Json]:
         """The pipeline's stages: id, title, explain, kind, in order. Asked for once."""
         if self._manifest is None:
             given = self._config.get("MANIFEST")
             self._manifest = list(self._ask("manifest")["stages"] if given is None else given)
         return self._manifest
 
-    def backends(self) -> list[Answer]:
+    def backends(self) -> list[Json]:
         """The back ends: `id`, and `missing`, why it cannot run here. Asked for once.
 
         AppError if there is no worker for it.
@@ -119,7 +116,7 @@ class Jobs:
                 self._backends = list(self._ask("backends")["backends"])
             return self._backends
 
-    def _ask(self, name: str) -> Answer:
+    def _ask(self, name: str) -> Json:
         """What the server itself asks. AppError if there is no worker for it."""
         operation, who = OPERATIONS[name], Client("the server")
         answer = collect(self._guarded(operation, {"op": name}, who, operation.share))
@@ -157,7 +154,7 @@ class Jobs:
         for one in closing:
             one.join()
 
-    def stream(self, name: str, body: Answer, client: Client) -> Iterator[Answer]:
+    def stream(self, name: str, body: Json, client: Client) -> Iterator[Json]:
         """As `ClientJobs.stream`."""
         op = OPS[name]
         if name == "batch":
@@ -175,7 +172,7 @@ class Jobs:
             yield answer if "queued" in answer else asked.part(answer)
         self._end(asked)
 
-    def _batch(self, body: Answer, client: Client) -> Iterator[Answer]:
+    def _batch(self, body: Json, client: Client) -> Iterator[Json]:
         """The answers of a batch by their numbers, those that are known first; then the end."""
         given = self._fields(OPS["batch"], body)
         questions = [self._part(given, one) for one in members(given)]
@@ -206,7 +203,7 @@ class Jobs:
                 self._end(asked)
             yield {**answer, "request": number, "answer": part}
 
-    def _told(self, request: Answer, client: Client, share: float, begun: bool) -> Iterator[Answer]:
+    def _told(self, request: Json, client: Client, share: float, begun: bool) -> Iterator[Json]:
         """As `_guarded`; where answers have `begun` to come, a refusal is one as well."""
         try:
             yield from self._guarded(OPS["batch"], request, client, share)
@@ -215,17 +212,17 @@ class Jobs:
                 raise
             yield error.shape()
 
-    def _part(self, batch: Answer, one: Answer) -> _Asked:
+    def _part(self, batch: Json, one: Json) -> _Asked:
         """One request of a batch. AppError if it is none."""
         op = OPS[one["op"]]
         own = {name: value for name, value in one.items() if name not in SHARED}
         shared = {name: batch.get(name) for name in SHARED if name in fields(op.request)}
         return self._asked(op, {**own, **shared})
 
-    def _asked(self, op: Operation[Any], body: Answer) -> _Asked:
+    def _asked(self, op: Operation[Any], body: Json) -> _Asked:
         return _Asked(op, self._request(op, body))
 
-    def _bounded(self, asked: _Asked) -> Answer:
+    def _bounded(self, asked: _Asked) -> Json:
         """A request with the bounds of its answer."""
         request = dict(asked.request)
         own = fields(asked.op.request)
@@ -243,8 +240,8 @@ class Jobs:
             self._cache.keep(asked.key, asked.whole)
 
     def _guarded(
-        self, op: Operation[Any], request: Answer, client: Client, share: float
-    ) -> Iterator[Answer]:
+        self, op: Operation[Any], request: Json, client: Client, share: float
+    ) -> Iterator[Json]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
         seconds = float(self._config["COMPILE_SECONDS"])
@@ -261,12 +258,12 @@ class Jobs:
         except STOPS as problem:
             yield why(problem, "run" if op.runs else "compile", self._config)
 
-    def _request(self, op: Operation[Any], body: Answer) -> Answer:
+    def _request(self, op: Operation[Any], body: Json) -> Json:
         """What is asked, in the same words wherever it means the same."""
         found = self._fields(op, body)
         return {"op": op.id, **{k: v for k, v in found.items() if (k, v) not in NOTHING}}
 
-    def _fields(self, op: Operation[Any], body: Answer) -> Answer:
+    def _fields(self, op: Operation[Any], body: Json) -> Json:
         """The operation's fields out of a request's body. AppError on missing or wrong ones."""
         options = body.get("options")
         refuse_unsafe(options if isinstance(options, dict) else {})
@@ -277,7 +274,7 @@ class Jobs:
         self._check_texts(found)
         return found
 
-    def _check_texts(self, found: Answer) -> None:
+    def _check_texts(self, found: Json) -> None:
         limits = {"source": self._config["SOURCE_LIMIT"], "input": self._config["INPUT_LIMIT"]}
         for name, value in found.items():
             if isinstance(value, str):
@@ -296,7 +293,7 @@ class Jobs:
             message = f"{what} {length} characters; at most {most} are taken."
             raise AppError("usage", message, 413)
 
-    def last_run(self, body: Answer) -> Answer | None:
+    def last_run(self, body: Json) -> Json | None:
         """As `ClientJobs.last_run`."""
         return self._cache.get(cache_key(self._request(OPS["run"], body)))
 
@@ -308,7 +305,7 @@ class ClientJobs:
     _jobs: Jobs
     _client: Client
 
-    def call(self, name: str, body: Answer) -> Answer:
+    def call(self, name: str, body: Json) -> Json:
         """The answer to one operation; never raises for what the user's program does.
 
         Raises AppError for a wrong request, or if the client has too many jobs.
@@ -316,7 +313,7 @@ class ClientJobs:
         answers = self.stream(name, body)
         return _together(answers) if name == "batch" else collect(answers)
 
-    def must(self, name: str, body: Answer) -> Answer:
+    def must(self, name: str, body: Json) -> Json:
         """As `call`, for answers that are kept. AppError as well if there was no worker for it."""
         answer = self.call(name, body)
         error = answer.get("error") or {}
@@ -324,20 +321,20 @@ class ClientJobs:
             raise AppError(error["kind"], error["message"], status_of(answer), error["hint"])
         return answer
 
-    def stream(self, name: str, body: Answer) -> Iterator[Answer]:
+    def stream(self, name: str, body: Json) -> Iterator[Json]:
         """The answers to one operation as they come: queue positions, partial ones, the last."""
         return self._jobs.stream(name, body, self._client)
 
-    def last_run(self, body: Answer) -> Answer | None:
+    def last_run(self, body: Json) -> Json | None:
         """The answer that this run request last got, if it is still known."""
         return self._jobs.last_run(body)
 
-    def manifest(self) -> list[Answer]:
+    def manifest(self) -> list[Json]:
         """As `Jobs.manifest`."""
         return self._jobs.manifest()
 
 
-def texts_of(request: Answer) -> dict[str, str]:
+def texts_of(request: Json) -> dict[str, str]:
     """The texts of a request's program, by their paths; that of the program itself has none."""
     return {"": request.get("source") or "", **(request.get("files") or {})}
 
@@ -352,10 +349,10 @@ def _check_text(name: str, value: str) -> None:
         ) from None
 
 
-def _together(answers: Iterator[Answer]) -> Answer:
+def _together(answers: Iterator[Json]) -> Json:
     """The answers of a batch in one, by their order; or why they did not come."""
-    found: dict[int, Answer] = {}
-    last: Answer = {}
+    found: dict[int, Json] = {}
+    last: Json = {}
     for last in answers:
         if "answer" in last:
             number, part = last["request"], last["answer"]

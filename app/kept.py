@@ -6,24 +6,22 @@ compiler, and without JavaScript.
 
 from __future__ import annotations
 
-from typing import Any
-
 from app.jobs import ClientJobs
+from compiler.protocol.kinds import Json
 
-Answer = dict[str, Any]
 PICTURES = 24
 """At most so many pairs of accesses are drawn in one link."""
 CELLS = 600
 """Larger sets are not drawn."""
 
 
-def attempts(jobs: ClientJobs, program: Answer) -> list[Answer] | None:
+def attempts(jobs: ClientJobs, program: Json) -> list[Json] | None:
     """All attempts to build arrays in their places; None where the program does not compile."""
     answer = jobs.must("attempts", program)
     if not answer.get("ok"):
         return None
     left = PICTURES
-    found: list[Answer] = []
+    found: list[Json] = []
     for attempt in answer["attempts"]:
         drawn = [_drawn(jobs, one) if k < left else one for k, one in enumerate(_pairs(attempt))]
         left -= len(drawn)
@@ -31,13 +29,13 @@ def attempts(jobs: ClientJobs, program: Answer) -> list[Answer] | None:
     return found
 
 
-def _pairs(attempt: Answer) -> list[Answer]:
+def _pairs(attempt: Json) -> list[Json]:
     """Each pair of accesses once: statements that touch the same cells ask the same question."""
     each = {repr((one["write"], one["use"], one["why"])): one for one in attempt["obligations"]}
     return list(each.values())
 
 
-def _drawn(jobs: ClientJobs, pair: Answer) -> Answer:
+def _drawn(jobs: ClientJobs, pair: Json) -> Json:
     """A pair with its cells for values that meet the facts, or those of the witness."""
     body = {
         "assumptions": {"nonnegative": pair["facts"]},
@@ -55,11 +53,9 @@ def _drawn(jobs: ClientJobs, pair: Answer) -> Answer:
     return {**pair, "picture": picture}
 
 
-def lifetimes(
-    jobs: ClientJobs, program: Answer, manifest: list[Answer], stages: Answer
-) -> list[Answer]:
+def lifetimes(jobs: ClientJobs, program: Json, manifest: list[Json], stages: Json) -> list[Json]:
     """Blocks and arrays over the program at each stage that says where arrays lie."""
-    found: list[Answer] = []
+    found: list[Json] = []
     for info in manifest:
         if not info["memory"] or info["id"] not in stages:
             continue

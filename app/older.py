@@ -9,15 +9,15 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import Cells, Factor, Polynomial, as_called, names_in
 
-Data = dict[str, Any]
 _NOT_NEGATIVE = " >= 0"
 _WHERE = " @ "
 """Stands in a stage's text where that says where arrays lie."""
 
 
-def upgraded(state: Data) -> Data:
+def upgraded(state: Json) -> Json:
     """The state as one of today has it; the same object if nothing has to be changed."""
     attempts, lifetimes = state.get("attempts"), state.get("lifetimes")
     if all("memory" in info for info in state.get("manifest", ())):
@@ -38,7 +38,7 @@ def upgraded(state: Data) -> Data:
     return found
 
 
-def _attempt(old: Data) -> Data:
+def _attempt(old: Json) -> Json:
     new = {
         **old,
         "obligations": [_obligation(one) for one in old["obligations"]],
@@ -57,7 +57,7 @@ def _attempt(old: Data) -> Data:
     return {**new, "names": names}
 
 
-def _obligation(old: Data) -> Data:
+def _obligation(old: Json) -> Json:
     missing = old.get("missing")
     return {
         **old,
@@ -70,7 +70,7 @@ def _obligation(old: Data) -> Data:
     }
 
 
-def _step(old: Data) -> Data:
+def _step(old: Json) -> Json:
     return {
         **old,
         "says": [old["says"]],
@@ -81,14 +81,14 @@ def _step(old: Data) -> Data:
     }
 
 
-def _need(old: Data) -> Data:
+def _need(old: Json) -> Json:
     products = [
         {**one, "factors": [_polynomial(factor) for factor in one["factors"]]} for one in old["sum"]
     ]
     return {"claim": _polynomial(old["claim"]), "scale": old["scale"], "sum": products}
 
 
-def _say_plainly(steps: list[Data], names: dict[str, str]) -> None:
+def _say_plainly(steps: list[Json], names: dict[str, str]) -> None:
     """Names in the sentences of steps, the longest first: one may be a part of another."""
     for step in steps:
         for name in sorted(names, key=len, reverse=True):
@@ -96,7 +96,7 @@ def _say_plainly(steps: list[Data], names: dict[str, str]) -> None:
         _say_plainly(step["parts"], names)
 
 
-def _function(old: Data) -> Data:
+def _function(old: Json) -> Json:
     arrays = [
         {**one, "shape": [_polynomial(size) for size in one["shape"]], "lmad": _cells(one["lmad"])}
         for one in old["arrays"]
@@ -120,7 +120,7 @@ def _amounts(text: str) -> list[Polynomial]:
     return [_polynomial(part.removesuffix("B").strip()) for part in parts]
 
 
-def _place(old: Data) -> Data:
+def _place(old: Json) -> Json:
     return {**old, "lmad": _cells(old["lmad"])} if "lmad" in old else old
 
 

@@ -22,8 +22,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database import Base, Database, available, is_full
 from app.older import upgraded
+from compiler.protocol.kinds import Json
 
-State = dict[str, Any]
+State = Json
 FORMAT = 1
 SHORTEST = 10
 LONGEST = 64
@@ -117,7 +118,7 @@ def identity_digest(state: State) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def identity(state: State) -> dict[str, Any]:
+def identity(state: State) -> Json:
     """What makes two states one: the same was asked of the same version, and the same came of it.
 
     Everything else in a state follows from this, or is a measurement.
@@ -135,7 +136,7 @@ def identity(state: State) -> dict[str, Any]:
     }
 
 
-def _options(options: dict[str, Any]) -> dict[str, Any]:
+def _options(options: Json) -> Json:
     """Options without those that say what holds without them; switches in an order of their own."""
     given = {name: value for name, value in options.items() if not _is_usual(name, value)}
     switches = given.get("disable")
@@ -149,12 +150,12 @@ def _is_usual(name: str, value: Any) -> bool:
     return nothing or (name, value) == ("target", "c")
 
 
-def _outcome(answer: dict[str, Any]) -> dict[str, Any]:
+def _outcome(answer: Json) -> Json:
     """What a run gave, without how long it took and what it needed."""
     if not answer.get("ok"):
         return {"error": _error(answer.get("error"))}
     return {name: answer.get(name) for name in ("output", "cut", "results")}
 
 
-def _error(error: dict[str, Any] | None) -> dict[str, Any] | None:
+def _error(error: Json | None) -> Json | None:
     return error and {name: error.get(name) for name in ("kind", "message", "span")}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable
-from typing import Any
+
+from compiler.protocol.kinds import Json
 
 SOCKETS = ("gunicorn.socket", "werkzeug.socket")
 """Where servers put a request's connection."""
 _HALF = getattr(select, "POLLRDHUP", 0)
 
 
-def left(environ: dict[str, Any]) -> Callable[[], bool]:
+def left(environ: Json) -> Callable[[], bool]:
     """Tells whether the client has closed its connection, or its half of it.
 
     A client that will send nothing more is taken for one that has left, as reverse proxies do.

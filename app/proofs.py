@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import (
     Polynomial,
     Spell,
@@ -17,7 +17,6 @@ from compiler.protocol.polynomials import (
     shown_sentence,
 )
 
-Data = dict[str, Any]
 Row = tuple[int, list[str]]
 
 _POINTS = {
@@ -48,7 +47,7 @@ class PairView:
     values: str
     rows: list[Row]
     facts: list[tuple[str, str, int]]
-    steps: list[Data]
+    steps: list[Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class FunctionView:
     stages: list[MemoryView]
 
 
-def attempt_view(attempt: Data) -> AttemptView:
+def attempt_view(attempt: Json) -> AttemptView:
     """Prepare one attempt."""
     done, condition = attempt["done"], attempt["condition"]
     rule = str(attempt["rule"]).rpartition("/")[2]
@@ -123,7 +122,7 @@ def _amount(sizes: Sequence[Polynomial], spell: Spell) -> str:
     return " or ".join(f"{shown(size, spell)} B" for size in sizes)
 
 
-def _pair(one: Data, names: dict[str, str]) -> PairView:
+def _pair(one: Json, names: dict[str, str]) -> PairView:
     picture = one.get("picture") or {"values": {}, "sets": [], "strides": []}
     witness, missing = one.get("witness"), one.get("missing")
     spell = as_called([*names_in(one), *(witness or picture)["values"]], names)
@@ -153,7 +152,7 @@ def _claim(poly: Polynomial, spell: Spell) -> str:
     return f"{shown(poly, spell)} >= 0"
 
 
-def _step(step: Data, spell: Spell) -> Data:
+def _step(step: Json, spell: Spell) -> Json:
     """A step as text."""
     return {
         "says": shown_sentence(step["says"], spell),
@@ -164,7 +163,7 @@ def _step(step: Data, spell: Spell) -> Data:
     }
 
 
-def _verdict(one: Data) -> str:
+def _verdict(one: Json) -> str:
     if one["verdict"] != "disjoint":
         return _VERDICTS[one["verdict"]]
     return (
@@ -174,14 +173,14 @@ def _verdict(one: Data) -> str:
     )
 
 
-def _way_out(attempt: Data) -> str:
+def _way_out(attempt: Json) -> str:
     """What the author could do, if anything helps."""
     change = attempt.get("way_out")
     said = f"{change['says']} `{change['text'].strip()}`" if change else ""
     return " ".join(text for text in (str(attempt["hint"]), said) if text)
 
 
-def _values(values: Data, spell: Spell) -> str:
+def _values(values: Json, spell: Spell) -> str:
     texts = [f"{spell(name)} = {value}" for name, value in values.items() if name.isidentifier()]
     return f" for {', '.join(texts)}" if texts else ""
 
@@ -205,7 +204,7 @@ def _mark(cell: int, first: set[int], second: set[int]) -> str:
     return "a" * (cell in first) + "b" * (cell in second)
 
 
-def memory_views(kept: Sequence[Data], titles: dict[str, str]) -> list[FunctionView]:
+def memory_views(kept: Sequence[Json], titles: dict[str, str]) -> list[FunctionView]:
     """The memory of each function that has blocks, at the stages where it is another than before.
 
     `kept` has the functions of each stage, and the values of their sizes.
@@ -227,7 +226,7 @@ def memory_views(kept: Sequence[Data], titles: dict[str, str]) -> list[FunctionV
     return views
 
 
-def _memory_view(fun: Data, title: str) -> MemoryView:
+def _memory_view(fun: Json, title: str) -> MemoryView:
     made = [block for block in fun["blocks"] if block["kind"] == "alloc"]
     return MemoryView(
         title=title,

@@ -13,6 +13,7 @@ from app.context import EXTENSION
 from app.factory import create_app
 from app.intake import CONNECTIONS, Intake
 from app.settings import PREFIX, from_environment, request_threads
+from compiler.protocol.kinds import Json
 from compiler.sandbox import walls
 
 EVERYWHERE = ("0.0.0.0", "::", "")
@@ -48,7 +49,7 @@ class Server(BaseApplication):  # type: ignore[misc]
     One process: the worker pools belong to it; compiling happens in the workers, not here.
     """
 
-    def __init__(self, options: dict[str, Any], config: dict[str, Any]) -> None:
+    def __init__(self, options: Json, config: Json) -> None:
         self._options = options
         self._config = config
         super().__init__()

@@ -16,6 +16,8 @@ from typing import Any
 
 from limits import parse as parse_rate
 
+from compiler.protocol.kinds import Json
+
 PREFIX = "STRIDESCOPE_"
 
 
@@ -135,7 +137,7 @@ def _shown(setting: Setting) -> str:
     return setting.usual or str(setting.default) or "empty"
 
 
-def from_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def from_environment(environ: Mapping[str, str] = os.environ) -> Json:
     """All settings, with those that the environment names changed. ValueError on a bad value."""
     return {s.name: _parse(s, environ.get(PREFIX + s.name)) for s in SETTINGS}
 

@@ -10,7 +10,7 @@ from app.errors import AppError
 from app.jobs import SHARED, ClientJobs
 from app.permalinks import FORMAT, State
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import Own
+from compiler.protocol.kinds import Json, Own
 from compiler.protocol.runs import RUN
 
 VIEW_LIMIT = 10_000
@@ -19,7 +19,7 @@ RUN_FIELDS = [
 ]
 
 
-def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:
+def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
     """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
 
     `body` has a program (`source`, and perhaps `files`, `main` and `options`), and perhaps `run`
@@ -52,7 +52,7 @@ def freeze(jobs: ClientJobs, version: str, body: dict[str, Any]) -> State:
     return state
 
 
-def _run(jobs: ClientJobs, program: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+def _run(jobs: ClientJobs, program: Json, asked: Json) -> Json:
     """What the run was asked, and the answer that was seen, or a new one if that is forgotten."""
     request = {name: asked[name] for name in RUN_FIELDS if asked.get(name) is not None}
     body = {**program, **request}
@@ -62,7 +62,7 @@ def _run(jobs: ClientJobs, program: dict[str, Any], asked: dict[str, Any]) -> di
     return {"request": request, "answer": answer}
 
 
-def _view(view: Any) -> dict[str, Any]:
+def _view(view: Any) -> Json:
     if not isinstance(view, dict):
         return {}
     if len(json.dumps(view)) > VIEW_LIMIT:

@@ -15,6 +15,7 @@ from app.pool import (
     Stopping,
     WorkerDied,
 )
+from compiler.protocol.kinds import Json
 
 STOPS = (
     Busy,
@@ -31,7 +32,7 @@ PASSING = (*UNAVAILABLE, "timeout", "internal")
 """Kinds of errors that the same request need not get again."""
 
 
-def why(problem: Exception, what: str, config: Mapping[str, Any]) -> dict[str, Any]:
+def why(problem: Exception, what: str, config: Mapping[str, Any]) -> Json:
     """The error shape for one of STOPS; `what` is `run` or `compile`."""
     again = "Try smaller inputs" if what == "run" else "Try a smaller program"
     match problem:

@@ -24,12 +24,11 @@ from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.disk import decode_source, read_program, read_source
 from compiler.ir import values
 from compiler.protocol import programs, proofs, runs
-from compiler.protocol.kinds import OfProgram, Options
+from compiler.protocol.kinds import Json, OfProgram, Options
 from compiler.protocol.polynomials import Spell, in_turn, reason, shown_cells, step_lines
 from compiler.protocol.proofs import Certificate
 from compiler.protocol.reading import checked
 
-Json = dict[str, Any]
 _Program: TypeAlias = tuple[str, Options, dict[str, str], str]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL = 0, 1, 2, 3
 _NUMBER = re.compile(r"-?[0-9]{1,30}")
@@ -341,7 +340,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the exact version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common, certified = _common(), _certified()
-    details: dict[str, Any] = {
+    details: Json = {
         "epilog": switches.help_text(),
         "formatter_class": argparse.RawDescriptionHelpFormatter,
     }
@@ -395,7 +394,7 @@ def _certified() -> argparse.ArgumentParser:
     return certified
 
 
-def _add_compiling(commands: _Commands, compiling: dict[str, Any], plain: dict[str, Any]) -> None:
+def _add_compiling(commands: _Commands, compiling: Json, plain: Json) -> None:
     """What the compiler makes of a program, and why."""
     show = commands.add_parser("show", help="print stages of the pipeline", **compiling)
     show.add_argument("--stage", action="append", metavar="ID", help="may be given several times")
@@ -418,7 +417,7 @@ def _add_compiling(commands: _Commands, compiling: dict[str, Any], plain: dict[s
     bounds.add_argument("--entry", default="", help="compile only this entry point")
 
 
-def _add_run(commands: _Commands, compiling: dict[str, Any]) -> None:
+def _add_run(commands: _Commands, compiling: Json) -> None:
     run = commands.add_parser("run", help="run an entry point", **compiling)
     run.add_argument("--entry", default="", help="default: main")
     run.add_argument("--backend", default="c", choices=api.RUNNERS)

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
@@ -20,8 +19,8 @@ from compiler.base.spans import user_spans
 from compiler.frontend import decs
 from compiler.frontend.parser import parse
 from compiler.pipeline import Compilation
+from compiler.protocol.kinds import Json
 
-Json = dict[str, Any]
 COMPILED = 8
 """Times that a program is compiled again for the ways out of all of its refusals."""
 _SECONDS = 4.0

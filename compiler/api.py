@@ -43,13 +43,12 @@ from compiler.ir.nodes import Function, Prog
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
 from compiler.protocol import programs, proofs, runs, storage
-from compiler.protocol.kinds import OfProgram, Operation, R
+from compiler.protocol.kinds import Json, OfProgram, Operation, R
 from compiler.protocol.reading import check_options
 from compiler.runtime import imp_interp
 from compiler.semantics import interp
 from compiler.targets import BY_ID as BACK_ENDS
 
-Json = dict[str, Any]
 P = ParamSpec("P")
 A = TypeVar("A")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")

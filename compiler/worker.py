@@ -31,12 +31,11 @@ from compiler.disk import read_program
 from compiler.frontend.files import check_paths
 from compiler.protocol import programs
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import OfProgram, Operation
+from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import checked
 from compiler.sandbox import kernel
 
-Json = dict[str, Any]
 STACK_BYTES = 1 << 29
 """Address space, of which only what is used counts: programs nest as deeply as they like."""
 RECURSION_LIMIT = 200_000

@@ -17,8 +17,7 @@ from compiler.algebra.plain import plain
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
-
-Json = dict[str, Any]
+from compiler.protocol.kinds import Json
 
 LIMIT = 4096
 """At most so many points of each LMAD in one answer."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 from compiler.algebra import constant, encode
 from compiler.algebra.certificate import (
@@ -36,6 +35,7 @@ from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.algebra.problem import Problem, difference, flipped, joined, normalised
+from compiler.protocol.kinds import Json
 
 NODES = 160
 """Problems looked at for one pair before the search is given up."""
@@ -64,7 +64,7 @@ class Disjoint:
     steps: int = field(default=0, compare=False)
     """Inequalities attempted."""
 
-    def theorem(self, about: str = "") -> dict[str, Any]:
+    def theorem(self, about: str = "") -> Json:
         """What was shown with its proof, as `docs/certificates.md` has it."""
         return encode.theorem(self.first, self.second, self.assumed, self.proof, about)
 

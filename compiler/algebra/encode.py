@@ -34,9 +34,9 @@ from compiler.algebra.gate import is_stated, plain, step
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
+from compiler.protocol.kinds import Json
 from compiler.protocol.proofs import Certificate
 
-Json = dict[str, Any]
 _WORDS: dict[type, str] = {DisjointRanges: "apart", Normalise: "tidy"}
 """Steps that the format calls otherwise."""
 _STEPS: dict[type, tuple[str, tuple[str, ...]]] = {

@@ -12,6 +12,7 @@ from typing import Any
 
 from compiler.algebra import checker
 from compiler.algebra.checker import RANGES, Given, Inequalities, Leaf, Polynomial, Theorem
+from compiler.protocol.kinds import Json
 
 FORMATS = ("smtlib", "lean")
 _SMTLIB = """\
@@ -26,7 +27,7 @@ private theorem unscaled {{s c : Int}} (hs : 0 < s) (h : 0 ≤ s * c) : 0 ≤ c 
 """
 
 
-def exported(certificate: dict[str, Any], to: str) -> str:
+def exported(certificate: Json, to: str) -> str:
     """All claims of a certificate in one of the formats. Raises `checker.Refused`."""
     sentences = list(checker.verify(certificate))
     parts = [

@@ -17,6 +17,7 @@ from compiler.algebra.plain import applied
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import Factor
 
 _KEYS = (
@@ -213,7 +214,7 @@ def _degree(mono: Monomial) -> int:
     return sum(power for _, power in mono)
 
 
-def _parts(text: str) -> dict[str, Any]:
+def _parts(text: str) -> Json:
     """`offset + {(size : stride), ..}` as an object; without braces it is a single cell."""
     if len(text) > LONGEST * MOST_DIMS:
         raise UsageError("This text is too long for an LMAD.", hint=_FORM)
@@ -269,7 +270,7 @@ def facts_of(reader: Reader, assumptions: object) -> Facts:
     return Facts.of([*bounds, *reader.bounds], equalities, reader.names)
 
 
-def checked(assumptions: object) -> dict[str, Any]:
+def checked(assumptions: object) -> Json:
     """Assumptions by kind, all kinds there, of the right types. Raises UsageError."""
     if assumptions is None:
         assumptions = {}
@@ -279,7 +280,7 @@ def checked(assumptions: object) -> dict[str, Any]:
         if key not in _KEYS:
             known = ", ".join(_KEYS)
             raise UsageError(f"There is no kind of assumption `{key}`.", hint=f"There are {known}.")
-    given: dict[str, Any] = {}
+    given: Json = {}
     for key in _KEYS:
         found = assumptions.get(key)
         if key in _BOUNDS:

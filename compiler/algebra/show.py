@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from compiler.algebra.certificate import (
     Absurd,
@@ -32,9 +31,9 @@ from compiler.algebra.plain import FactorOf, itself, plain
 from compiler.algebra.poly import Poly
 from compiler.algebra.problem import Problem, flipped, joined, normalised
 from compiler.base.names import Name
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import Polynomial, Sentence
 
-Json = dict[str, Any]
 _ELIMINATIONS = 2
 _MOST_CLAIMS = 6
 

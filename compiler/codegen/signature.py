@@ -11,8 +11,9 @@ from compiler.codegen.c.types import c_name
 from compiler.codegen.imp.nodes import External, Formal, ImpFun
 from compiler.ir.nodes import Array, Mem
 from compiler.ir.sizes import signed
+from compiler.protocol.kinds import Json
 
-Plain = dict[str, Any]
+Plain = Json
 """JSON data."""
 
 

@@ -24,9 +24,8 @@ from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, S
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import all_stms, children, stms_of
 from compiler.lower.arrays import OUT_OF_BOUNDS
+from compiler.protocol.kinds import Json
 from compiler.protocol.proofs import Access, AccessKind, AccessState, Claim
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

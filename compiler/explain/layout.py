@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.plain import plain, plain_cells
@@ -37,11 +36,11 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.walk import all_stms
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
 from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFunction
 from compiler.semantics.indices import all_indices
 
-Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
 
 LIMIT = 4096
@@ -140,7 +139,7 @@ def _definitions(fun: Function) -> Known:
 # --- one array ---
 
 
-def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Data:
+def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
     """Which cell of its block each element of an array is in.
 
     Answers block, lmad (numbers), shape, cells (pairs of index and cell), first and last cell,
@@ -190,7 +189,7 @@ def _concrete(lmad: Lmad[Poly], values: Mapping[Name, int]) -> Lmad[int]:
 # --- one kernel ---
 
 
-def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Data:
+def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
     """Which cells each point of a kernel reads and writes, by the index functions in the program.
 
     `kernel` is the name of its first result. Answers space, and accesses, see `touched.touches`.

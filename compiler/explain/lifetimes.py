@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.algebra.plain import plain, plain_cells
 from compiler.algebra.poly import Poly
@@ -43,17 +42,17 @@ from compiler.ir.nodes import (
     Stm,
 )
 from compiler.ir.walk import all_stms, free
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
 from compiler.storage.blocks import Meanings
 
-Data = dict[str, Any]
 PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
 """Values of sizes that arguments have, and of all other names, where none are given."""
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
 ONE = Poly.const(1)
 
 
-def lifetimes(prog: Prog, values: Mapping[Name, int] | None = None) -> Data:
+def lifetimes(prog: Prog, values: Mapping[Name, int] | None = None) -> Json:
     """Under `functions`, for each its name, points, blocks, arrays, symbols and totals.
 
     A point: label, depth (of loops and branches), src. A block: name, prim, space, kind
@@ -105,7 +104,7 @@ class _Walk:
     """One function on the way through its statements."""
 
     fun: Function
-    points: list[Data] = field(default_factory=list)
+    points: list[Json] = field(default_factory=list)
     blocks: dict[Name, _Block] = field(default_factory=dict)
     arrays: dict[Name, _Array] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
@@ -115,7 +114,7 @@ class _Walk:
 
     # --- walking ---
 
-    def data(self) -> Data:
+    def data(self) -> Json:
         fun = self.fun
         for stm in all_stms(fun.body.stms):
             if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
@@ -243,7 +242,7 @@ class _Walk:
 
     # --- the answer ---
 
-    def _answer(self) -> Data:
+    def _answer(self) -> Json:
         sizes = self._sizes()
         blocks = [self._block(block, sizes[block.name]) for block in self.blocks.values()]
         arrays = [_array(array) for array in self.arrays.values()]
@@ -270,7 +269,7 @@ class _Walk:
             name: PROPOSED_SIZE if name in given else PROPOSED_OTHER for name in sorted(symbols)
         }
 
-    def totals(self, blocks: Iterable[Data], values: Mapping[Name, int]) -> Data:
+    def totals(self, blocks: Iterable[Json], values: Mapping[Name, int]) -> Json:
         """What is needed at each point and at most; each block of an answer gets its size."""
         count = {name: max(0, size.evaluate(values)) for name, size in self._sizes().items()}
         for block in blocks:
@@ -279,7 +278,7 @@ class _Walk:
         most = max(live)
         return {"live": live, "peak": {"bytes": most, "point": live.index(most)}}
 
-    def _block(self, block: _Block, size: Poly) -> Data:
+    def _block(self, block: _Block, size: Poly) -> Json:
         held = [a for a in self.arrays.values() if block.name in a.roots]
         return {
             "name": block.name,
@@ -331,7 +330,7 @@ class _Walk:
         return total
 
 
-def _array(array: _Array) -> Data:
+def _array(array: _Array) -> Json:
     assert array.kind.mem is not None
     return {
         "name": array.param.name,

@@ -54,10 +54,10 @@ from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
 from compiler.ir.walk import all_stms, bound, children, free, se_parts
+from compiler.protocol.kinds import Json
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Step, compile_se
 
-Data = dict[str, Any]
 _SEGOPS = (SegMap, SegRed, SegScan, SegHist)
 Counters = tuple[tuple[Name, Poly], ...]
 """Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
@@ -93,7 +93,7 @@ def touches(
     known: Known,
     values: Mapping[Name, int],
     limit: int,
-) -> list[Data]:
+) -> list[Json]:
     """For each access its array, block, whether it writes, the formula, and its points with cells.
 
     `because` says why there are none, or why not all of these may be touched; `certain` whether all
@@ -103,10 +103,10 @@ def touches(
     made = [one for one in all_stms(exp.body.stms) if isinstance(one.exp, Alloc)]
     own = {param.name for one in made for param in one.pat}
     inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
-    found: list[Data] = []
+    found: list[Json] = []
     for touch in list(dict.fromkeys(walk.kernel(stm, exp, ()))):
         block = mems[touch.array].block
-        entry: Data = {"array": touch.array, "block": block, "writes": touch.writes}
+        entry: Json = {"array": touch.array, "block": block, "writes": touch.writes}
         nothing = {"cell": "", "points": [], "complete": False, "certain": False}
         if block in own:
             entry |= {**nothing, "because": _OWN}
@@ -333,7 +333,7 @@ def _cells_of(
     known: Known,
     values: Mapping[Name, int],
     limit: int,
-) -> Data:
+) -> Json:
     """The points with their cells, for given values of the symbols."""
     assert touch.lmad is not None
     lmad = known.normal_lmad(touch.lmad)
@@ -344,7 +344,7 @@ def _cells_of(
     given = frozenset([*indices, *(name for name, _ in counters)])
     sizes = frozenset[Name]().union(*parts) - given
     missing = scalars.prepare(sorted(lmad.names()), given)
-    answer: Data = {
+    answer: Json = {
         "cell": str(lmad.offset) if not lmad.dims else str(lmad),
         "points": [],
         "complete": False,
@@ -355,7 +355,7 @@ def _cells_of(
     missing |= sizes - values.keys()
     if missing:
         return answer | {"because": f"values are needed for {', '.join(sorted(missing))}"}
-    pairs: list[Data] = []
+    pairs: list[Json] = []
     left, visits = limit, _Visits(lmad, scalars)
     for thread in all_indices([size.evaluate(values) for size in bounds]):
         if left <= 0 or visits.left <= 0:

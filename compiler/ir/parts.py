@@ -16,6 +16,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.ir import nodes
+from compiler.protocol.kinds import Json
 
 Use = Callable[[Name], object]
 Visitor = Callable[[Any, Use, Use], object]
@@ -298,7 +299,7 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _compiled() -> dict[str, Any]:
+def _compiled() -> Json:
     """All functions, by name: `visit_X`, `own_X`, `bodies_X`, `rewrite_X` for a class X."""
     scalars = {cls.__name__ for cls in nodes.SE_NODES}
     rewriters = _Rewriters()
@@ -312,7 +313,7 @@ def _compiled() -> dict[str, Any]:
         if name not in scalars:
             rewriters.node(cls)
     source = "\n".join((*lines, *rewriters.lines, _BY_HAND))
-    found: dict[str, Any] = dict(NODES)
+    found: Json = dict(NODES)
     exec(compile(source, __file__ + " (compiled)", "exec"), found)
     others: dict[str, type] = {"str": str, "Poly": Poly, "tuple": tuple, "NoneType": type(None)}
     classes = NODES | others

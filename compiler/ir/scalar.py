@@ -18,6 +18,7 @@ import numpy as np
 from compiler.base.errors import CompilerBug
 from compiler.base.prim import BYTES, DTYPE, FUNS, Prim
 from compiler.ir.guards import distinct, inside
+from compiler.protocol.kinds import Json
 
 Val = Any
 """A NumPy scalar or array."""
@@ -219,7 +220,7 @@ def _fma(a: float, b: float, c: float) -> float:
         return math.copysign(math.inf, exact)
 
 
-_PYTHON: dict[str, Any] = {
+_PYTHON: Json = {
     "gamma": _gamma,
     "lgamma": _lgamma,
     "erf": _erf,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from compiler.protocol import tables, typescript
+from compiler.protocol.kinds import Json
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.programs import Failure
 from compiler.protocol.schema import Schemas
@@ -27,7 +27,7 @@ def made() -> dict[str, str]:
     }
 
 
-def schema() -> dict[str, Any]:
+def schema() -> Json:
     """The JSON Schema: for each operation its request, its answer and its partial answers."""
     schemas = Schemas("#/$defs/", own=True)
     operations = {

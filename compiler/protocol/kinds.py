@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
 
+Json = dict[str, Any]
+"""An object of JSON: what goes over a line, into a file or a database, and is not declared here."""
 R = TypeVar("R", bound="Request")
 """The type of a request."""
 LEAST, MOST = -(1 << 63), (1 << 64) - 1
@@ -126,7 +128,7 @@ class Operation(Generic[R]):
     """The docstring says what is asked."""
     answer: Any
     """Its type; of several types it is one."""
-    example: dict[str, Any]
+    example: Json
     """Fields for a request that is answered, beside `source` (`EXAMPLE`)."""
     partial: Any = None
     """The type of the answers before the last one, where the request streams."""

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.protocol.fields import fields
-from compiler.protocol.kinds import EXAMPLE, Operation
+from compiler.protocol.kinds import EXAMPLE, Json, Operation
 from compiler.protocol.programs import Failure
 from compiler.protocol.schema import Schema, Schemas
-
-Json = dict[str, Any]
 
 
 def document(operations: Mapping[str, Operation[Any]], version: str) -> Json:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from compiler.protocol.kinds import (
     Answer,
+    Json,
     Length,
     OfProgram,
     Operation,
@@ -264,7 +265,7 @@ class BatchAnswer(Answer):
 class BatchRequest(OfProgram):
     """Several requests about one program, which run nothing: each with its `op` and fields."""
 
-    requests: Annotated[list[dict[str, Any]], Says("is a list of objects")]
+    requests: Annotated[list[Json], Says("is a list of objects")]
     stream: Annotated[bool, Own()] = False
     """each answer comes by itself as soon as it is there"""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from compiler.protocol.kinds import (
     Answer,
+    Json,
     Length,
     Numbers,
     OfProgram,
@@ -80,7 +81,7 @@ class Certificate(TypedDict):
     format: str
     version: int
     sha256: str
-    claims: list[dict[str, Any]]
+    claims: list[Json]
 
 
 class ProveAnswer(Answer, Proved):
@@ -94,8 +95,8 @@ class ProveAnswer(Answer, Proved):
     """if it was asked for; it holds no claim if none was proved"""
 
 
-Assumptions = Annotated[dict[str, Any] | None, Says("is an object")]
-Lmad = Annotated[str | dict[str, Any], Says("is an LMAD, as text or as an object")]
+Assumptions = Annotated[Json | None, Says("is an object")]
+Lmad = Annotated[str | Json, Says("is an LMAD, as text or as an object")]
 """in the notation of `docs/proving.md`, or as in an answer"""
 
 
@@ -110,7 +111,7 @@ class ProveRequest(Request):
     certificate: bool = False
 
 
-PAIR: dict[str, Any] = {"nonnegative": ["n"]}
+PAIR: Json = {"nonnegative": ["n"]}
 PROVE = Operation(
     "prove",
     ProveRequest,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 from compiler.base.errors import UsageError
 from compiler.protocol.fields import Field, fields, is_shape, marks
-from compiler.protocol.kinds import LEAST, MOST, AtLeast, Operation, Options, Own, Says
+from compiler.protocol.kinds import LEAST, MOST, AtLeast, Json, Operation, Options, Own, Says
 
 _WORDS = {
     str: "is a string",
@@ -31,7 +31,7 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and LEAST <= value <= MOST
 
 
-def checked(operation: Operation[Any], given: Mapping[str, Any], own: bool) -> dict[str, Any]:
+def checked(operation: Operation[Any], given: Mapping[str, Any], own: bool) -> Json:
     """The fields of a request that say something, beside `op` and `id`. Raises WrongRequest.
 
     `own`: also those that whoever runs a worker sets.
@@ -46,13 +46,13 @@ def check_options(given: Mapping[str, Any]) -> Options:
     return cast(Options, _checked(fields(Options).values(), given, "There is no option"))
 
 
-def _checked(known: Iterable[Field], given: Mapping[str, Any], unknown: str) -> dict[str, Any]:
+def _checked(known: Iterable[Field], given: Mapping[str, Any], unknown: str) -> Json:
     by_name = {one.name: one for one in known}
     for name in given:
         if name not in by_name:
             listed = ", ".join(f"`{one}`" for one in by_name) or "none"
             raise WrongRequest(f"{unknown} `{name}`.", hint=f"There are {listed}.")
-    found: dict[str, Any] = {}
+    found: Json = {}
     for one in by_name.values():
         value = given.get(one.name)
         if value is not None:

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from compiler.protocol import kinds
 from compiler.protocol.fields import Field, fields, is_shape
-from compiler.protocol.kinds import LEAST, MOST, AtLeast, Items, Length, Named, Own
+from compiler.protocol.kinds import LEAST, MOST, AtLeast, Items, Json, Length, Named, Own
 
-Schema = dict[str, Any]
+Schema = Json
 _SIMPLE = {str: "string", bool: "boolean", float: "number", int: "integer", type(None): "null"}
 
 

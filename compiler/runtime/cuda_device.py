@@ -16,6 +16,7 @@ from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.signature import Plain, choose_entry, poly_value
+from compiler.protocol.kinds import Json
 from compiler.runtime.runs import RunResult, Value, failed_check, prepare
 
 TARGET_BLOCKS = 1024
@@ -132,7 +133,7 @@ def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> R
     """Run an entry point of a CUDA text of ours on this machine's GPU, in this process."""
     cp = cupy()
     kernels, host = split(code)
-    env: dict[str, Any] = {}
+    env: Json = {}
     exec(compile(host, "<cuda host>", "exec"), env)
     said = about(code)
     chosen = choose_entry(said, entry)
@@ -155,7 +156,7 @@ def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> R
 
 def arguments(cp: Any, entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
     """The entry point's parameters: sizes, scalars, and fresh blocks."""
-    by_name: dict[str, Any] = dict(sizes)
+    by_name: Json = dict(sizes)
     for taken, array in zip(entry["takes"], arrays, strict=True):
         if taken["shape"] is None:
             by_name[taken["name"]] = array.item()

@@ -41,6 +41,7 @@ from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.codegen.sequential import sequential
 from compiler.codegen.signature import choose_entry, shape_of, signature
 from compiler.ir.nodes import SE, Mem, Operand
+from compiler.protocol.kinds import Json
 from compiler.runtime.runs import Value, prepare
 
 MAX_CELLS = 1 << 28
@@ -80,7 +81,7 @@ def call(
     chosen = choose_entry(about, entry)
     fun = next(f for f in prog.funs if f.name == entry)
     arrays, sizes = prepare(chosen, args)
-    by_name: dict[str, Any] = dict(sizes)
+    by_name: Json = dict(sizes)
     for taken, array in zip(fun.inputs, arrays, strict=True):
         key = taken.block or taken.name
         kind = taken.type.prim
@@ -102,7 +103,7 @@ def call(
     return found
 
 
-def python_text(fun: ImpFun, env: dict[str, Any]) -> str:
+def python_text(fun: ImpFun, env: Json) -> str:
     """The entry point as a Python function `entry`; messages and spans go to `env`."""
     out = _Python(env)
     out.line(f"def entry({', '.join(py_name(p.name) for p in fun.params)}):")
@@ -120,7 +121,7 @@ class _Python:
 
     prints: Mapping[type[Stm], Callable[[Any, Any], None]]
 
-    def __init__(self, env: dict[str, Any]) -> None:
+    def __init__(self, env: Json) -> None:
         self.lines: list[str] = []
         self.indent = ""
         self.env = env
@@ -270,7 +271,7 @@ def _cells(offset: int, dims: Sequence[tuple[int, int]]) -> list[int]:
     return cells
 
 
-RUNTIME: dict[str, Any] = {
+RUNTIME: Json = {
     **{k: v for k, v in vars(py_runtime).items() if not k.startswith("_")},
     "allocate": _allocate,
     "fail": _fail,

@@ -38,6 +38,7 @@ from compiler.base.errors import (
 from compiler.base.prim import BYTES, DTYPE
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.signature import Plain, choose_entry, shape_of
+from compiler.protocol.kinds import Json
 from compiler.runtime import runner_child as child
 from compiler.runtime import sanitize
 from compiler.runtime.cc import compile_c, find_compiler
@@ -435,7 +436,7 @@ def pack(
     A slot is whether the program may consume it, its bits or its offset in the file, and its bytes
     (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
     """
-    by_name: dict[str, Any] = {}
+    by_name: Json = {}
     by_block: dict[str, tuple[bool, Any]] = {}
     for taken, array in zip(entry["takes"], arrays, strict=True):
         by_name[taken["name"]] = array

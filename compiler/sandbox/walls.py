@@ -19,9 +19,9 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from compiler.base import cache
+from compiler.protocol.kinds import Json
 from compiler.sandbox.enter import CONFINED, Orders
 from compiler.sandbox.policies import COMPILE, RUN, RUN_ON_DEVICE, Policy
 
@@ -69,10 +69,10 @@ class WallState:
     """What holds on this machine: layers by name, and what is missing, in sentences."""
 
     wall: Wall
-    layers: dict[str, Any] = field(default_factory=dict)
+    layers: Json = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """For `/health` and the like."""
         return {"layers": self.layers, "missing": list(self.missing)}
 
@@ -330,7 +330,7 @@ def bubblewrap(
 # --- what holds ---------------------------------------------------------------------------------
 
 
-def _probe(wall: Wall) -> tuple[dict[str, Any] | None, str]:
+def _probe(wall: Wall) -> tuple[Json | None, str]:
     """What a process inside this wall reports, or None and why it could not be started."""
     with (
         tempfile.TemporaryDirectory(prefix="stridescope-") as folder,
@@ -359,7 +359,7 @@ def _probe(wall: Wall) -> tuple[dict[str, Any] | None, str]:
             return None, said[-1] if said else str(problem)
 
 
-def _missing(layers: dict[str, Any], complaints: Sequence[str]) -> list[str]:
+def _missing(layers: Json, complaints: Sequence[str]) -> list[str]:
     found = []
     if not layers["bubblewrap"]:
         why = complaints[0] if complaints else "it is not installed"

@@ -31,13 +31,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from compiler.algebra.argument import Argument
 from compiler.analysis.exact import exactness
 from compiler.base.context import Ctx
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
+from compiler.protocol.kinds import Json
 from compiler.storage.short_circuit.attempts import RULES, Attempt
 from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.origins import Origins
@@ -91,14 +91,14 @@ class Attempted:
     ctx: Ctx
     """Of the pass, without what others have told or kept."""
     records: tuple[Record, ...]
-    _told: list[dict[str, Any]] | None = None
+    _told: list[Json] | None = None
 
     def all(self) -> Iterator[Attempt]:
         """All attempts, in the order in which they were made."""
         for record in self.records:
             yield from record.attempts
 
-    def told(self) -> list[dict[str, Any]]:
+    def told(self) -> list[Json]:
         """All attempts as plain data; refused ones are tried when this is first asked for.
 
         At most `_TRIED` of a program are, on a few small inputs each.
@@ -107,7 +107,7 @@ class Attempted:
             self._told = list(self._tried())
         return [dict(one) for one in self._told]
 
-    def theorems(self) -> tuple[list[dict[str, Any]], list[Argument]]:
+    def theorems(self) -> tuple[list[Json], list[Argument]]:
         """What the program rests on: a claim with its proof for each pair of accesses.
 
         And the arguments for inequalities, and for what is read as polynomials.
@@ -118,7 +118,7 @@ class Attempted:
         funs = self.prog.funs if made else ()
         return pairs, [*shown, *(found for fun in funs for found in exactness(fun).shown)]
 
-    def _tried(self) -> Iterator[dict[str, Any]]:
+    def _tried(self) -> Iterator[Json]:
         left = _TRIED
         deadline = time.monotonic() + _SECONDS
         for at, record in enumerate(self.records):

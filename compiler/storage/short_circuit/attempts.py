@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.algebra.plain import FactorOf, plain, plain_cells
@@ -14,6 +13,7 @@ from compiler.base.rules import Rule
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
 from compiler.ir.values import show
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
 from compiler.protocol.refusals import Ending, Refusal
 from compiler.storage.short_circuit.access import Obligation
@@ -37,7 +37,6 @@ KERNEL_RESULT = Rule(
 )
 UPDATE = Rule("shortcircuit/update", "What is put into an array is built there.")
 RULES = (CONCAT, COPY, GUARD, IN_PLACE_MAP, KERNEL_RESULT, UPDATE)
-Json = dict[str, Any]
 _NEVER_SEEN = "They meet for some values of their names. No run was found that has these values."
 
 

@@ -5,21 +5,19 @@ Made for the reader of a proof only; the proofs themselves do without.
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov, Span, user_spans
 from compiler.ir.nodes import Array, Assert, If, Loop
+from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import Factor
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.terms import Atoms, divided
 from compiler.storage.short_circuit.tree import Item, TreeBody
 
-Json = dict[str, Any]
 _NOWHERE: Prov = ()
 _CELLS = "else the set has no cells, and there is nothing to show"
 _FOLLOWS = "known at this place"

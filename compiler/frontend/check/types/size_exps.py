@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
@@ -25,6 +24,7 @@ from compiler.frontend.types import (
     SizeVar,
     Type,
 )
+from compiler.protocol.kinds import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
         return given
     if isinstance(exp, SizeHole):
         return _filled(exp, exps)
-    changes: dict[str, Any] = {}
+    changes: Json = {}
     for f in fields(exp):
         old = getattr(exp, f.name)
         new = _replace_in(old, exps)
