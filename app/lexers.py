@@ -21,10 +21,11 @@ FUNCTIONS = (
     "reverse rotate concat take drop head last tabulate tabulate_2d length copy"
 ).split()
 IR_WORDS = (
-    "alloc block by cell combine copy device diff else entry for fun gather grid guard hist host "
-    "if in index iota kernel launch let loop map mem param par private read redomap reduce "
-    "replicate reshape return rotate scan scanomap scatter screma seghist segmap segred segscan "
-    "shared slice sync then thread transpose update var while with write"
+    "alloc atomic barrier block by cell combine copy device diff else entry exchange exit for fun "
+    "gather grid guard hist host if in index indices iota kernel launch let locked loop map mem "
+    "par param point private ranges read redomap reduce replicate reshape return rotate scan "
+    "scanomap scatter scope screma seghist segmap segred segscan shared slice slots sync then "
+    "thread transpose update var while with write zeros"
 ).split()
 C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if "

@@ -13,7 +13,7 @@ asked nothing that this target answers otherwise (`AskedTarget`): for most progr
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -27,6 +27,9 @@ from compiler.base.target import AskedTarget
 from compiler.base.text import Text
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify as verify_imp
+from compiler.codegen.kernels.lower import KERNELS
+from compiler.codegen.kernels.printer import show as show_kernels
+from compiler.codegen.kernels.verify import verify as verify_kernels
 from compiler.codegen.to_imp import to_imp
 from compiler.frontend import show_ast, show_typed
 from compiler.frontend.check import check
@@ -47,7 +50,7 @@ from compiler.storage.merge import MERGE
 from compiler.storage.short_circuit import SHORT_CIRCUIT
 from compiler.targets import BACK_ENDS, target_named
 
-Kind = Literal["syntax", "typed", "ir", "imp", "text"]
+Kind = Literal["syntax", "typed", "ir", "imp", "kernels", "text"]
 CHOSEN = "chosen"
 
 
@@ -57,7 +60,8 @@ class Stage:
 
     The back ends, whose programs are texts, go on from the last stage that is none. `form` is
     what `verify` checks. `target`: the id of the target that the program is made for; CHOSEN if
-    that is up to the options, "" if it is the same for all. `machine`: what runs a text.
+    that is up to the options, "" if it is the same for all. `blocks`: there are such programs only
+    for targets whose threads work in blocks. `machine`: what runs a text.
     """
 
     id: str
@@ -68,7 +72,12 @@ class Stage:
     passes: tuple[Pass, ...]
     form: Form | None = None
     target: str = ""
+    blocks: bool = False
     machine: str = ""
+
+    def is_for(self, target: str) -> bool:
+        """Whether there is such a program for the target with that id."""
+        return not self.blocks or target_named(target).has_blocks
 
 
 def _parse(source: str, ctx: Ctx) -> Any:
@@ -77,6 +86,23 @@ def _parse(source: str, ctx: Ctx) -> Any:
 
 def _itself(text: Text) -> Text:
     return text
+
+
+def _texts(blocks: bool) -> Iterator[Stage]:
+    """The texts of the back ends whose threads work in blocks, or of the others."""
+    for one in BACK_ENDS:
+        to = one.target
+        if to.has_blocks == blocks:
+            yield Stage(
+                to.id,
+                to.title,
+                to.explain,
+                "text",
+                _itself,
+                one.passes,
+                target=to.id,
+                machine=to.machine,
+            )
 
 
 _TIDY = replace(SIMPLIFY, cleans=True)
@@ -196,19 +222,19 @@ STAGES: tuple[Stage, ...] = (
         (Pass("imp", "Makes statements over flat blocks.", to_imp),),
         target=CHOSEN,
     ),
-    *(
-        Stage(
-            to.id,
-            to.title,
-            to.explain,
-            "text",
-            _itself,
-            passes,
-            target=to.id,
-            machine=to.machine,
-        )
-        for to, passes in ((one.target, one.passes) for one in BACK_ENDS)
+    *_texts(blocks=False),
+    Stage(
+        "kernels",
+        "Kernels",
+        "What the host launches and what each thread runs: barriers, shared memory, atomic "
+        "operations. For machines whose threads work in blocks.",
+        "kernels",
+        show_kernels,
+        (KERNELS,),
+        target=CHOSEN,
+        blocks=True,
     ),
+    *_texts(blocks=True),
 )
 
 BY_ID: dict[str, Stage] = {stage.id: stage for stage in STAGES}
@@ -219,22 +245,24 @@ PASSES: tuple[Pass, ...] = tuple(
 MEMORY_STAGES = tuple(s.id for s in STAGES if s.form is not None and s.form.memory)
 
 
-def verify(prog: Any, stage: str) -> None:
+def verify(prog: Any, stage: str, target: str = "") -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage.
 
-    Nothing is known of syntax trees and texts.
+    Nothing is known of syntax trees and texts; what fits into a kernel is up to the target.
     """
     found = BY_ID[stage]
     if found.form is not None:
         verify_form(prog, found.form, stage)
     elif found.kind == "imp":
         verify_imp(prog)
+    elif found.kind == "kernels":
+        verify_kernels(prog, target_named(_target(found, target)))
 
 
-def _before(stage: Stage) -> Stage | None:
-    """The stage whose program a stage is made of."""
+def _before(stage: Stage, target: str) -> Stage | None:
+    """The stage whose program a stage is made of, for a target."""
     earlier = STAGES[: STAGES.index(stage)]
-    return next((s for s in reversed(earlier) if s.kind != "text"), None)
+    return next((s for s in reversed(earlier) if s.kind != "text" and s.is_for(target)), None)
 
 
 def stage_named(name: str) -> Stage:
@@ -246,8 +274,14 @@ def stage_named(name: str) -> Stage:
 
 
 def _target(stage: Stage, chosen: str) -> str:
-    """The target that a stage is made for; "" for all."""
-    return chosen if stage.target == CHOSEN else stage.target
+    """The target that a stage is made for; "" for all.
+
+    It is the first that there are such programs for, if there are none for the chosen one.
+    """
+    if stage.target != CHOSEN:
+        return stage.target
+    targets = (chosen, *(one.target.id for one in BACK_ENDS))
+    return next(target for target in targets if stage.is_for(target))
 
 
 def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
@@ -337,7 +371,7 @@ class Compilation:
     def _shared(self, stage: Stage, target: str) -> StageResult | None:
         """The shown target's result, if it is the same for this one."""
         shown = self._results.get((stage.id, self.options.target))
-        earlier = _before(stage)
+        earlier = _before(stage, target)
         if stage.target != CHOSEN or not isinstance(shown, StageResult) or earlier is None:
             return None
         before = self.result(earlier.id, self.options.target)
@@ -346,7 +380,7 @@ class Compilation:
 
     def _make(self, stage: Stage, target: str) -> StageResult | CompileError:
         try:
-            earlier = _before(stage)
+            earlier = _before(stage, target)
             made = self.result(earlier.id, target) if earlier else None
             before = made.prog if made else self.source
             ctx = self._context(stage, target, made)
@@ -357,7 +391,7 @@ class Compilation:
             prog = run(stage, before, ctx)
             ms = (time.perf_counter() - start) * 1000
             if self.options.verify:
-                verify(prog, stage.id)
+                verify(prog, stage.id, target)
             names, spent = ctx.names.mark(), ctx.fuel.spent
             return StageResult(stage, prog, ms, dict(asked.answers), names, spent)
         except CompileError as error:

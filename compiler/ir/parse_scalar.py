@@ -54,9 +54,12 @@ class ScalarParser:
         left = self._unary()
         while t.kind == "op" and t.text in _INFIX and PRECEDENCE[t.text] >= least:
             op = t.next()
-            right = self.se(PRECEDENCE[op] + 1)
-            left = Bin(op, prim_of(left), left, right)
+            left = self.infix(op, left, self.se(PRECEDENCE[op] + 1))
         return left
+
+    def infix(self, op: str, left: SE, right: SE) -> SE:
+        """Two operands of one type."""
+        return Bin(op, prim_of(left), left, right)
 
     def _unary(self) -> SE:
         t = self.tokens

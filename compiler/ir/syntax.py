@@ -37,7 +37,8 @@ _WORDS = (
 )
 KEYWORDS = frozenset((*PRIMS, *CALLS, *_WORDS.split()))
 
-_PLAIN_NAME = re.compile(r"[^\W\d][\w']*")
+_PLAIN_NAME = re.compile(r"%?[^\W\d][\w']*")
+"""The kernel IR has names that begin with `%`."""
 
 
 def name_text(name: Name) -> str:

@@ -53,7 +53,7 @@ class StageInfo(TypedDict):
     title: str
     explain: str
     kind: str
-    """`ast`, `typed`, `ir`, `imp` or `text`"""
+    """`syntax`, `typed`, `ir`, `imp`, `kernels` or `text`"""
     memory: bool
     """whether it says where arrays lie"""
     machine: NotRequired[str]

@@ -92,7 +92,7 @@ class ValidityAnswer(Answer):
     """Whether the stages agree."""
 
     stages: dict[str, Verdict]
-    """for each that can be run whether it agrees with `soa` on this input"""
+    """for each up to `imp` that can be run whether it agrees with `soa` on this input"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

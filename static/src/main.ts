@@ -194,6 +194,18 @@ class Page {
     model.emit("frozen");
   }
 
+  /** From here on programs are compiled: with the stages of today, which a link's may not be. */
+  private thawed(): void {
+    const { model } = this;
+    if (model.frozen) void client.manifest().then((stages) => {
+      if (model.frozen) return;
+      model.manifest = stages;
+      model.emit("stages");
+    }).catch(problem);
+    model.frozen = null;
+    model.emit("frozen");
+  }
+
   /** Show a program, in the panes that it was left in, if it was here before. */
   private show(work: Partial<Work> & { source: string }, example: string): void {
     const { model } = this;
@@ -204,8 +216,7 @@ class Page {
     if (this.started && !model.frozen) saveRun(this.example, this.runPane.settings);
     this.editor.set(work.source, this.started);
     model.source = work.source;
-    model.frozen = null;
-    model.emit("frozen");
+    this.thawed();
     model.emit("source");
     if (work.panes?.length) this.workbench.set(work.panes);
     else if (!this.started) this.workbench.set(this.firstPanes());
@@ -287,8 +298,7 @@ class Page {
     const elsewhere = location.pathname !== "/";
     // From here on this text is the work in progress: what was it until now is kept.
     if (model.frozen) remember(load<Work>("work")?.source ?? "");
-    model.frozen = null;
-    model.emit("frozen");
+    this.thawed();
     this.leaveExample();
     this.story.follow(model.source);
     model.emit("source");

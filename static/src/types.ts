@@ -45,7 +45,7 @@ export interface StageInfo {
   id: string;
   title: string;
   explain: string;
-  /** `ast`, `typed`, `ir`, `imp` or `text` */
+  /** `syntax`, `typed`, `ir`, `imp`, `kernels` or `text` */
   kind: string;
   /** whether it says where arrays lie */
   memory: boolean;
@@ -325,7 +325,7 @@ export interface ValidityRequest {
 /** Whether the stages agree. */
 export interface ValidityAnswer {
   ok: true;
-  /** for each that can be run whether it agrees with `soa` on this input */
+  /** for each up to `imp` that can be run whether it agrees with `soa` on this input */
   stages: Record<string, Verdict>;
 }
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.app.browsing import MARKS, pane, source
+from compiler.pipeline import BY_ID
+from tests.app.browsing import MARKS, pane, source, write
+from tests.app.fake_worker import MANIFEST
 from tests.app.test_renderings import OLD, OLD_NAME, OLD_REAL
 
 pytestmark = MARKS
@@ -44,3 +46,19 @@ def test_an_earlier_link_opens_in_all_panes(
     expect(pane(page)).to_contain_text(text)
     styled = "getComputedStyle(document.querySelector('.cm-scroller')).display"
     assert page.evaluate(styled) == "flex", "the editor's styles carry the nonce of the page"
+
+
+def test_an_earlier_link_has_its_stages_and_what_is_made_of_it_has_todays(
+    page: Page, old_site: str
+) -> None:
+    chips = page.locator(".chip")
+    stages = "[...document.querySelectorAll('.chip')].map(chip => chip.dataset.stage)"
+    page.goto(f"{old_site}/z/{OLD_REAL}")
+    expect(chips.first).to_be_visible()
+    earlier = page.evaluate(stages)
+    assert "kernels" in BY_ID
+    assert "kernels" not in earlier
+    assert len(earlier) > len(MANIFEST)
+    write(page, "entry main (x: i32) = x + 1\n")
+    expect(chips).to_have_count(len(MANIFEST))
+    assert page.evaluate(stages) == [stage["id"] for stage in MANIFEST]

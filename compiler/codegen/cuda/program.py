@@ -16,7 +16,6 @@ from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp.nodes import ImpProg
 from compiler.codegen.kernels.host import Host
-from compiler.codegen.kernels.lower import KERNELS
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CuPy ----"
@@ -72,7 +71,4 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (
-    KERNELS,
-    Pass("cuda", "Writes CUDA.", emit),
-)
+PASSES = (Pass("cuda", "Writes CUDA.", emit),)

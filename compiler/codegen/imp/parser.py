@@ -5,8 +5,8 @@ Errors are `SyntaxError_` with the position. Provenance is not part of the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -51,11 +51,13 @@ _T = TypeVar("_T")
 
 def parse(text: str) -> ImpProg:
     """Read a program; `parse(plain(show(p))) == p` but for provenance."""
-    return _Parser(text).prog()
+    return ImpParser(text).prog()
 
 
-class _Parser(ScalarParser):
-    """A recursive descent over tokens, one method per form."""
+class ImpParser(ScalarParser):
+    """A recursive descent over tokens, one method per form; `forms` has them by their words."""
+
+    forms: Mapping[str, Callable[[Any], Stm]]
 
     def prog(self) -> ImpProg:
         """Entry points up to the end of the text."""
@@ -123,7 +125,7 @@ class _Parser(ScalarParser):
     def stm(self) -> Stm:
         """One statement."""
         t = self.tokens
-        form = _FORMS.get(t.text)
+        form = self.forms.get(t.text)
         if form is not None:
             t.next()
             return form(self)
@@ -134,7 +136,16 @@ class _Parser(ScalarParser):
             self.arrow()
             return Store(name, self.element(name), at, self.se())
         self.arrow()
+        return self.assigned(name)
+
+    def assigned(self, name: Name) -> Stm:
+        """A variable's next value."""
         return Assign(name, self.operand())
+
+    def at_cell(self) -> bool:
+        """Whether a cell is what comes next."""
+        after = self.tokens.peek()
+        return self.tokens.kind == "name" and after.kind == "op" and after.text == "["
 
     def word(self, text: str) -> bool:
         """Step over a word of ours, if it is the next one."""
@@ -168,15 +179,10 @@ class _Parser(ScalarParser):
         kind = self.type()
         t.expect("=")
         if isinstance(kind, Mem):
-            t.expect("alloc")
-            t.expect("(")
-            count = self.se()
-            t.expect(")")
             self.types[name] = kind
-            return Alloc(name, count, kind.prim, kind.space)
+            return self.fresh(name, kind)
         prim = _flat(kind).prim
-        after = t.peek()
-        if t.kind == "name" and after.kind == "op" and after.text == "[":
+        if self.at_cell():
             block = t.next()
             at = self.index()
             self.types[name] = kind
@@ -184,6 +190,18 @@ class _Parser(ScalarParser):
         value = self.se()
         self.types[name] = kind
         return Define(name, prim, value)
+
+    def fresh(self, name: Name, kind: Mem) -> Stm:
+        """What makes a block."""
+        self.tokens.expect("alloc")
+        return Alloc(name, self.parenthesised(self.se), kind.prim, kind.space)
+
+    def parenthesised(self, item: Callable[[], _T]) -> _T:
+        """One item in parentheses."""
+        self.tokens.expect("(")
+        found = item()
+        self.tokens.expect(")")
+        return found
 
     def index(self) -> SE:
         """A cell's number in brackets."""
@@ -230,10 +248,13 @@ class _Parser(ScalarParser):
         t = self.tokens
         index = t.name()
         t.expect(":")
-        prim = self.prim()
-        t.expect("<")
+        self.types[index] = Scalar(prim := self.prim())
+        return self.counts(index, prim)
+
+    def counts(self, index: Name, prim: Prim) -> Stm:
+        """Up to where it counts, and what it does."""
+        self.tokens.expect("<")
         bound = self.se()
-        self.types[index] = Scalar(prim)
         return For(index, prim, bound, self.block())
 
     def while_loop(self) -> Stm:
@@ -376,15 +397,15 @@ def _flat(kind: Type) -> Scalar | Mem:
     return kind
 
 
-_FORMS: dict[str, Callable[[_Parser], Stm]] = {
-    "let": _Parser.let,
-    "var": _Parser.var,
-    "free": _Parser.free,
-    "copy": _Parser.copy,
-    "if": _Parser.branch,
-    "for": _Parser.count_loop,
-    "while": _Parser.while_loop,
-    "assert": _Parser.check,
+ImpParser.forms = {
+    "let": ImpParser.let,
+    "var": ImpParser.var,
+    "free": ImpParser.free,
+    "copy": ImpParser.copy,
+    "if": ImpParser.branch,
+    "for": ImpParser.count_loop,
+    "while": ImpParser.while_loop,
+    "assert": ImpParser.check,
     "map": lambda p: p.kernel("map"),
     "reduce": lambda p: p.kernel("reduce"),
     "scan": lambda p: p.kernel("scan"),

@@ -17,7 +17,7 @@ return (s_4)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from compiler.base.spans import Prov
@@ -51,7 +51,7 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
-from compiler.ir.nodes import Array, Mem
+from compiler.ir.nodes import SE, Array, Mem
 from compiler.ir.show_scalar import show_lmad, show_operand, show_operands, show_se, show_type
 from compiler.ir.syntax import name_text, string_text
 
@@ -63,9 +63,9 @@ _WORDS: dict[type, str] = {
 }
 
 
-def show(prog: ImpProg) -> Text:
-    """The program as lines with provenance."""
-    out = _Out()
+def show(prog: ImpProg, prints: Prints | None = None) -> Text:
+    """The program as lines with provenance; `prints` says how its statements look."""
+    out = Out(prints or PRINTS)
     for k, fun in enumerate(prog.funs):
         if k:
             out.line(0, "")
@@ -73,29 +73,49 @@ def show(prog: ImpProg) -> Text:
     return tuple(out.lines)
 
 
-def show_stm(stm: Stm) -> str:
+def show_stm(stm: Stm, prints: Prints | None = None) -> str:
     """A statement on one line: what begins it, if it has statements inside."""
-    out = _Out()
-    _PRINT[type(stm)](out, 0, stm)
+    out = Out(prints or PRINTS)
+    out.prints[type(stm)](out, 0, stm)
     return out.lines[0].text
 
 
-class _Out:
+class Out:
     """The lines so far."""
 
-    __slots__ = ("count", "lines", "node", "src")
+    __slots__ = ("count", "lines", "node", "prints", "src")
 
-    def __init__(self) -> None:
+    def __init__(self, prints: Prints) -> None:
+        self.prints = prints
         self.lines: list[Line] = []
         self.count = 0
         self.node = -1
         self.src: Prov = ()
 
     def line(self, indent: int, text: str) -> None:
+        """A line of the statement that is printed."""
         self.lines.append(Line(" " * indent + text, self.src, self.node))
 
+    def stms(self, indent: int, stms: Stms) -> None:
+        """Statements; one that says nothing of where it comes from came with what it stands in."""
+        src, node = self.src, self.node
+        for stm in stms:
+            self.src, self.node = stm.prov or src, self.count
+            self.count += 1
+            self.prints[type(stm)](self, indent, stm)
+        self.src, self.node = src, node
 
-def _function(out: _Out, fun: ImpFun) -> None:
+    def nested(self, indent: int, head: str, stms: Stms) -> None:
+        """Statements in braces behind what they belong to."""
+        self.line(indent, f"{head} {{")
+        self.stms(indent + 2, stms)
+        self.line(indent, "}")
+
+
+Prints = Mapping[type[Stm], Callable[[Out, int, Any], None]]
+
+
+def _function(out: Out, fun: ImpFun) -> None:
     out.src, out.node = fun.prov, -1
     head = f"entry {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{"
     out.line(0, head)
@@ -106,7 +126,7 @@ def _function(out: _Out, fun: ImpFun) -> None:
         out.line(2, f"takes {_external(taken)}")
     for given in fun.outputs:
         out.line(2, f"gives {_external(given)}")
-    _stms(out, 2, fun.body)
+    out.stms(2, fun.body)
     out.line(2, f"return {show_operands(fun.values)}")
     out.line(0, "}")
 
@@ -121,87 +141,75 @@ def _external(e: External) -> str:
     return f"{name_text(e.name)}: {star}{show_type(e.type)}{block}"
 
 
-def _stms(out: _Out, indent: int, stms: Stms) -> None:
-    src, node = out.src, out.node
-    for stm in stms:
-        out.src, out.node = stm.prov, out.count
-        out.count += 1
-        _PRINT[type(stm)](out, indent, stm)
-    out.src, out.node = src, node
+def cell_text(block: str, at: SE) -> str:
+    """A cell of a block."""
+    return f"{name_text(block)}[{show_se(at, suffix=False)}]"
 
 
-def _cell(block: str, at: object) -> str:
-    return f"{name_text(block)}[{show_se(at, suffix=False)}]"  # type: ignore[arg-type]
-
-
-def _define(out: _Out, indent: int, s: Define) -> None:
+def _define(out: Out, indent: int, s: Define) -> None:
     out.line(indent, f"let {name_text(s.name)}: {s.prim} = {show_se(s.value)}")
 
 
-def _declare(out: _Out, indent: int, s: Declare) -> None:
+def _declare(out: Out, indent: int, s: Declare) -> None:
     start = "" if s.value is None else f" = {show_operand(s.value)}"
     out.line(indent, f"var {name_text(s.name)}: {show_type(s.type)}{start}")
 
 
-def _assign(out: _Out, indent: int, s: Assign) -> None:
+def _assign(out: Out, indent: int, s: Assign) -> None:
     out.line(indent, f"{name_text(s.name)} <- {show_operand(s.value)}")
 
 
-def _alloc(out: _Out, indent: int, s: Alloc) -> None:
+def _alloc(out: Out, indent: int, s: Alloc) -> None:
     kind = show_type(Mem(s.prim, s.space))
     out.line(indent, f"let {name_text(s.name)}: {kind} = alloc({show_se(s.count, suffix=False)})")
 
 
-def _free(out: _Out, indent: int, s: Free) -> None:
+def _free(out: Out, indent: int, s: Free) -> None:
     out.line(indent, f"free {name_text(s.name)}")
 
 
-def _load(out: _Out, indent: int, s: Load) -> None:
-    out.line(indent, f"let {name_text(s.name)}: {s.prim} = {_cell(s.block, s.at)}")
+def _load(out: Out, indent: int, s: Load) -> None:
+    out.line(indent, f"let {name_text(s.name)}: {s.prim} = {cell_text(s.block, s.at)}")
 
 
-def _store(out: _Out, indent: int, s: Store) -> None:
-    out.line(indent, f"{_cell(s.block, s.at)} <- {show_se(s.value)}")
+def _store(out: Out, indent: int, s: Store) -> None:
+    out.line(indent, f"{cell_text(s.block, s.at)} <- {show_se(s.value)}")
 
 
-def _copy(out: _Out, indent: int, s: Copy) -> None:
+def _copy(out: Out, indent: int, s: Copy) -> None:
     source = f"{name_text(s.source)} -> {show_lmad(s.source_lmad)}"
     dest = f"{name_text(s.dest)} -> {show_lmad(s.dest_lmad)}"
     out.line(indent, f"copy {s.prim} {dest} <- {source}")
 
 
-def _if(out: _Out, indent: int, s: If) -> None:
+def _if(out: Out, indent: int, s: If) -> None:
     out.line(indent, f"if {show_se(s.cond)} {{")
-    _stms(out, indent + 2, s.then)
+    out.stms(indent + 2, s.then)
     if s.orelse:
         out.line(indent, "} else {")
-        _stms(out, indent + 2, s.orelse)
+        out.stms(indent + 2, s.orelse)
     out.line(indent, "}")
 
 
-def _for(out: _Out, indent: int, s: For) -> None:
-    out.line(indent, f"for {name_text(s.index)}: {s.prim} < {show_se(s.bound)} {{")
-    _stms(out, indent + 2, s.body)
-    out.line(indent, "}")
+def _for(out: Out, indent: int, s: For) -> None:
+    out.nested(indent, f"for {name_text(s.index)}: {s.prim} < {show_se(s.bound)}", s.body)
 
 
-def _while(out: _Out, indent: int, s: While) -> None:
-    out.line(indent, f"while {name_text(s.cond)} {{")
-    _stms(out, indent + 2, s.body)
-    out.line(indent, "}")
+def _while(out: Out, indent: int, s: While) -> None:
+    out.nested(indent, f"while {name_text(s.cond)}", s.body)
 
 
-def _assert(out: _Out, indent: int, s: Assert) -> None:
+def _assert(out: Out, indent: int, s: Assert) -> None:
     parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in s.message)
     out.line(indent, f"assert({', '.join((show_se(s.cond), *parts))})")
 
 
-def _kernel(out: _Out, indent: int, s: Kernel) -> None:
+def _kernel(out: Out, indent: int, s: Kernel) -> None:
     dims = ", ".join(f"{name_text(i)} < {show_se(bound, suffix=False)}" for i, bound in s.dims)
     per_block = " per_block" if s.per_block else ""
     word = _WORDS[type(s.work)]
     out.line(indent, f"{word} {name_text(s.name)} @{s.level} ({dims}){per_block} {{")
-    _stms(out, indent + 2, s.body)
+    out.stms(indent + 2, s.body)
     match s.work:
         case ReduceWork(folds) | ScanWork(folds):
             for fold in folds:
@@ -212,14 +220,14 @@ def _kernel(out: _Out, indent: int, s: Kernel) -> None:
     out.line(indent, "}")
 
 
-def _fold(out: _Out, indent: int, fold: Fold) -> None:
+def _fold(out: Out, indent: int, fold: Fold) -> None:
     into = ", ".join(
-        _cell(i.block, i.at) if isinstance(i, Cell) else name_text(i) for i in fold.into
+        cell_text(i.block, i.at) if isinstance(i, Cell) else name_text(i) for i in fold.into
     )
     _combine(out, indent, f"fold {show_operands(fold.inputs)} into ({into})", fold.op)
 
 
-def _histogram(out: _Out, indent: int, hist: Histogram) -> None:
+def _histogram(out: Out, indent: int, hist: Histogram) -> None:
     at = ", ".join(
         f"{show_se(i)} < {show_se(n)}" for i, n in zip(hist.bins, hist.shape, strict=True)
     )
@@ -227,19 +235,19 @@ def _histogram(out: _Out, indent: int, hist: Histogram) -> None:
     _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(hist.values)}", hist.op)
 
 
-def _combine(out: _Out, indent: int, head: str, op: Combine) -> None:
+def _combine(out: Out, indent: int, head: str, op: Combine) -> None:
     names = (*op.lhs, *op.rhs)
     params = ", ".join(
         f"{name_text(n)}: {p}" for n, p in zip(names, op.prims + op.prims, strict=True)
     )
     comm = " comm" if op.commutative else ""
     out.line(indent, f"{head} op ({params}) neutral {show_operands(op.neutral)}{comm} {{")
-    _stms(out, indent + 2, op.body)
+    out.stms(indent + 2, op.body)
     out.line(indent + 2, f"in {show_operands(op.results)}")
     out.line(indent, "}")
 
 
-_PRINT: dict[type[Stm], Callable[[_Out, int, Any], None]] = {
+PRINTS: Prints = {
     Define: _define,
     Declare: _declare,
     Assign: _assign,

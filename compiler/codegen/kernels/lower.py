@@ -45,7 +45,6 @@ from compiler.codegen.kernels.folds import (
     third_stage,
 )
 from compiler.codegen.kernels.threads import own_point, thread_code
-from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import free_names, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential
 from compiler.ir.nodes import ONE, ZERO, Bin, Lit
@@ -57,10 +56,7 @@ SMALL_SEGMENT = 32
 def lower(prog: ImpProg, ctx: Ctx) -> ImpProg:
     """The program with launches in place of kernels."""
     lowering = _Lowering(ctx.target)
-    lowered = ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
-    if ctx.options.verify:
-        verify(lowered, ctx.target)
-    return lowered
+    return ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
 
 
 KERNELS = Pass("kernels", "Makes kernels of threads, barriers and shared memory.", lower)

@@ -31,6 +31,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.imp.verify import ImpChecker
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.printer import show_stm
 from compiler.codegen.kernels.walk import shared_bytes, statements
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Mem, Scalar, Type, Var
@@ -52,7 +53,7 @@ class _Checker(ImpChecker):
 
     def shown(self, stm: Stm) -> str:
         """A statement in messages."""
-        return type(stm).__name__.lower()
+        return show_stm(stm)
 
     def bind(self, name: Name, kind: Type) -> None:
         """Bring a name into scope, where it means nothing yet."""
