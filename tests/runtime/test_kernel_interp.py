@@ -127,6 +127,28 @@ def test_a_failed_check_says_what_it_says_elsewhere() -> None:
 # --- programs with something wrong -----------------------------------------------------------
 
 
+OPERATORS_THAT_CHECK = {
+    "a reduction": "def main [n] (t: [n]i64) (xs: []i64) = reduce (\\x y -> t[x] * 0 + y) 0 xs",
+    "a scan": "def main [n] (t: [n]i64) (xs: []i64) = scan (\\x y -> t[x] * 0 + y) 0 xs",
+    "an inner reduction": "def main [n] (t: [n]i64) (xss: [][]i64) =\n"
+    "  map (\\xs -> reduce (\\x y -> t[x] * 0 + y) 0 xs) xss",
+    "an inner scan": "def main [n] (t: [n]i64) (xss: [][]i64) =\n"
+    "  map (\\xs -> scan (\\x y -> t[x] * 0 + y) 0 xs) xss",
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", OPERATORS_THAT_CHECK)
+def test_an_operator_that_fails_leaves_no_thread_behind_a_barrier(name: str, version: str) -> None:
+    """Some threads' checks fail while they combine; the others wait for them all the same."""
+    prog = with_kernels(OPERATORS_THAT_CHECK[name], version)
+    table = np.zeros(3, np.int64)
+    rows = np.arange(70) % 3
+    rows[40] = 7
+    with pytest.raises(RuntimeError_, match=r"Index \[7\] out of bounds"):
+        kernel_interp.run(prog, "main", [table, np.stack([rows] * 2) if "inner" in name else rows])
+
+
 def without(stms: Stms, number: int, counted: Iterator[int]) -> Stms:
     """Statements without the barrier of that number."""
     out: list[Stm] = []

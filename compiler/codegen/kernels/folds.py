@@ -167,7 +167,10 @@ def tree(fold: Fold, prov: Prov) -> Stms:
 def combine(
     fold: Fold, first: Sequence[Cell | Name], second: Sequence[Cell | Name], prov: Prov = ()
 ) -> Scope:
-    """`lhs := first op second`; operands are cells and variables."""
+    """`lhs := first op second`; operands are cells and variables.
+
+    A check that fails in it leaves no more than it: the thread still comes to the barriers behind.
+    """
     op = fold.op
     code: list[Stm] = []
     for rhs, prim, value in zip(op.rhs, op.prims, second, strict=True):
@@ -182,7 +185,8 @@ def combine(
         elif value != lhs:
             code.append(Assign(lhs, Var(value, prim), prov))
     code += thread_code(op.body)
-    return Scope((*code, *assign_all(op.lhs, op.prims, op.results, prov)), prov=prov)
+    code += assign_all(op.lhs, op.prims, op.results, prov)
+    return Scope(tuple(code), traits_of(op.body).asserts, prov)
 
 
 def before(fold: Fold, prov: Prov) -> Scope:
