@@ -17,51 +17,35 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
 from compiler.explain.touched import touches
+from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    I64,
-    SE_NODES,
-    Alloc,
-    Array,
-    Function,
-    Loop,
-    Mem,
-    Param,
-    Prog,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Stm,
-)
 from compiler.ir.walk import all_stms
 from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
 from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFunction
 from compiler.semantics.indices import all_indices
 
-_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
 LIMIT = 4096
 """At most so many cells, or pairs of a thread and a cell, in one answer."""
 
 
-def describe(prog: Prog) -> list[MemoryFunction]:
+def describe(prog: ir.Prog) -> list[MemoryFunction]:
     """For each function its blocks, arrays and kernels, in order of the program."""
     return [_function(fun) for fun in prog.funs]
 
 
-def _function(fun: Function) -> MemoryFunction:
+def _function(fun: ir.Function) -> MemoryFunction:
     known = _definitions(fun)
     blocks: list[BlockInfo] = []
     arrays: list[ArrayInfo] = []
     kernels: list[KernelInfo] = []
     for param, prov, exp in _params(fun):
         kind = param.type
-        if isinstance(kind, Mem):
+        if isinstance(kind, ir.Mem):
             blocks.append(_block(param, kind, exp, prov))
-        elif isinstance(kind, Array) and kind.mem is not None:
+        elif isinstance(kind, ir.Array) and kind.mem is not None:
             arrays.append(_array(param, kind, known, prov))
     for stm in all_stms(fun.body.stms):
         if isinstance(stm.exp, _SEGOPS) and stm.pat:
@@ -76,21 +60,21 @@ def _function(fun: Function) -> MemoryFunction:
     }
 
 
-def _params(fun: Function) -> Iterator[tuple[Param, Prov, object]]:
+def _params(fun: ir.Function) -> Iterator[tuple[ir.Param, Prov, object]]:
     """Every name with its type, where it comes from, and the expression or role that binds it."""
     for param in fun.params:
         yield param, fun.prov, "parameter"
     for stm in all_stms(fun.body.stms):
-        if isinstance(stm.exp, Loop):
+        if isinstance(stm.exp, ir.Loop):
             for param in stm.exp.params:
                 yield param, stm.prov, "carried"
         for param in stm.pat:
             yield param, stm.prov, stm.exp
 
 
-def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> BlockInfo:
-    made = isinstance(exp, Alloc)
-    count = exp.count if isinstance(exp, Alloc) else None
+def _block(param: ir.Param, kind: ir.Mem, exp: object, prov: Prov) -> BlockInfo:
+    made = isinstance(exp, ir.Alloc)
+    count = exp.count if isinstance(exp, ir.Alloc) else None
     return {
         "name": param.name,
         "prim": kind.prim,
@@ -102,7 +86,7 @@ def _block(param: Param, kind: Mem, exp: object, prov: Prov) -> BlockInfo:
     }
 
 
-def _array(param: Param, kind: Array, known: Known, prov: Prov) -> ArrayInfo:
+def _array(param: ir.Param, kind: ir.Array, known: Known, prov: Prov) -> ArrayInfo:
     assert kind.mem is not None
     lmad = known.normal_lmad(kind.mem.lmad)
     return {
@@ -117,7 +101,7 @@ def _array(param: Param, kind: Array, known: Known, prov: Prov) -> ArrayInfo:
     }
 
 
-def _kernel(stm: Stm, exp: SegOp) -> KernelInfo:
+def _kernel(stm: ir.Stm, exp: ir.SegOp) -> KernelInfo:
     return {
         "name": stm.pat[0].name,
         "kind": type(exp).__name__.lower(),
@@ -127,11 +111,11 @@ def _kernel(stm: Stm, exp: SegOp) -> KernelInfo:
     }
 
 
-def _definitions(fun: Function) -> Known:
+def _definitions(fun: ir.Function) -> Known:
     """What sizes and indices are defined as, so that pictures need fewer values."""
     known = Known()
     for stm in all_stms(fun.body.stms):
-        if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
+        if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
             known.define(stm.pat[0].name, stm.exp)
     return known
 
@@ -139,7 +123,7 @@ def _definitions(fun: Function) -> Known:
 # --- one array ---
 
 
-def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
+def cells(prog: ir.Prog, array: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
     """Which cell of its block each element of an array is in.
 
     Answers block, lmad (numbers), shape, cells (pairs of index and cell), first and last cell,
@@ -164,11 +148,11 @@ def cells(prog: Prog, array: Name, values: Mapping[Name, int], limit: int = LIMI
     }
 
 
-def _find(prog: Prog, array: Name) -> tuple[Function, Array]:
+def _find(prog: ir.Prog, array: Name) -> tuple[ir.Function, ir.Array]:
     names: list[Name] = []
     for fun in prog.funs:
         for param, _, _ in _params(fun):
-            if isinstance(param.type, Array) and param.type.mem is not None:
+            if isinstance(param.type, ir.Array) and param.type.mem is not None:
                 if param.name == array:
                     return fun, param.type
                 names.append(param.name)
@@ -189,20 +173,20 @@ def _concrete(lmad: Lmad[Poly], values: Mapping[Name, int]) -> Lmad[int]:
 # --- one kernel ---
 
 
-def threads(prog: Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
+def threads(prog: ir.Prog, kernel: Name, values: Mapping[Name, int], limit: int = LIMIT) -> Json:
     """Which cells each point of a kernel reads and writes, by the index functions in the program.
 
     `kernel` is the name of its first result. Answers space, and accesses, see `touched.touches`.
     """
     fun, stm, exp = _find_kernel(prog, kernel)
     kinds = ((param.name, param.type) for param, _, _ in _params(fun))
-    mems = {name: kind.mem for name, kind in kinds if isinstance(kind, Array) and kind.mem}
+    mems = {name: kind.mem for name, kind in kinds if isinstance(kind, ir.Array) and kind.mem}
     space = [{"index": index, "bound": plain(bound)} for index, bound in exp.space.dims]
     found = touches(stm, exp, mems, _definitions(fun), values, limit)
     return {"kernel": kernel, "space": space, "accesses": found}
 
 
-def _find_kernel(prog: Prog, kernel: Name) -> tuple[Function, Stm, SegOp]:
+def _find_kernel(prog: ir.Prog, kernel: Name) -> tuple[ir.Function, ir.Stm, ir.SegOp]:
     names: list[Name] = []
     for fun in prog.funs:
         for stm in all_stms(fun.body.stms):

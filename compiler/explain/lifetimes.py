@@ -18,29 +18,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov, user_spans
+from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    I64,
-    SE_NODES,
-    Alloc,
-    Array,
-    Body,
-    ForLoop,
-    Function,
-    If,
-    Index,
-    Loop,
-    Mem,
-    Operand,
-    Param,
-    Prog,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Stm,
-)
 from compiler.ir.walk import all_stms, free
 from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
@@ -48,11 +27,11 @@ from compiler.storage.blocks import Meanings
 
 PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
 """Values of sizes that arguments have, and of all other names, where none are given."""
-_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 ONE = Poly.const(1)
 
 
-def lifetimes(prog: Prog, values: Mapping[Name, int] | None = None) -> Json:
+def lifetimes(prog: ir.Prog, values: Mapping[Name, int] | None = None) -> Json:
     """Under `functions`, for each its name, points, blocks, arrays, symbols and totals.
 
     A point: label, depth (of loops and branches), src. A block: name, prim, space, kind
@@ -89,8 +68,8 @@ class _Block:
 
 @dataclass(slots=True)
 class _Array:
-    param: Param
-    kind: Array
+    param: ir.Param
+    kind: ir.Array
     block: Name
     first: int
     loops: tuple[int, ...]
@@ -103,7 +82,7 @@ class _Array:
 class _Walk:
     """One function on the way through its statements."""
 
-    fun: Function
+    fun: ir.Function
     points: list[Json] = field(default_factory=list)
     blocks: dict[Name, _Block] = field(default_factory=dict)
     arrays: dict[Name, _Array] = field(default_factory=dict)
@@ -117,7 +96,7 @@ class _Walk:
     def data(self) -> Json:
         fun = self.fun
         for stm in all_stms(fun.body.stms):
-            if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
+            if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
                 self.known.define(stm.pat[0].name, stm.exp)
         self._point("parameters", 0, fun.prov)
         self._bind(fun.params, fun.prov, (), "parameter")
@@ -131,27 +110,27 @@ class _Walk:
         self.points.append({"label": label, "depth": depth, "src": user_spans(prov)})
         return len(self.points) - 1
 
-    def _body(self, stms: Sequence[Stm], depth: int, loops: tuple[int, ...]) -> None:
+    def _body(self, stms: Sequence[ir.Stm], depth: int, loops: tuple[int, ...]) -> None:
         for stm in stms:
             self._stm(stm, depth, loops)
 
-    def _stm(self, stm: Stm, depth: int, loops: tuple[int, ...]) -> None:
+    def _stm(self, stm: ir.Stm, depth: int, loops: tuple[int, ...]) -> None:
         exp = stm.exp
-        if isinstance(exp, (*SE_NODES, Index)):
+        if isinstance(exp, (*ir.SE_NODES, ir.Index)):
             self._use(free(exp), max(0, len(self.points) - 1), loops)
             return
         here = self._point(label(stm), depth, stm.prov)
         match exp:
-            case Alloc():
+            case ir.Alloc():
                 self._alloc(stm.pat[0], exp, here, loops, stm.prov, ONE)
-            case If(_, then, orelse):
+            case ir.If(_, then, orelse):
                 for body in (then, orelse):
                     self._inside(body, depth + 1, loops)
                 self._point(label(stm, "end of if"), depth, stm.prov)
                 self._bind(stm.pat, stm.prov, loops, "")
-            case Loop():
+            case ir.Loop():
                 self._loop(stm, exp, here, depth, loops)
-            case SegMap() | SegRed() | SegScan() | SegHist():
+            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 self._use(free(exp), here, loops)
                 self._kernel(exp, here, loops)
                 self._bind(stm.pat, stm.prov, loops, "")
@@ -159,11 +138,13 @@ class _Walk:
                 self._use(free(exp), here, loops)
                 self._bind(stm.pat, stm.prov, loops, "")
 
-    def _inside(self, body: Body, depth: int, loops: tuple[int, ...]) -> None:
+    def _inside(self, body: ir.Body, depth: int, loops: tuple[int, ...]) -> None:
         self._body(body.stms, depth, loops)
         self._use(body.results, len(self.points) - 1, loops)
 
-    def _loop(self, stm: Stm, exp: Loop, here: int, depth: int, loops: tuple[int, ...]) -> None:
+    def _loop(
+        self, stm: ir.Stm, exp: ir.Loop, here: int, depth: int, loops: tuple[int, ...]
+    ) -> None:
         self._use(exp.init, here, loops)
         inner = (*loops, here)
         self._bind(exp.params, stm.prov, inner, "")
@@ -173,14 +154,14 @@ class _Walk:
         self._point(label(stm, "end of loop"), depth, stm.prov)
         self._bind(stm.pat, stm.prov, loops, "")
 
-    def _kernel(self, exp: SegOp, here: int, loops: tuple[int, ...]) -> None:
+    def _kernel(self, exp: ir.SegOp, here: int, loops: tuple[int, ...]) -> None:
         """What a kernel makes inside: all of it at the kernel's own point."""
         times = Poly.product([bound for _, bound in exp.space.dims])
         for inner in all_stms(exp.body.stms):
-            if isinstance(inner.exp, Alloc):
+            if isinstance(inner.exp, ir.Alloc):
                 self._alloc(inner.pat[0], inner.exp, here, loops, inner.prov, times)
                 continue
-            if isinstance(inner.exp, Loop):
+            if isinstance(inner.exp, ir.Loop):
                 self._bind(inner.exp.params, inner.prov, loops, "")
             self._bind(inner.pat, inner.prov, loops, "")
 
@@ -188,8 +169,8 @@ class _Walk:
 
     def _alloc(
         self,
-        param: Param,
-        exp: Alloc,
+        param: ir.Param,
+        exp: ir.Alloc,
         here: int,
         loops: tuple[int, ...],
         prov: Prov,
@@ -207,22 +188,24 @@ class _Walk:
             times is not ONE,
         )
 
-    def _bind(self, params: Iterable[Param], prov: Prov, loops: tuple[int, ...], kind: str) -> None:
+    def _bind(
+        self, params: Iterable[ir.Param], prov: Prov, loops: tuple[int, ...], kind: str
+    ) -> None:
         here = len(self.points) - 1
         for param in params:
             made = param.type
-            if isinstance(made, Mem) and kind:
+            if isinstance(made, ir.Mem) and kind:
                 zero = Poly.const(0)
                 block = _Block(param.name, made.prim, made.space, kind, zero, here, loops, prov)
                 self.blocks[param.name] = block
-            elif isinstance(made, Array) and made.mem is not None:
+            elif isinstance(made, ir.Array) and made.mem is not None:
                 array = _Array(param, made, made.mem.block, here, loops, prov, here)
                 self.arrays[param.name] = array
                 owner = self.blocks.get(array.block)
                 if kind and owner is not None:
                     owner.count = self.known.normal(Poly.product(made.shape))
 
-    def _use(self, names: Iterable[Operand], here: int, loops: tuple[int, ...]) -> None:
+    def _use(self, names: Iterable[ir.Operand], here: int, loops: tuple[int, ...]) -> None:
         self.uses += [(name, here, loops) for name in names if isinstance(name, str)]
 
     def _finish(self) -> None:
@@ -346,18 +329,18 @@ def _array(array: _Array) -> Json:
     }
 
 
-def label(stm: Stm, end: str = "") -> str:
+def label(stm: ir.Stm, end: str = "") -> str:
     """A statement in a few words: what it binds, and what kind of statement it is.
 
     A loop or branch binds at its end.
     """
     exp = stm.exp
     kind = type(exp).__name__.lower()
-    if isinstance(exp, If | Loop) and not end:
-        if isinstance(exp, Loop) and isinstance(exp.form, ForLoop):
+    if isinstance(exp, ir.If | ir.Loop) and not end:
+        if isinstance(exp, ir.Loop) and isinstance(exp.form, ir.ForLoop):
             return f"loop for {exp.form.index}"
         return kind
-    names = [param.name for param in stm.pat if not isinstance(param.type, Mem)]
-    if isinstance(exp, Alloc):
+    names = [param.name for param in stm.pat if not isinstance(param.type, ir.Mem)]
+    if isinstance(exp, ir.Alloc):
         names = [stm.pat[0].name]
     return f"{', '.join(names)} = {end or kind}" if names else end or kind

@@ -17,39 +17,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name
 from compiler.base.prim import Prim
+from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    I64,
-    SE,
-    SE_NODES,
-    Alloc,
-    Array,
-    ArrayLit,
-    Concat,
-    Copy,
-    Exp,
-    ForLoop,
-    If,
-    Index,
-    Iota,
-    Lambda,
-    Loop,
-    MemBind,
-    Rearrange,
-    Replicate,
-    Reshape,
-    Scratch,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Update,
-    Var,
-    Write,
-)
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
@@ -58,7 +27,7 @@ from compiler.protocol.kinds import Json
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Step, compile_se
 
-_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 Counters = tuple[tuple[Name, Poly], ...]
 """Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
 
@@ -87,9 +56,9 @@ class Touch:
 
 
 def touches(
-    stm: Stm,
-    exp: SegOp,
-    mems: Mapping[Name, MemBind],
+    stm: ir.Stm,
+    exp: ir.SegOp,
+    mems: Mapping[Name, ir.MemBind],
     known: Known,
     values: Mapping[Name, int],
     limit: int,
@@ -100,7 +69,7 @@ def touches(
     are. `complete` is False if there are more than `limit` pairs of a point and a cell.
     """
     walk = _Walk(mems, known)
-    made = [one for one in all_stms(exp.body.stms) if isinstance(one.exp, Alloc)]
+    made = [one for one in all_stms(exp.body.stms) if isinstance(one.exp, ir.Alloc)]
     own = {param.name for one in made for param in one.pat}
     inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
     found: list[Json] = []
@@ -119,14 +88,14 @@ def touches(
     return found
 
 
-def arrays_of(exp: Exp) -> tuple[Name, ...]:
+def arrays_of(exp: ir.Exp) -> tuple[Name, ...]:
     """The arrays that an operation on arrays names."""
     match exp:
-        case Index(array) | Slice(array) | Update(array) | Copy(array):
+        case ir.Index(array) | ir.Slice(array) | ir.Update(array) | ir.Copy(array):
             return (array,)
-        case Rearrange(_, array) | Reshape(_, array):
+        case ir.Rearrange(_, array) | ir.Reshape(_, array):
             return (array,)
-        case Concat(arrays):
+        case ir.Concat(arrays):
             return arrays
     return ()
 
@@ -135,7 +104,7 @@ class IndexScalars:
     """Numbers that a kernel computes from its indices and from sizes, without any data."""
 
     def __init__(
-        self, computed: Mapping[Name, SE], inner: set[Name], values: Mapping[Name, int]
+        self, computed: Mapping[Name, ir.SE], inner: set[Name], values: Mapping[Name, int]
     ) -> None:
         self.computed = computed
         self.inner = inner
@@ -180,9 +149,9 @@ class IndexScalars:
         return {name: int(value) for name, value in scalars.items()}
 
 
-def variables_of(se: SE) -> dict[Name, Prim]:
+def variables_of(se: ir.SE) -> dict[Name, Prim]:
     """The variables of a scalar expression with their types."""
-    if isinstance(se, Var):
+    if isinstance(se, ir.Var):
         return {se.name: se.prim}
     return {name: prim for part in se_parts(se) for name, prim in variables_of(part).items()}
 
@@ -190,27 +159,31 @@ def variables_of(se: SE) -> dict[Name, Prim]:
 class _Walk:
     """Goes through what one point does."""
 
-    def __init__(self, mems: Mapping[Name, MemBind], known: Known) -> None:
+    def __init__(self, mems: Mapping[Name, ir.MemBind], known: Known) -> None:
         self.mems = mems
         self.known = known
-        self.computed: dict[Name, SE] = {}
+        self.computed: dict[Name, ir.SE] = {}
         """Indices that are no polynomials, under names of their own, and all scalars by name."""
 
-    def kernel(self, stm: Stm, exp: SegOp, over: Counters) -> Iterator[Touch]:
+    def kernel(self, stm: ir.Stm, exp: ir.SegOp, over: Counters) -> Iterator[Touch]:
         """The body at each point, the operators, and the results."""
         for inner in all_stms(exp.body.stms):
-            if len(inner.pat) == 1 and inner.pat[0].type == I64 and isinstance(inner.exp, SE_NODES):
+            if (
+                len(inner.pat) == 1
+                and inner.pat[0].type == ir.I64
+                and isinstance(inner.exp, ir.SE_NODES)
+            ):
                 self.computed[inner.pat[0].name] = inner.exp
         yield from self.stms(exp.body.stms, over)
         yield from self.operators(exp, over)
         thread = [Poly.var(index) for index, _ in exp.space.dims]
         # A reduction's own results lie over the outer dimensions; kept ones over all of them.
-        folded = sum(len(op.neutral) for op in exp.ops) if isinstance(exp, SegRed) else 0
+        folded = sum(len(op.neutral) for op in exp.ops) if isinstance(exp, ir.SegRed) else 0
         for k, (param, result) in enumerate(zip(stm.pat, exp.body.results, strict=False)):
             mem = self.mems.get(param.name)
-            if mem is None or not isinstance(param.type, Array):
+            if mem is None or not isinstance(param.type, ir.Array):
                 continue
-            if isinstance(result, Write) or isinstance(exp, SegHist):
+            if isinstance(result, ir.Write) or isinstance(exp, ir.SegHist):
                 yield Touch(param.name, True, None)
                 continue
             together = _TOGETHER if k < folded else ""
@@ -221,37 +194,37 @@ class _Walk:
             else:
                 yield Touch(param.name, True, target, over, together)
 
-    def operators(self, exp: SegOp, over: Counters) -> Iterator[Touch]:
+    def operators(self, exp: ir.SegOp, over: Counters) -> Iterator[Touch]:
         """What combining two values touches: that is done by some threads, some times."""
         for fn in children(exp):
-            if isinstance(fn, Lambda):
+            if isinstance(fn, ir.Lambda):
                 yield from self.sometimes(self.stms(fn.body.stms, over))
 
-    def stms(self, stms: Iterable[Stm], over: Counters) -> Iterator[Touch]:
+    def stms(self, stms: Iterable[ir.Stm], over: Counters) -> Iterator[Touch]:
         for stm in stms:
             yield from self.statement(stm, over)
 
-    def statement(self, stm: Stm, over: Counters) -> Iterator[Touch]:
+    def statement(self, stm: ir.Stm, over: Counters) -> Iterator[Touch]:
         exp = stm.exp
         if any(name not in self.mems for name in arrays_of(exp)):
             return  # values of an operator, which are in no block
         match exp:
-            case Index(array, at):
+            case ir.Index(array, at):
                 indices = [self.index(index) for index in at]
                 yield Touch(array, False, self.mems[array].lmad.fix(*indices), over)
-            case Update(array, dims, value):
+            case ir.Update(array, dims, value):
                 part = sliced_poly(self.mems[array].lmad, dims)
                 if isinstance(value, str) and value in self.mems:
                     yield from self.copied(value, array, part, over)
                 else:
                     yield Touch(array, True, part, over)
-            case Slice() | Rearrange() | Reshape():
+            case ir.Slice() | ir.Rearrange() | ir.Reshape():
                 yield from self.moved(stm, exp.array, over)
-            case Copy(array):
+            case ir.Copy(array):
                 yield from self.moved(stm, array, over)
-            case Concat(arrays):
+            case ir.Concat(arrays):
                 yield from self.concatenated(stm, arrays, over)
-            case ArrayLit(elems) if stm.pat[0].name in self.mems:
+            case ir.ArrayLit(elems) if stm.pat[0].name in self.mems:
                 full = self.mems[stm.pat[0].name].lmad
                 for k, elem in enumerate(elems):
                     part = full.fix(Poly.const(k))
@@ -259,27 +232,27 @@ class _Walk:
                         yield from self.copied(elem, stm.pat[0].name, part, over)
                     else:
                         yield Touch(stm.pat[0].name, True, part, over)
-            case Iota() | Replicate() if stm.pat[0].name in self.mems:
-                if isinstance(exp, Replicate) and isinstance(exp.value, str):
+            case ir.Iota() | ir.Replicate() if stm.pat[0].name in self.mems:
+                if isinstance(exp, ir.Replicate) and isinstance(exp.value, str):
                     yield Touch(exp.value, False, self.mems[exp.value].lmad, over)
                 yield Touch(stm.pat[0].name, True, self.mems[stm.pat[0].name].lmad, over)
-            case If(_, then, orelse):
+            case ir.If(_, then, orelse):
                 yield from self.sometimes(self.stms(then.stms, over))
                 yield from self.sometimes(self.stms(orelse.stms, over))
-            case Loop(_, _, form, body):
-                counters = poly_of(form.bound) if isinstance(form, ForLoop) else None
-                if isinstance(form, ForLoop) and counters is not None:
+            case ir.Loop(_, _, form, body):
+                counters = poly_of(form.bound) if isinstance(form, ir.ForLoop) else None
+                if isinstance(form, ir.ForLoop) and counters is not None:
                     yield from self.stms(body.stms, (*over, (form.index, counters)))
                 else:
                     yield from self.sometimes(self.stms(body.stms, over))
-            case SegMap() | SegRed() | SegScan() | SegHist():
+            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 yield from self.kernel(stm, exp, (*over, *exp.space.dims))
-            case Scratch() | Alloc():
+            case ir.Scratch() | ir.Alloc():
                 pass
             case _:
                 yield from self.unknown(stm)
 
-    def index(self, se: SE) -> Poly:
+    def index(self, se: ir.SE) -> Poly:
         """An index as a polynomial, if need be of a name that stands for it."""
         poly = poly_of(se)
         if poly is None:
@@ -303,13 +276,15 @@ class _Walk:
         yield Touch(source, False, mem.lmad, over)
         yield Touch(target, True, part, over)
 
-    def moved(self, stm: Stm, source: Name, over: Counters) -> Iterator[Touch]:
+    def moved(self, stm: ir.Stm, source: Name, over: Counters) -> Iterator[Touch]:
         """A view of the source's block, or a copy in another one."""
         target = stm.pat[0].name
         if self.mems[source].block != self.mems[target].block:
             yield from self.copied(source, target, self.mems[target].lmad, over)
 
-    def concatenated(self, stm: Stm, arrays: tuple[Name, ...], over: Counters) -> Iterator[Touch]:
+    def concatenated(
+        self, stm: ir.Stm, arrays: tuple[Name, ...], over: Counters
+    ) -> Iterator[Touch]:
         target = stm.pat[0].name
         full, start = self.mems[target].lmad, Poly.const(0)
         for array in arrays:
@@ -317,7 +292,7 @@ class _Walk:
             yield from self.copied(array, target, full.slice(0, start, count, Poly.const(1)), over)
             start += count
 
-    def unknown(self, stm: Stm) -> Iterator[Touch]:
+    def unknown(self, stm: ir.Stm) -> Iterator[Touch]:
         """Any other statement may touch all of its arrays."""
         for name in sorted(free(stm.exp) & self.mems.keys()):
             yield Touch(name, False, None)
@@ -327,7 +302,7 @@ class _Walk:
 
 
 def _cells_of(
-    exp: SegOp,
+    exp: ir.SegOp,
     touch: Touch,
     scalars: IndexScalars,
     known: Known,

@@ -9,47 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.base.names import Name
-from compiler.ir.nodes import (
-    SE_NODES,
-    Array,
-    Assert,
-    Body,
-    Call,
-    Exp,
-    Function,
-    Hist,
-    If,
-    Lambda,
-    Loop,
-    Map,
-    Operand,
-    Param,
-    Rearrange,
-    Reduce,
-    Reshape,
-    Scan,
-    Scatter,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Update,
-    Write,
-)
+from compiler.ir import nodes as ir
 
 Sources = frozenset[Name]
 NOTHING: Sources = frozenset()
-Funs = Mapping[str, Function]
+Funs = Mapping[str, ir.Function]
 
 
-def consumed(exp: Exp, funs: Funs | None = None) -> tuple[Name, ...]:
+def consumed(exp: ir.Exp, funs: Funs | None = None) -> tuple[Name, ...]:
     """The arrays that `exp` consumes, bound outside it; `funs` must hold the functions called."""
     return _effects(exp, funs)[0]
 
 
-def aliases(stm: Stm, funs: Funs | None = None) -> tuple[Sources, ...]:
+def aliases(stm: ir.Stm, funs: Funs | None = None) -> tuple[Sources, ...]:
     """For each name of the pattern, the arrays bound before that it may be a view of.
 
     Only direct ones: the aliases of those are not followed. Nothing for scalars and blocks.
@@ -58,7 +30,7 @@ def aliases(stm: Stm, funs: Funs | None = None) -> tuple[Sources, ...]:
 
 
 def of_body(
-    stms: tuple[Stm, ...], results: tuple[Operand, ...] = (), funs: Funs | None = None
+    stms: tuple[ir.Stm, ...], results: tuple[ir.Operand, ...] = (), funs: Funs | None = None
 ) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
     """What a body consumes, and what its results may be views of: arrays bound outside of it.
 
@@ -76,15 +48,15 @@ def of_body(
     return tuple(found), tuple(ends)
 
 
-def consumed_params(fn: Lambda) -> frozenset[Name]:
+def consumed_params(fn: ir.Lambda) -> frozenset[Name]:
     """The parameters of which a lambda overwrites what they stand for."""
-    if not any(isinstance(p.type, Array) for p in fn.params):
+    if not any(isinstance(p.type, ir.Array) for p in fn.params):
         return frozenset()
     taken = of_body(fn.body.stms)[0]
     return frozenset(p.name for p in fn.params if p.name in taken)
 
 
-def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
+def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     """For each name of a body the arrays that it may be a view of, and those that are consumed.
 
     Through all views, itself included: two names may share memory if their sets do.
@@ -92,7 +64,7 @@ def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     roots: dict[Name, Sources] = {}
     gone: set[Name] = set()
     for stm in stms:
-        if isinstance(stm.exp, (*SE_NODES, Assert)):
+        if isinstance(stm.exp, (*ir.SE_NODES, ir.Assert)):
             continue
         taken, views = _effects(stm.exp, None)
         gone.update(root for name in taken for root in roots.get(name, (name,)))
@@ -102,54 +74,54 @@ def roots_of(stms: tuple[Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     return roots, frozenset(gone)
 
 
-def overwritten(exp: Exp) -> tuple[Name, ...]:
+def overwritten(exp: ir.Exp) -> tuple[Name, ...]:
     """The arrays that an expression writes to itself; what its bodies overwrite is left out."""
     match exp:
-        case Update(array, _, _):
+        case ir.Update(array, _, _):
             return (array,)
-        case Scatter(_, dests, _, _):
+        case ir.Scatter(_, dests, _, _):
             return tuple(d.array for d in dests)
-        case Hist(_, ops, _, _) | SegHist(_, _, ops, _):
+        case ir.Hist(_, ops, _, _) | ir.SegHist(_, _, ops, _):
             return tuple(d for op in ops for d in op.dests)
-        case SegMap() | SegRed() | SegScan():
-            return tuple(r.dest for r in exp.body.results if isinstance(r, Write))
+        case ir.SegMap() | ir.SegRed() | ir.SegScan():
+            return tuple(r.dest for r in exp.body.results if isinstance(r, ir.Write))
     return ()
 
 
-def _effects(exp: Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
+def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
     """What is consumed, and what each result may be a view of (nothing at all: an empty tuple).
 
     Both at once, since each needs the other for bodies inside: one pass, however deep they are.
     """
     match exp:
-        case Slice(array, _) | Rearrange(_, array) | Reshape(_, array):
+        case ir.Slice(array, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
             return (), (frozenset((array,)),)
-        case Update(array, _, _):
+        case ir.Update(array, _, _):
             return (array,), ()
-        case Map() | Reduce() | Scan() | Scatter() | Hist():
+        case ir.Map() | ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist():
             return overwritten(exp) + _by_lambda(exp.fn, exp.arrays, funs), ()
-        case SegMap() | SegRed() | SegScan() | SegHist():
+        case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
             return overwritten(exp) + of_body(exp.body.stms, (), funs)[0], ()
-        case If(_, then, orelse):
+        case ir.If(_, then, orelse):
             return _by_branches(then, orelse, funs)
-        case Loop(params, init, _, body):
+        case ir.Loop(params, init, _, body):
             return _by_loop(params, init, body, funs)
-        case Call(fun, args) if funs is not None and fun in funs:
+        case ir.Call(fun, args) if funs is not None and fun in funs:
             given = zip(funs[fun].params, args, strict=True)
             taken = tuple(v for p, v in given if p.unique and isinstance(v, str))
             return taken, _of_call(funs[fun], args)
     return (), ()
 
 
-def _by_name(stm: Stm, found: tuple[Sources, ...]) -> tuple[Sources, ...]:
+def _by_name(stm: ir.Stm, found: tuple[Sources, ...]) -> tuple[Sources, ...]:
     if not found:
         return (NOTHING,) * len(stm.pat)
     pairs = zip(stm.pat, found, strict=True)
-    return tuple(names if isinstance(p.type, Array) else NOTHING for p, names in pairs)
+    return tuple(names if isinstance(p.type, ir.Array) else NOTHING for p, names in pairs)
 
 
 def _by_branches(
-    then: Body, orelse: Body, funs: Funs | None
+    then: ir.Body, orelse: ir.Body, funs: Funs | None
 ) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
     first, one = of_body(then.stms, then.results, funs)
     second, other = of_body(orelse.stms, orelse.results, funs)
@@ -158,7 +130,7 @@ def _by_branches(
     return first + second, tuple((a | b) - gone for a, b in zip(one, other, strict=True))
 
 
-def _by_lambda(fn: Lambda, arrays: tuple[Name, ...], funs: Funs | None) -> tuple[Name, ...]:
+def _by_lambda(fn: ir.Lambda, arrays: tuple[Name, ...], funs: Funs | None) -> tuple[Name, ...]:
     """A lambda that consumes its parameter consumes the array whose rows it takes."""
     if not fn.body.stms:
         return ()
@@ -167,7 +139,7 @@ def _by_lambda(fn: Lambda, arrays: tuple[Name, ...], funs: Funs | None) -> tuple
 
 
 def _by_loop(
-    params: tuple[Param, ...], init: tuple[Operand, ...], body: Body, funs: Funs | None
+    params: tuple[ir.Param, ...], init: tuple[ir.Operand, ...], body: ir.Body, funs: Funs | None
 ) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
     inside, ends = of_body(body.stms, body.results, funs)
     start: dict[Name, Sources] = {}
@@ -184,7 +156,7 @@ def _by_loop(
 
 
 def _around(
-    params: tuple[Param, ...], start: Mapping[Name, Sources], ends: tuple[Sources, ...]
+    params: tuple[ir.Param, ...], start: Mapping[Name, Sources], ends: tuple[Sources, ...]
 ) -> tuple[Sources, ...]:
     """What a loop's results may be views of, after any number of iterations."""
     end_of = {param.name: names for param, names in zip(params, ends, strict=True)}
@@ -202,7 +174,7 @@ def _around(
     return tuple(result)
 
 
-def _of_call(fun: Function, args: tuple[Operand, ...]) -> tuple[Sources, ...]:
+def _of_call(fun: ir.Function, args: tuple[ir.Operand, ...]) -> tuple[Sources, ...]:
     may = frozenset(
         v for p, v in zip(fun.params, args, strict=True) if isinstance(v, str) and not p.unique
     )

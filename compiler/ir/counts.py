@@ -8,24 +8,8 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes
+from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    Array,
-    Concat,
-    Copy,
-    DimIndex,
-    MemBind,
-    Operand,
-    Prog,
-    Reshape,
-    SegMap,
-    SegRed,
-    SegScan,
-    Stm,
-    Type,
-    Update,
-    Write,
-)
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import sliced_poly
 from compiler.ir.walk import all_stms
@@ -53,7 +37,7 @@ _COUNTED: dict[type, str] = {
 }
 
 
-def counts(prog: Prog) -> dict[str, int]:
+def counts(prog: ir.Prog) -> dict[str, int]:
     """The number of statements of each kind, by the kind's name, and `copy`.
 
     A copy is a statement that moves an array's elements to other memory: a `Copy`, an update with
@@ -75,9 +59,9 @@ def counts(prog: Prog) -> dict[str, int]:
     return found
 
 
-def _types(prog: Prog) -> dict[Name, Type]:
+def _types(prog: ir.Prog) -> dict[Name, ir.Type]:
     """The type of every name that has memory."""
-    found: dict[Name, Type] = {}
+    found: dict[Name, ir.Type] = {}
     for fun in prog.funs:
         for param in fun.params:
             found[param.name] = param.type
@@ -90,69 +74,69 @@ def _types(prog: Prog) -> dict[Name, Type]:
     return found
 
 
-def is_copy(stm: Stm, types: dict[Name, Type], known: Known) -> bool:
+def is_copy(stm: ir.Stm, types: dict[Name, ir.Type], known: Known) -> bool:
     """Whether a statement moves an array's elements; `types` are those of all arrays."""
     exp = stm.exp
-    if isinstance(exp, SegMap | SegRed | SegScan):
+    if isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan):
         return _moves_result(stm, exp, types, known)
-    if not isinstance(exp, Copy | Concat | Update | Reshape):
+    if not isinstance(exp, ir.Copy | ir.Concat | ir.Update | ir.Reshape):
         return False
     target = _binding(stm.pat[0].name, types)
-    if isinstance(exp, Update):
+    if isinstance(exp, ir.Update):
         if not isinstance(exp.value, str):
             return False
         return not _at(target, exp.dims, _binding(exp.value, types), known)
     if target is None:
-        return not isinstance(exp, Reshape)
-    if isinstance(exp, Copy):
+        return not isinstance(exp, ir.Reshape)
+    if isinstance(exp, ir.Copy):
         source = _binding(exp.array, types)
         return source is None or not known.equal_bindings(target, source)
-    if isinstance(exp, Reshape):
+    if isinstance(exp, ir.Reshape):
         source = _binding(exp.array, types)
         return source is not None and source.block != target.block
     return not _joined(target, exp, types, known)
 
 
-def _binding(name: Name, types: dict[Name, Type]) -> MemBind | None:
+def _binding(name: Name, types: dict[Name, ir.Type]) -> ir.MemBind | None:
     kind = types.get(name)
-    return kind.mem if isinstance(kind, Array) else None
+    return kind.mem if isinstance(kind, ir.Array) else None
 
 
 def _at(
-    target: MemBind | None, dims: tuple[DimIndex, ...], part: MemBind | None, known: Known
+    target: ir.MemBind | None, dims: tuple[ir.DimIndex, ...], part: ir.MemBind | None, known: Known
 ) -> bool:
     """Whether an array lies exactly where that slice of another one does."""
     if target is None or part is None or target.block != part.block:
         return False
     lmad = sliced_poly(target.lmad, dims)
-    return lmad is not None and known.equal_bindings(MemBind(target.block, lmad), part)
+    return lmad is not None and known.equal_bindings(ir.MemBind(target.block, lmad), part)
 
 
-def _joined(target: MemBind, exp: Concat, types: dict[Name, Type], known: Known) -> bool:
+def _joined(target: ir.MemBind, exp: ir.Concat, types: dict[Name, ir.Type], known: Known) -> bool:
     """Whether all parts of a concatenation lie there already."""
     start = Poly.const(0)
     for name in exp.arrays:
         kind = types.get(name)
-        if not isinstance(kind, Array) or kind.mem is None or kind.mem.block != target.block:
+        if not isinstance(kind, ir.Array) or kind.mem is None or kind.mem.block != target.block:
             return False
         part: Lmad[Poly] = target.lmad.slice(0, start, kind.shape[0], Poly.const(1))
-        if not known.equal_bindings(MemBind(target.block, part), kind.mem):
+        if not known.equal_bindings(ir.MemBind(target.block, part), kind.mem):
             return False
         start = start + kind.shape[0]
     return True
 
 
 def _moves_result(
-    stm: Stm, exp: SegMap | SegRed | SegScan, types: dict[Name, Type], known: Known
+    stm: ir.Stm, exp: ir.SegMap | ir.SegRed | ir.SegScan, types: dict[Name, ir.Type], known: Known
 ) -> bool:
     """Whether a kernel's thread copies an array into its row of a result (only with memory)."""
-    skip = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+    skip = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)
     indices = tuple(Poly.var(index) for index, _ in exp.space.dims)
     for param, result in zip(stm.pat[skip:], exp.body.results[skip:], strict=True):
-        target = param.type.mem if isinstance(param.type, Array) else None
+        target = param.type.mem if isinstance(param.type, ir.Array) else None
         if target is None:
             continue
-        if isinstance(result, Write):
+        if isinstance(result, ir.Write):
             if any(_moves_write(target, at, value, types, known) for at, value in result.writes):
                 return True
         elif isinstance(result, str):
@@ -164,10 +148,10 @@ def _moves_result(
 
 
 def _moves_write(
-    target: MemBind,
+    target: ir.MemBind,
     at: tuple[nodes.SE, ...],
-    value: Operand,
-    types: dict[Name, Type],
+    value: ir.Operand,
+    types: dict[Name, ir.Type],
     known: Known,
 ) -> bool:
     if not isinstance(value, str):

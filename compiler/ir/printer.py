@@ -18,54 +18,7 @@ from typing import Any
 
 from compiler.base.spans import Prov
 from compiler.base.text import Line, Text, plain
-from compiler.ir.nodes import (
-    ONE,
-    SE_NODES,
-    Alloc,
-    ArrayLit,
-    Assert,
-    Body,
-    Call,
-    Concat,
-    Copy,
-    Dest,
-    DimFix,
-    DimIndex,
-    DimLmad,
-    Exp,
-    ForLoop,
-    Function,
-    Hist,
-    HistOp,
-    If,
-    Index,
-    Iota,
-    KernelBody,
-    KernelResult,
-    Lambda,
-    Loop,
-    Map,
-    Operator,
-    Param,
-    Prog,
-    Rearrange,
-    Reduce,
-    Replicate,
-    Reshape,
-    Scan,
-    Scatter,
-    Scratch,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Threshold,
-    Update,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import (
     show_operand,
     show_operands,
@@ -81,7 +34,7 @@ WIDTH = 96
 """Columns that a line should not exceed where there is a choice."""
 
 
-def show(prog: Prog) -> Text:
+def show(prog: ir.Prog) -> Text:
     """The program as lines, each with its provenance and the number of its statement."""
     out = _Out()
     for k, fun in enumerate(prog.funs):
@@ -91,19 +44,19 @@ def show(prog: Prog) -> Text:
     return tuple(out.lines)
 
 
-def show_text(prog: Prog) -> str:
+def show_text(prog: ir.Prog) -> str:
     """The program as one string."""
     return plain(show(prog))
 
 
-def show_stm(stm: Stm) -> str:
+def show_stm(stm: ir.Stm) -> str:
     """A statement, without a newline at the end."""
     out = _Out()
     _stm(out, 0, stm)
     return plain(tuple(out.lines)).rstrip("\n")
 
 
-def show_exp(exp: Exp) -> str:
+def show_exp(exp: ir.Exp) -> str:
     """An expression, without a newline at the end."""
     flat = flat_exp(exp)
     if flat is not None:
@@ -127,7 +80,7 @@ class _Out:
     def line(self, indent: int, text: str) -> None:
         self.lines.append(Line(" " * indent + text, self.src, self.node))
 
-    def params(self, indent: int, head: str, params: Sequence[Param], tail: str) -> None:
+    def params(self, indent: int, head: str, params: Sequence[ir.Param], tail: str) -> None:
         """Parameters in parentheses on one line, or below each other if that is too long."""
         text = f"{head}{show_params(params)}{tail}"
         if indent + len(text) <= WIDTH or len(params) < 2:
@@ -141,7 +94,7 @@ class _Out:
         self.line(indent, f"{lead}{last}){tail}")
 
 
-def _function(out: _Out, fun: Function) -> None:
+def _function(out: _Out, fun: ir.Function) -> None:
     out.src, out.node = fun.prov, -1
     sizes = show_params(fun.params[: fun.implicit])[1:-1].replace(": i64", "")
     head = (
@@ -161,7 +114,7 @@ def _function(out: _Out, fun: Function) -> None:
     _body(out, 2, fun.body)
 
 
-def _body(out: _Out, indent: int, body: Body) -> None:
+def _body(out: _Out, indent: int, body: ir.Body) -> None:
     src, node = out.src, out.node
     for stm in body.stms:
         _stm(out, indent, stm)
@@ -169,12 +122,12 @@ def _body(out: _Out, indent: int, body: Body) -> None:
     out.line(indent, f"in {show_operands(body.results)}")
 
 
-def _stm(out: _Out, indent: int, stm: Stm) -> None:
+def _stm(out: _Out, indent: int, stm: ir.Stm) -> None:
     out.src, out.node = stm.prov, out.count
     out.count += 1
     exp = stm.exp
     flat = flat_exp(exp)
-    if type(exp) is Assert and not stm.pat and flat is not None:
+    if type(exp) is ir.Assert and not stm.pat and flat is not None:
         out.line(indent, flat)
         return
     if flat is None:
@@ -192,13 +145,13 @@ def _stm(out: _Out, indent: int, stm: Stm) -> None:
 # --- expressions on one line -----------------------------------------------------------------
 
 
-def flat_exp(exp: Exp) -> str | None:
+def flat_exp(exp: ir.Exp) -> str | None:
     """Give an expression without bodies inside on one line; None for others."""
     show_flat = _FLAT.get(type(exp))
     return None if show_flat is None else show_flat(exp)
 
 
-def show_dims(dims: tuple[DimIndex, ...]) -> str:
+def show_dims(dims: tuple[ir.DimIndex, ...]) -> str:
     """Indices and slices in brackets.
 
     A slice is `start:+count:stride`, where a stride of 1 is left out, and one by an LMAD
@@ -207,66 +160,66 @@ def show_dims(dims: tuple[DimIndex, ...]) -> str:
     return f"[{', '.join(map(_dim, dims))}]"
 
 
-def _dim(dim: DimIndex) -> str:
-    if isinstance(dim, DimFix):
+def _dim(dim: ir.DimIndex) -> str:
+    if isinstance(dim, ir.DimFix):
         return show_se(dim.at, suffix=False)
-    if isinstance(dim, DimLmad):
+    if isinstance(dim, ir.DimLmad):
         pairs = zip(dim.counts, dim.strides, strict=True)
         inner = ", ".join(f"{count}:{show_se(stride, suffix=False)}" for count, stride in pairs)
         return f"{show_se(dim.start, suffix=False)}:+({inner})"
-    stride = "" if dim.stride == ONE else f":{show_se(dim.stride, suffix=False)}"
+    stride = "" if dim.stride == ir.ONE else f":{show_se(dim.stride, suffix=False)}"
     return f"{show_se(dim.start, suffix=False)}:+{dim.count}{stride}"
 
 
-def _index(exp: Index) -> str:
+def _index(exp: ir.Index) -> str:
     return f"{name_text(exp.array)}[{', '.join(show_se(at, suffix=False) for at in exp.at)}]"
 
 
-def _update(exp: Update) -> str:
+def _update(exp: ir.Update) -> str:
     return f"{name_text(exp.array)} with {show_dims(exp.dims)} = {show_operand(exp.value)}"
 
 
-def _iota(exp: Iota) -> str:
+def _iota(exp: ir.Iota) -> str:
     return f"iota({exp.count}, {show_se(exp.start)}, {show_se(exp.step)})"
 
 
-def _assert(exp: Assert) -> str:
+def _assert(exp: ir.Assert) -> str:
     parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in exp.message)
     return f"assert({', '.join((show_se(exp.cond), *parts))})"
 
 
-def _threshold(exp: Threshold) -> str:
+def _threshold(exp: ir.Threshold) -> str:
     return f"threshold({string_text(exp.name)}, {show_se(exp.amount)}, {exp.default})"
 
 
-def _alloc(exp: Alloc) -> str:
+def _alloc(exp: ir.Alloc) -> str:
     space = "" if exp.space == "device" else f", {exp.space}"
     return f"alloc({exp.count}, {exp.prim}{space})"
 
 
 _FLAT: dict[type, Callable[[Any], str]] = {
-    **dict.fromkeys(SE_NODES, show_se),
-    Index: _index,
-    Slice: lambda e: f"{name_text(e.array)}{show_dims(e.dims)}",
-    Update: _update,
-    Rearrange: lambda e: f"rearrange(({', '.join(map(str, e.perm))}), {name_text(e.array)})",
-    Reshape: lambda e: f"reshape({show_shape(e.shape)}, {name_text(e.array)})",
-    Copy: lambda e: f"copy({name_text(e.array)})",
-    Concat: lambda e: f"concat({', '.join(map(name_text, e.arrays))})",
-    Iota: _iota,
-    Replicate: lambda e: f"replicate({show_shape(e.shape)}, {show_operand(e.value)})",
-    Scratch: lambda e: f"scratch({show_shape(e.shape)}{e.prim})",
-    ArrayLit: lambda e: f"[{', '.join(map(show_operand, e.elems))}]",
-    Call: lambda e: f"call {name_text(e.fun)}{show_operands(e.args)}",
-    Assert: _assert,
-    Threshold: _threshold,
-    Alloc: _alloc,
+    **dict.fromkeys(ir.SE_NODES, show_se),
+    ir.Index: _index,
+    ir.Slice: lambda e: f"{name_text(e.array)}{show_dims(e.dims)}",
+    ir.Update: _update,
+    ir.Rearrange: lambda e: f"rearrange(({', '.join(map(str, e.perm))}), {name_text(e.array)})",
+    ir.Reshape: lambda e: f"reshape({show_shape(e.shape)}, {name_text(e.array)})",
+    ir.Copy: lambda e: f"copy({name_text(e.array)})",
+    ir.Concat: lambda e: f"concat({', '.join(map(name_text, e.arrays))})",
+    ir.Iota: _iota,
+    ir.Replicate: lambda e: f"replicate({show_shape(e.shape)}, {show_operand(e.value)})",
+    ir.Scratch: lambda e: f"scratch({show_shape(e.shape)}{e.prim})",
+    ir.ArrayLit: lambda e: f"[{', '.join(map(show_operand, e.elems))}]",
+    ir.Call: lambda e: f"call {name_text(e.fun)}{show_operands(e.args)}",
+    ir.Assert: _assert,
+    ir.Threshold: _threshold,
+    ir.Alloc: _alloc,
 }
 
 # --- expressions with bodies -----------------------------------------------------------------
 
 
-def _branch(out: _Out, indent: int, word: str, body: Body) -> None:
+def _branch(out: _Out, indent: int, word: str, body: ir.Body) -> None:
     if body.stms:
         out.line(indent, word)
         _body(out, indent + 2, body)
@@ -274,15 +227,15 @@ def _branch(out: _Out, indent: int, word: str, body: Body) -> None:
         out.line(indent, f"{word} {show_operands(body.results)}")
 
 
-def _if(out: _Out, indent: int, exp: If) -> None:
+def _if(out: _Out, indent: int, exp: ir.If) -> None:
     out.line(indent, f"if {show_se(exp.cond)}")
     _branch(out, indent, "then", exp.then)
     _branch(out, indent, "else", exp.orelse)
 
 
-def _loop(out: _Out, indent: int, exp: Loop) -> None:
+def _loop(out: _Out, indent: int, exp: ir.Loop) -> None:
     form = exp.form
-    if isinstance(form, ForLoop):
+    if isinstance(form, ir.ForLoop):
         how = f"for {name_text(form.index)}: {form.prim} < {show_se(form.bound)} do"
     else:
         how = f"while {name_text(form.cond)} do"
@@ -290,39 +243,39 @@ def _loop(out: _Out, indent: int, exp: Loop) -> None:
     _branch(out, indent, how, exp.body)
 
 
-def _lambda(out: _Out, indent: int, prefix: str, fn: Lambda) -> None:
+def _lambda(out: _Out, indent: int, prefix: str, fn: ir.Lambda) -> None:
     head = f"{prefix}\\{show_params(fn.params)} : {show_types(fn.returns)} ->"
     _branch(out, indent, head, fn.body)
 
 
-def _operator(out: _Out, indent: int, prefix: str, op: Operator) -> None:
+def _operator(out: _Out, indent: int, prefix: str, op: ir.Operator) -> None:
     comm = "comm " if op.commutative else ""
     _lambda(out, indent, f"{prefix}op {show_operands(op.neutral)} {comm}", op.fn)
 
 
-def _soac_head(word: str, exp: Map | Reduce | Scan | Scatter | Hist) -> str:
+def _soac_head(word: str, exp: ir.Map | ir.Reduce | ir.Scan | ir.Scatter | ir.Hist) -> str:
     return f"{word} [{exp.width}] ({', '.join(map(name_text, exp.arrays))})"
 
 
-def _map(out: _Out, indent: int, exp: Map) -> None:
+def _map(out: _Out, indent: int, exp: ir.Map) -> None:
     out.line(indent, _soac_head("map", exp))
     _lambda(out, indent + 2, "", exp.fn)
 
 
-def _reduce(out: _Out, indent: int, exp: Reduce | Scan) -> None:
-    out.line(indent, _soac_head("reduce" if isinstance(exp, Reduce) else "scan", exp))
+def _reduce(out: _Out, indent: int, exp: ir.Reduce | ir.Scan) -> None:
+    out.line(indent, _soac_head("reduce" if isinstance(exp, ir.Reduce) else "scan", exp))
     for op in exp.ops:
         _operator(out, indent + 2, "", op)
     _lambda(out, indent + 2, "map ", exp.fn)
 
 
-def _scatter(out: _Out, indent: int, exp: Scatter) -> None:
+def _scatter(out: _Out, indent: int, exp: ir.Scatter) -> None:
     out.line(indent, _soac_head("scatter", exp))
     out.line(indent + 2, f"into {', '.join(map(_dest, exp.dests))}")
     _lambda(out, indent + 2, "map ", exp.fn)
 
 
-def _dest(dest: Dest) -> str:
+def _dest(dest: ir.Dest) -> str:
     return f"{name_text(dest.array)}{_indexed_dims(dest.rank)}"
 
 
@@ -330,24 +283,24 @@ def _indexed_dims(rank: int) -> str:
     return f"[{', '.join('_' * rank)}]"
 
 
-def _hist_op(out: _Out, indent: int, op: HistOp) -> None:
+def _hist_op(out: _Out, indent: int, op: ir.HistOp) -> None:
     dests = ", ".join(map(name_text, op.dests))
     _operator(out, indent, f"into ({dests}){_indexed_dims(op.rank)} ", op.op)
 
 
-def _hist(out: _Out, indent: int, exp: Hist) -> None:
+def _hist(out: _Out, indent: int, exp: ir.Hist) -> None:
     out.line(indent, _soac_head("hist", exp))
     for op in exp.ops:
         _hist_op(out, indent + 2, op)
     _lambda(out, indent + 2, "map ", exp.fn)
 
 
-def _seg_head(word: str, exp: SegOp) -> str:
+def _seg_head(word: str, exp: ir.SegOp) -> str:
     dims = ", ".join(f"{name_text(index)} < {bound}" for index, bound in exp.space.dims)
     return f"{word} @{exp.level} ({dims})"
 
 
-def _kernel(out: _Out, indent: int, prefix: str, body: KernelBody) -> None:
+def _kernel(out: _Out, indent: int, prefix: str, body: ir.KernelBody) -> None:
     results = f"({', '.join(map(_result, body.results))})"
     head = f"{prefix}: {show_types(body.returns)} ->"
     if not body.stms:
@@ -361,8 +314,8 @@ def _kernel(out: _Out, indent: int, prefix: str, body: KernelBody) -> None:
     out.line(indent + 2, f"in {results}")
 
 
-def _result(result: KernelResult) -> str:
-    if not isinstance(result, Write):
+def _result(result: ir.KernelResult) -> str:
+    if not isinstance(result, ir.Write):
         return show_operand(result)
     writes = (
         f"[{', '.join(show_se(i, suffix=False) for i in at)}] = {show_operand(value)}"
@@ -371,19 +324,19 @@ def _result(result: KernelResult) -> str:
     return f"{name_text(result.dest)} with {{{', '.join(writes)}}}"
 
 
-def _segmap(out: _Out, indent: int, exp: SegMap) -> None:
+def _segmap(out: _Out, indent: int, exp: ir.SegMap) -> None:
     per_block = "per_block " if exp.per_block else ""
     _kernel(out, indent, f"{_seg_head('segmap', exp)} {per_block}", exp.body)
 
 
-def _segred(out: _Out, indent: int, exp: SegRed | SegScan) -> None:
-    out.line(indent, _seg_head("segred" if isinstance(exp, SegRed) else "segscan", exp))
+def _segred(out: _Out, indent: int, exp: ir.SegRed | ir.SegScan) -> None:
+    out.line(indent, _seg_head("segred" if isinstance(exp, ir.SegRed) else "segscan", exp))
     for op in exp.ops:
         _operator(out, indent + 2, "", op)
     _kernel(out, indent + 2, "body ", exp.body)
 
 
-def _seghist(out: _Out, indent: int, exp: SegHist) -> None:
+def _seghist(out: _Out, indent: int, exp: ir.SegHist) -> None:
     out.line(indent, _seg_head("seghist", exp))
     for op in exp.ops:
         _hist_op(out, indent + 2, op)
@@ -391,15 +344,15 @@ def _seghist(out: _Out, indent: int, exp: SegHist) -> None:
 
 
 _NESTED: dict[type, Callable[[_Out, int, Any], None]] = {
-    If: _if,
-    Loop: _loop,
-    Map: _map,
-    Reduce: _reduce,
-    Scan: _reduce,
-    Scatter: _scatter,
-    Hist: _hist,
-    SegMap: _segmap,
-    SegRed: _segred,
-    SegScan: _segred,
-    SegHist: _seghist,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Map: _map,
+    ir.Reduce: _reduce,
+    ir.Scan: _reduce,
+    ir.Scatter: _scatter,
+    ir.Hist: _hist,
+    ir.SegMap: _segmap,
+    ir.SegRed: _segred,
+    ir.SegScan: _segred,
+    ir.SegHist: _seghist,
 }

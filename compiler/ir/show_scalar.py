@@ -6,29 +6,13 @@ from collections.abc import Callable, Iterable
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.ir.nodes import (
-    SE,
-    Array,
-    Bin,
-    Conv,
-    Fun,
-    Lit,
-    Mem,
-    MemBind,
-    Operand,
-    Param,
-    Scalar,
-    Select,
-    Type,
-    Un,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.syntax import ATOM, PRECEDENCE, UNARY, literal_text, name_text
 
 Spell = Callable[[str], str]
 
 
-def show_se(se: SE, suffix: bool = True, spell: Spell = name_text) -> str:
+def show_se(se: ir.SE, suffix: bool = True, spell: Spell = name_text) -> str:
     """A scalar expression; `suffix=False` leaves out the suffix of i64 literals.
 
     `spell`: how names are written.
@@ -36,34 +20,34 @@ def show_se(se: SE, suffix: bool = True, spell: Spell = name_text) -> str:
     return _show(se, suffix, spell)[0]
 
 
-def _show(se: SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
+def _show(se: ir.SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
     """The text and its precedence."""
 
-    def inner(part: SE, suffix: bool = suffix) -> str:
+    def inner(part: ir.SE, suffix: bool = suffix) -> str:
         return _show(part, suffix, spell)[0]
 
     match se:
-        case Var(name, _):
+        case ir.Var(name, _):
             return spell(name), ATOM
-        case Lit(value, prim):
+        case ir.Lit(value, prim):
             return literal_text(value, prim, suffix or prim != "i64"), ATOM
-        case Bin("min" | "max" as op, _, a, b):
+        case ir.Bin("min" | "max" as op, _, a, b):
             return f"{op}({inner(a)}, {inner(b)})", ATOM
-        case Bin(op, _, a, b):
+        case ir.Bin(op, _, a, b):
             return _infix(op, a, b, suffix, spell), PRECEDENCE[op]
-        case Un("abs" | "sgn" as op, _, a):
+        case ir.Un("abs" | "sgn" as op, _, a):
             return f"{op}({inner(a)})", ATOM
-        case Un(op, _, a):
+        case ir.Un(op, _, a):
             return _prefix("-" if op == "neg" else "!", a, suffix, spell), UNARY
-        case Conv(src, dst, a):
+        case ir.Conv(src, dst, a):
             return f"{dst}.{src}({inner(a, True)})", ATOM
-        case Fun(fun, _, args):
+        case ir.Fun(fun, _, args):
             return f"{fun}({', '.join(inner(a, True) for a in args)})", ATOM
-        case Select(c, a, b):
+        case ir.Select(c, a, b):
             return f"select({inner(c, True)}, {inner(a)}, {inner(b)})", ATOM
 
 
-def _infix(op: str, a: SE, b: SE, suffix: bool, spell: Spell) -> str:
+def _infix(op: str, a: ir.SE, b: ir.SE, suffix: bool, spell: Spell) -> str:
     level = PRECEDENCE[op]
     comparison = level == PRECEDENCE["<"]
     suffix = suffix or comparison
@@ -76,10 +60,10 @@ def _infix(op: str, a: SE, b: SE, suffix: bool, spell: Spell) -> str:
     return f"{left} {op} {right}"
 
 
-def _prefix(sign: str, a: SE, suffix: bool, spell: Spell) -> str:
+def _prefix(sign: str, a: ir.SE, suffix: bool, spell: Spell) -> str:
     """A sign before an atom; never two minus signs together, never before a bare number."""
     text, level = _show(a, suffix, spell)
-    atom = level == ATOM and not isinstance(a, Lit) and not _signed(text)
+    atom = level == ATOM and not isinstance(a, ir.Lit) and not _signed(text)
     return f"{sign}{text}" if atom else f"{sign}({text})"
 
 
@@ -87,12 +71,12 @@ def _signed(text: str) -> bool:
     return text[0] in "-!"
 
 
-def show_operand(operand: Operand) -> str:
+def show_operand(operand: ir.Operand) -> str:
     """A scalar expression, or the name of an array or block."""
     return name_text(operand) if isinstance(operand, str) else _show(operand, True)[0]
 
 
-def show_operands(operands: Iterable[Operand]) -> str:
+def show_operands(operands: Iterable[ir.Operand]) -> str:
     """Operands in parentheses."""
     return f"({', '.join(map(show_operand, operands))})"
 
@@ -108,34 +92,34 @@ def show_lmad(lmad: Lmad[Poly]) -> str:
     return f"{lmad.offset} + {{{dims}}}"
 
 
-def show_binding(mem: MemBind) -> str:
+def show_binding(mem: ir.MemBind) -> str:
     """An array's block and index function."""
     return f"@ {name_text(mem.block)} -> {show_lmad(mem.lmad)}"
 
 
-def show_type(kind: Type) -> str:
+def show_type(kind: ir.Type) -> str:
     """A type: `f32`, `[n][m]f32`, `[n]f32 @ xs_mem_3 -> 0 + {(n: 1)}`, `mem(f32, shared)`."""
     match kind:
-        case Scalar(prim):
+        case ir.Scalar(prim):
             return prim
-        case Array(prim, shape, mem):
+        case ir.Array(prim, shape, mem):
             where = "" if mem is None else f" {show_binding(mem)}"
             return f"{''.join(f'[{size}]' for size in shape)}{prim}{where}"
-        case Mem(prim, space):
+        case ir.Mem(prim, space):
             return f"mem({prim})" if space == "device" else f"mem({prim}, {space})"
 
 
-def show_types(types: Iterable[Type]) -> str:
+def show_types(types: Iterable[ir.Type]) -> str:
     """Types in parentheses."""
     return f"({', '.join(map(show_type, types))})"
 
 
-def show_param(param: Param) -> str:
+def show_param(param: ir.Param) -> str:
     """A name with its type; `*` marks one that may be consumed."""
     star = "*" if param.unique else ""
     return f"{name_text(param.name)}: {star}{show_type(param.type)}"
 
 
-def show_params(params: Iterable[Param]) -> str:
+def show_params(params: Iterable[ir.Param]) -> str:
     """Parameters or a pattern in parentheses."""
     return f"({', '.join(map(show_param, params))})"

@@ -14,44 +14,15 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov, line_of
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Array,
-    ArrayLit,
-    Bin,
-    Concat,
-    Conv,
-    Copy,
-    Fun,
-    Function,
-    If,
-    Index,
-    Iota,
-    Lit,
-    Loop,
-    Rearrange,
-    Replicate,
-    Reshape,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Select,
-    Slice,
-    Stm,
-    Un,
-    Update,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms
 from compiler.protocol.polynomials import Applied, Factor, Polynomial
 
-Meaning = SE | Poly | tuple[str, Poly, Poly]
+Meaning = ir.SE | Poly | tuple[str, Poly, Poly]
 """What a number is: an expression, a polynomial, or an operator and its operands."""
-Definition = Meaning | tuple[Prim, Poly] | tuple[SE, Poly, Poly]
+Definition = Meaning | tuple[Prim, Poly] | tuple[ir.SE, Poly, Poly]
 """Or a polynomial that wraps around in a type, or a condition and what it chooses from."""
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _DEEP, _DEEPER = 4, 12
@@ -69,19 +40,19 @@ _OPERATORS = {
 }
 """What the compiler calls what has no name: by the operator, whatever became of it."""
 _CALLED: dict[type, str] = {
-    SegMap: "the map",
-    SegRed: "the reduction",
-    SegScan: "the scan",
-    SegHist: "the histogram",
-    Loop: "the loop",
-    If: "the condition",
-    Replicate: "the replication",
-    Concat: "the concatenation",
-    ArrayLit: "the array literal",
-    Iota: "the range",
+    ir.SegMap: "the map",
+    ir.SegRed: "the reduction",
+    ir.SegScan: "the scan",
+    ir.SegHist: "the histogram",
+    ir.Loop: "the loop",
+    ir.If: "the condition",
+    ir.Replicate: "the replication",
+    ir.Concat: "the concatenation",
+    ir.ArrayLit: "the array literal",
+    ir.Iota: "the range",
 }
 """Statements that compute what has no name of its own."""
-_THINGS = frozenset((Replicate, Concat, ArrayLit, Iota))
+_THINGS = frozenset((ir.Replicate, ir.Concat, ir.ArrayLit, ir.Iota))
 """Of these, the statement and its result are called the same."""
 
 
@@ -96,29 +67,29 @@ def as_factor(what: Meaning, factor: FactorOf) -> Factor:
             return _operation(what)
 
 
-def _operation(se: SE) -> Factor:
+def _operation(se: ir.SE) -> Factor:
     """A scalar expression as the data of answers."""
     match se:
-        case Var(name, _):
+        case ir.Var(name, _):
             return name
-        case Bin(op, _, a, b):
+        case ir.Bin(op, _, a, b):
             return {"op": op, "of": [as_polynomial(a), as_polynomial(b)]}
-        case Un(op, _, a):
+        case ir.Un(op, _, a):
             return {"op": "-" if op == "neg" else op, "of": [as_polynomial(a)]}
-        case Conv(src, dst, a):
+        case ir.Conv(src, dst, a):
             return {"op": f"{dst}.{src}", "of": [as_polynomial(a)]}
-        case Fun(name, _, args):
+        case ir.Fun(name, _, args):
             return {"op": name, "of": [as_polynomial(arg) for arg in args]}
-        case Select(cond, then, orelse):
+        case ir.Select(cond, then, orelse):
             return {"op": "select", "of": [as_polynomial(part) for part in (cond, then, orelse)]}
     return {"op": show_se(se), "of": []}
 
 
-def as_polynomial(se: SE) -> Polynomial:
+def as_polynomial(se: ir.SE) -> Polynomial:
     """A scalar expression of integers as the data of answers."""
     poly = poly_of(se)
     match se:
-        case Bin("+" | "-" as op, "i64", a, b) if poly is None:
+        case ir.Bin("+" | "-" as op, "i64", a, b) if poly is None:
             return _sum(as_polynomial(a), as_polynomial(b), 1 if op == "+" else -1)
     return [[1, _operation(se)]] if poly is None else plain(poly)
 
@@ -145,7 +116,7 @@ class Spelling:
         self,
         said: Callable[[Name], str | None],
         first: Iterable[Name] = (),
-        made: Callable[[Name], Stm | None] = lambda name: None,
+        made: Callable[[Name], ir.Stm | None] = lambda name: None,
     ) -> None:
         """`said`: the author's name, or None; `made`: the statement that binds a name, if any."""
         self.said = said
@@ -158,15 +129,15 @@ class Spelling:
                 self.number(name)
 
     @staticmethod
-    def of(fun: Function, said: Callable[[Name], str | None]) -> Spelling:
+    def of(fun: ir.Function, said: Callable[[Name], str | None]) -> Spelling:
         """What things in a function, as it is, are called."""
-        table: dict[Name, Stm] = {}
+        table: dict[Name, ir.Stm] = {}
 
-        def made(name: Name) -> Stm | None:
+        def made(name: Name) -> ir.Stm | None:
             if not table:
                 for stm in all_stms(fun.body.stms):
                     table.update((param.name, stm) for param in stm.pat)
-                    if isinstance(stm.exp, Loop):
+                    if isinstance(stm.exp, ir.Loop):
                         table.update((param.name, stm) for param in stm.exp.params)
             return table.get(name)
 
@@ -192,7 +163,7 @@ class Spelling:
         """A number of elements in bytes, such as `4*n*m B`."""
         return f"{self.poly(count * BYTES[prim])} B"
 
-    def scalar(self, se: SE) -> str:
+    def scalar(self, se: ir.SE) -> str:
         """A scalar expression, without the suffixes of i64 literals."""
         return self._scalar(se, 0)
 
@@ -205,7 +176,7 @@ class Spelling:
     def _poly(self, poly: Poly, depth: int) -> str:
         return poly.show(lambda name: self._number(name, depth))
 
-    def _scalar(self, se: SE, depth: int) -> str:
+    def _scalar(self, se: ir.SE, depth: int) -> str:
         return show_se(se, suffix=False, spell=lambda name: self._number(name, depth))
 
     def _number(self, name: Name, depth: int) -> str:
@@ -252,16 +223,16 @@ class Spelling:
             case (str(op), Poly() as a, Poly() as b):
                 left, right = (self._operand(side, depth + 1) for side in (a, b))
                 return f"({left} {op} {right})"
-            case (cond, Poly() as a, Poly() as b) if isinstance(cond, SE_NODES):
+            case (cond, Poly() as a, Poly() as b) if isinstance(cond, ir.SE_NODES):
                 sides = f"{self._poly(a, depth + 1)} else {self._poly(b, depth + 1)}"
                 return f"(if {self._scalar(cond, depth + 1)} then {sides})"
-            case Index(array, at) if self.said(array) is not None:
+            case ir.Index(array, at) if self.said(array) is not None:
                 indices = ", ".join(self._scalar(index, depth + 1) for index in at)
                 text = f"{self.said(array)}[{indices}]"
                 return text if len(text) <= _SHORT else None
-            case _ if isinstance(what, SE_NODES):
+            case _ if isinstance(what, ir.SE_NODES):
                 text = self._scalar(what, depth + 1)
-                if isinstance(what, Var | Lit):
+                if isinstance(what, ir.Var | ir.Lit):
                     return text
             case _:
                 return None
@@ -283,13 +254,13 @@ class Spelling:
         if stm is None or said is not None:
             return f"`{said}`" if said is not None else "an array without a name"
         match stm.exp:
-            case Index(array, _):
+            case ir.Index(array, _):
                 return f"an element of {self.array(array)}"
-            case Slice(array, _):
+            case ir.Slice(array, _):
                 return f"a part of {self.array(array)}"
-            case Copy(array):
+            case ir.Copy(array):
                 return f"a copy of {self.array(array)}"
-            case Update(array, _, _) | Rearrange(_, array) | Reshape(_, array):
+            case ir.Update(array, _, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
                 return self.array(array)
         line = _line(stm)
         if not line:
@@ -299,7 +270,7 @@ class Spelling:
             return f"what {line} computes"
         return f"{'' if type(stm.exp) in _THINGS else 'the result of '}{what} in {line}"
 
-    def statement(self, stm: Stm) -> str:
+    def statement(self, stm: ir.Stm) -> str:
         """A statement in a few words: its last name, or what it is and where."""
         line = _line(stm)
         if not stm.pat:
@@ -315,7 +286,7 @@ class Spelling:
 class Inhabitants:
     """The arrays in each block of a function, as it is: a block is called as what is in it."""
 
-    def __init__(self, fun: Function, said: Callable[[Name], str | None]) -> None:
+    def __init__(self, fun: ir.Function, said: Callable[[Name], str | None]) -> None:
         self._fun = fun
         self.spell = Spelling.of(fun, said)
         self._arrays: dict[Name, list[Name]] = {}
@@ -333,10 +304,10 @@ class Inhabitants:
 
     def _look(self) -> None:
         for stm in all_stms(self._fun.body.stms):
-            params = (*stm.pat, *(stm.exp.params if isinstance(stm.exp, Loop) else ()))
+            params = (*stm.pat, *(stm.exp.params if isinstance(stm.exp, ir.Loop) else ()))
             for param in params:
                 kind = param.type
-                if isinstance(kind, Array) and kind.mem is not None:
+                if isinstance(kind, ir.Array) and kind.mem is not None:
                     self._arrays.setdefault(kind.mem.block, []).append(param.name)
 
 
@@ -345,12 +316,12 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _what(stm: Stm) -> str:
+def _what(stm: ir.Stm) -> str:
     """A statement whose result has no name of the author, as what was written there; or ""."""
     return _OPERATORS.get(base_of(stm.pat[-1].name)) or _CALLED.get(type(stm.exp), "")
 
 
-def _line(stm: Stm | None) -> str:
+def _line(stm: ir.Stm | None) -> str:
     """The line of the program that a statement is from; "" if that is not known."""
     return line_of(stm.prov) if stm is not None else ""
 

@@ -14,53 +14,7 @@ from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import INTS
-from compiler.ir.nodes import (
-    BOOL,
-    I64,
-    SE,
-    SE_NODES,
-    Alloc,
-    Array,
-    ArrayLit,
-    Assert,
-    Call,
-    Concat,
-    Copy,
-    DimIndex,
-    ForLoop,
-    Hist,
-    HistOp,
-    If,
-    Index,
-    Iota,
-    KernelBody,
-    Lambda,
-    Loop,
-    Map,
-    Mem,
-    MemBind,
-    Operand,
-    Operator,
-    Param,
-    Rearrange,
-    Reduce,
-    Replicate,
-    Reshape,
-    Scalar,
-    Scan,
-    Scatter,
-    Scratch,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Slice,
-    Threshold,
-    Type,
-    Update,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import selected, sliced_poly
@@ -69,26 +23,26 @@ from compiler.ir.verify_scope import Rule, ScopeChecker, Types
 from compiler.ir.walk import subst
 
 
-def _se(c: ScopeChecker, exp: SE, pat: object) -> Types:
-    return (Scalar(c.se(exp)),)
+def _se(c: ScopeChecker, exp: ir.SE, pat: object) -> Types:
+    return (ir.Scalar(c.se(exp)),)
 
 
 # --- array operations ------------------------------------------------------------------------
 
 
-def _indices(c: ScopeChecker, at: Iterable[SE]) -> None:
+def _indices(c: ScopeChecker, at: Iterable[ir.SE]) -> None:
     for index in at:
         c.scalar(index, "i64", "an index")
 
 
-def _index(c: ScopeChecker, exp: Index, pat: object) -> Types:
+def _index(c: ScopeChecker, exp: ir.Index, pat: object) -> Types:
     array = c.array(exp.array)
     c.must(len(exp.at) == array.rank, f"{len(exp.at)} indices for {array.rank} dimensions")
     _indices(c, exp.at)
-    return (Scalar(array.prim),)
+    return (ir.Scalar(array.prim),)
 
 
-def _sliced(c: ScopeChecker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[Poly, ...]:
+def _sliced(c: ScopeChecker, array: ir.Array, dims: tuple[ir.DimIndex, ...]) -> tuple[Poly, ...]:
     """The shape of a slice."""
     c.must(len(dims) == array.rank, f"{len(dims)} indices for {array.rank} dimensions")
     for dim in dims:
@@ -102,19 +56,19 @@ def _sliced(c: ScopeChecker, array: Array, dims: tuple[DimIndex, ...]) -> tuple[
 
 def _view(
     c: ScopeChecker,
-    source: Array,
+    source: ir.Array,
     shape: tuple[Poly, ...],
     lmad: Lmad[Poly] | NoView | None,
     pat: Any,
 ) -> Types:
     """The type of a view; if its LMAD cannot be told, at least the block must be the source's."""
-    plain = Array(source.prim, shape)
+    plain = ir.Array(source.prim, shape)
     if not c.form.memory or source.mem is None:
         return (plain,)
     if isinstance(lmad, Lmad):
-        return (replace(plain, mem=MemBind(source.mem.block, lmad)),)
+        return (replace(plain, mem=ir.MemBind(source.mem.block, lmad)),)
     if lmad is None:
-        binding = pat[0].type.mem if pat and isinstance(pat[0].type, Array) else None
+        binding = pat[0].type.mem if pat and isinstance(pat[0].type, ir.Array) else None
         c.must(
             binding is not None and binding.block == source.mem.block,
             f"a view of an array in `{source.mem.block}` lies in another block",
@@ -122,7 +76,7 @@ def _view(
     return (plain,)
 
 
-def _slice(c: ScopeChecker, exp: Slice, pat: Any) -> Types:
+def _slice(c: ScopeChecker, exp: ir.Slice, pat: Any) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
     c.must(bool(shape), "a slice that fixes all dimensions")
@@ -130,7 +84,7 @@ def _slice(c: ScopeChecker, exp: Slice, pat: Any) -> Types:
     return _view(c, array, shape, lmad, pat)
 
 
-def _update(c: ScopeChecker, exp: Update, pat: object) -> Types:
+def _update(c: ScopeChecker, exp: ir.Update, pat: object) -> Types:
     array = c.array(exp.array)
     shape = _sliced(c, array, exp.dims)
     wanted = array_type(array.prim, shape)
@@ -138,7 +92,7 @@ def _update(c: ScopeChecker, exp: Update, pat: object) -> Types:
     return (array,)
 
 
-def _rearrange(c: ScopeChecker, exp: Rearrange, pat: Any) -> Types:
+def _rearrange(c: ScopeChecker, exp: ir.Rearrange, pat: Any) -> Types:
     array = c.array(exp.array)
     c.must(sorted(exp.perm) == list(range(array.rank)), f"{exp.perm} is no permutation")
     shape = tuple(array.shape[k] for k in exp.perm)
@@ -153,7 +107,7 @@ def product(sizes: Iterable[Poly]) -> Poly:
     return total
 
 
-def _reshape(c: ScopeChecker, exp: Reshape, pat: Sequence[Param]) -> Types:
+def _reshape(c: ScopeChecker, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Types:
     """Between equal ranks an assertion has guarded it; otherwise the products must match."""
     array = c.array(exp.array)
     c.sizes(exp.shape)
@@ -163,17 +117,19 @@ def _reshape(c: ScopeChecker, exp: Reshape, pat: Sequence[Param]) -> Types:
         f"{show_shape(array.shape)} and {show_shape(exp.shape)} differ in size",
     )
     kind = pat[0].type if pat else None
-    moved = isinstance(kind, Array) and kind.mem and array.mem and kind.mem.block != array.mem.block
+    moved = (
+        isinstance(kind, ir.Array) and kind.mem and array.mem and kind.mem.block != array.mem.block
+    )
     if not c.form.memory or array.mem is None or moved or not same_product:
-        return (Array(array.prim, exp.shape),)
+        return (ir.Array(array.prim, exp.shape),)
     return _view(c, array, exp.shape, array.mem.lmad.reshape(exp.shape), pat)
 
 
-def _copy(c: ScopeChecker, exp: Copy, pat: object) -> Types:
+def _copy(c: ScopeChecker, exp: ir.Copy, pat: object) -> Types:
     return (replace(c.array(exp.array), mem=None),)
 
 
-def _concat(c: ScopeChecker, exp: Concat, pat: object) -> Types:
+def _concat(c: ScopeChecker, exp: ir.Concat, pat: object) -> Types:
     c.must(bool(exp.arrays), "nothing to concatenate")
     parts = [c.array(name) for name in exp.arrays]
     total = Poly.const(0)
@@ -183,28 +139,28 @@ def _concat(c: ScopeChecker, exp: Concat, pat: object) -> Types:
     return (with_dims((total,), row_type(parts[0])),)
 
 
-def _iota(c: ScopeChecker, exp: Iota, pat: object) -> Types:
+def _iota(c: ScopeChecker, exp: ir.Iota, pat: object) -> Types:
     c.must(exp.prim in INTS, f"iota at {exp.prim}")
     c.sizes((exp.count,))
     c.scalar(exp.start, exp.prim, "the start")
     c.scalar(exp.step, exp.prim, "the step")
-    return (Array(exp.prim, (exp.count,)),)
+    return (ir.Array(exp.prim, (exp.count,)),)
 
 
-def _replicate(c: ScopeChecker, exp: Replicate, pat: object) -> Types:
+def _replicate(c: ScopeChecker, exp: ir.Replicate, pat: object) -> Types:
     c.sizes(exp.shape)
     return (with_dims(exp.shape, c.operand(exp.value)),)
 
 
-def _scratch(c: ScopeChecker, exp: Scratch, pat: object) -> Types:
+def _scratch(c: ScopeChecker, exp: ir.Scratch, pat: object) -> Types:
     c.sizes(exp.shape)
-    return (Array(exp.prim, exp.shape),)
+    return (ir.Array(exp.prim, exp.shape),)
 
 
-def _array_lit(c: ScopeChecker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
+def _array_lit(c: ScopeChecker, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> Types:
     if not exp.elems:
         kind = pat[0].type if len(pat) == 1 else None
-        empty = isinstance(kind, Array) and c.known.equal(kind.shape[0], Poly.const(0))
+        empty = isinstance(kind, ir.Array) and c.known.equal(kind.shape[0], Poly.const(0))
         c.must(empty, "an empty array literal of another size")
         return None
     found = [c.operand(elem) for elem in exp.elems]
@@ -216,7 +172,7 @@ def _array_lit(c: ScopeChecker, exp: ArrayLit, pat: Sequence[Param]) -> Types:
 # --- control ---------------------------------------------------------------------------------
 
 
-def _assert(c: ScopeChecker, exp: Assert, pat: object) -> Types:
+def _assert(c: ScopeChecker, exp: ir.Assert, pat: object) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     for part in exp.message:
         if not isinstance(part, str):
@@ -224,7 +180,7 @@ def _assert(c: ScopeChecker, exp: Assert, pat: object) -> Types:
     return ()
 
 
-def _if(c: ScopeChecker, exp: If, pat: Sequence[Param]) -> Types:
+def _if(c: ScopeChecker, exp: ir.If, pat: Sequence[ir.Param]) -> Types:
     c.scalar(exp.cond, "bool", "the condition")
     then = c.branch(exp.then, pat, "the then branch")
     orelse = c.branch(exp.orelse, pat, "the else branch")
@@ -232,9 +188,9 @@ def _if(c: ScopeChecker, exp: If, pat: Sequence[Param]) -> Types:
     return None
 
 
-def _loop(c: ScopeChecker, exp: Loop, pat: Sequence[Param]) -> Types:
+def _loop(c: ScopeChecker, exp: ir.Loop, pat: Sequence[ir.Param]) -> Types:
     c.results(exp.init, exp.params, "an initial value")
-    if isinstance(exp.form, ForLoop):
+    if isinstance(exp.form, ir.ForLoop):
         c.must(exp.form.prim in INTS, f"a loop counts in {exp.form.prim}")
         c.scalar(exp.form.bound, exp.form.prim, "the bound")
     before = c.outside().before
@@ -242,15 +198,15 @@ def _loop(c: ScopeChecker, exp: Loop, pat: Sequence[Param]) -> Types:
     c.have_memory(exp.params)
     fixed: set[Name] = set()
     for param, value in zip(exp.params, exp.init, strict=True):
-        if isinstance(param.type, Array) and not param.unique and isinstance(value, str):
+        if isinstance(param.type, ir.Array) and not param.unique and isinstance(value, str):
             c.roots[param.name] = c.roots_of((value,)) | {param.name}
             fixed.add(param.name)
     inner = [param.name for param in exp.params]
-    if isinstance(exp.form, ForLoop):
-        c.bind(exp.form.index, Scalar(exp.form.prim))
+    if isinstance(exp.form, ir.ForLoop):
+        c.bind(exp.form.index, ir.Scalar(exp.form.prim))
         inner.append(exp.form.index)
     else:
-        c.must(c.types.get(exp.form.cond) == BOOL, "the loop's condition is no bool")
+        c.must(c.types.get(exp.form.cond) == ir.BOOL, "the loop's condition is no bool")
         c.must(exp.form.cond in inner, "the loop's condition is none of its parameters")
     kept = c.outside(fixed)._replace(before=before)
     c.keep.append(kept)
@@ -271,12 +227,12 @@ def _loop(c: ScopeChecker, exp: Loop, pat: Sequence[Param]) -> Types:
     return tuple(subst(param.type, renamed) for param in exp.params)
 
 
-def _call(c: ScopeChecker, exp: Call, pat: Sequence[Param]) -> Types:
+def _call(c: ScopeChecker, exp: ir.Call, pat: Sequence[ir.Param]) -> Types:
     fun = c.funs.get(exp.fun)
     if fun is None:
         c.fail(f"`{exp.fun}` is no function defined above")
     c.results(exp.args, fun.params, f"an argument of `{exp.fun}`")
-    given: dict[Name, Operand | Poly] = {}
+    given: dict[Name, ir.Operand | Poly] = {}
     for param, arg in zip(fun.params, exp.args, strict=True):
         size = None if isinstance(arg, str) else poly_of(arg)
         if isinstance(arg, str) or size is not None:
@@ -286,22 +242,22 @@ def _call(c: ScopeChecker, exp: Call, pat: Sequence[Param]) -> Types:
     return tuple(subst(result.type, given) for result in fun.results)
 
 
-def _threshold(c: ScopeChecker, exp: Threshold, pat: object) -> Types:
+def _threshold(c: ScopeChecker, exp: ir.Threshold, pat: object) -> Types:
     c.scalar(exp.amount, "i64", "the amount")
-    return (BOOL,)
+    return (ir.BOOL,)
 
 
-def _alloc(c: ScopeChecker, exp: Alloc, pat: object) -> Types:
+def _alloc(c: ScopeChecker, exp: ir.Alloc, pat: object) -> Types:
     c.sizes((exp.count,))
     late = c.form.expanded and bool(c.inside) and exp.space == "device"
     c.must(not late, "a kernel allocates in device memory")
-    return (Mem(exp.prim, exp.space),)
+    return (ir.Mem(exp.prim, exp.space),)
 
 
 # --- parallel operators ----------------------------------------------------------------------
 
 
-def _fn(c: ScopeChecker, fn: Lambda, args: Sequence[Type], what: str) -> None:
+def _fn(c: ScopeChecker, fn: ir.Lambda, args: Sequence[ir.Type], what: str) -> None:
     """A lambda applied to arguments of those types."""
     c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
     for kind in fn.returns:
@@ -319,16 +275,18 @@ def _fn(c: ScopeChecker, fn: Lambda, args: Sequence[Type], what: str) -> None:
     c.leave([*names, *(param.name for param in fn.params)])
 
 
-def _give(c: ScopeChecker, results: Sequence[Operand], wanted: Sequence[Type], what: str) -> None:
+def _give(
+    c: ScopeChecker, results: Sequence[ir.Operand], wanted: Sequence[ir.Type], what: str
+) -> None:
     c.must(len(results) == len(wanted), f"{what}: {len(results)} results for {len(wanted)} types")
     for result, kind in zip(results, wanted, strict=True):
-        memory = isinstance(kind, Array) and kind.mem is not None
+        memory = isinstance(kind, ir.Array) and kind.mem is not None
         c.same(c.operand(result), kind, f"a result of {what}", memory)
 
 
-def _operators(c: ScopeChecker, ops: Sequence[Operator]) -> list[Type]:
+def _operators(c: ScopeChecker, ops: Sequence[ir.Operator]) -> list[ir.Type]:
     """Check operators; the types of all their components."""
-    found: list[Type] = []
+    found: list[ir.Type] = []
     for op in ops:
         neutral = [c.operand(value) for value in op.neutral]
         _fn(c, op.fn, [*neutral, *neutral], "an operator")
@@ -339,10 +297,10 @@ def _operators(c: ScopeChecker, ops: Sequence[Operator]) -> list[Type]:
     return found
 
 
-def _over(c: ScopeChecker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
+def _over(c: ScopeChecker, width: Poly, arrays: Sequence[Name]) -> list[ir.Type]:
     """Check the arrays that an operator goes over; the types of their rows."""
     c.sizes((width,))
-    rows: list[Type] = []
+    rows: list[ir.Type] = []
     for name in arrays:
         kind = c.array(name)
         c.must(c.known.equal(kind.shape[0], width), f"`{name}` has outer size {kind.shape[0]}")
@@ -350,17 +308,17 @@ def _over(c: ScopeChecker, width: Poly, arrays: Sequence[Name]) -> list[Type]:
     return rows
 
 
-def _agree(c: ScopeChecker, found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
+def _agree(c: ScopeChecker, found: Sequence[ir.Type], wanted: Sequence[ir.Type], what: str) -> None:
     for kind, other in zip(found, wanted, strict=True):
         c.same(kind, other, what, memory=False)
 
 
-def _map(c: ScopeChecker, exp: Map, pat: object) -> Types:
+def _map(c: ScopeChecker, exp: ir.Map, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a map")
     return tuple(with_dims((exp.width,), kind) for kind in exp.fn.returns)
 
 
-def _folded(c: ScopeChecker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]]:
+def _folded(c: ScopeChecker, exp: ir.Reduce | ir.Scan) -> tuple[list[ir.Type], list[ir.Type]]:
     rows = _over(c, exp.width, exp.arrays)
     carried = _operators(c, exp.ops)
     _fn(c, exp.fn, rows, "the function of a reduction or scan")
@@ -369,24 +327,24 @@ def _folded(c: ScopeChecker, exp: Reduce | Scan) -> tuple[list[Type], list[Type]
     return carried, [with_dims((exp.width,), kind) for kind in exp.fn.returns[len(carried) :]]
 
 
-def _reduce(c: ScopeChecker, exp: Reduce, pat: object) -> Types:
+def _reduce(c: ScopeChecker, exp: ir.Reduce, pat: object) -> Types:
     carried, kept = _folded(c, exp)
     return list(carried) + kept
 
 
-def _scan(c: ScopeChecker, exp: Scan, pat: object) -> Types:
+def _scan(c: ScopeChecker, exp: ir.Scan, pat: object) -> Types:
     carried, kept = _folded(c, exp)
     return [with_dims((exp.width,), kind) for kind in carried] + kept
 
 
-def _scatter(c: ScopeChecker, exp: Scatter, pat: object) -> Types:
+def _scatter(c: ScopeChecker, exp: ir.Scatter, pat: object) -> Types:
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a scatter")
-    wanted: list[Type] = []
-    dests: list[Type] = []
+    wanted: list[ir.Type] = []
+    dests: list[ir.Type] = []
     for dest in exp.dests:
         kind = c.array(dest.array)
         c.must(1 <= dest.rank <= kind.rank, f"`{dest.array}` has fewer dimensions")
-        wanted += [*([I64] * dest.rank), row_type(kind, dest.rank)]
+        wanted += [*([ir.I64] * dest.rank), row_type(kind, dest.rank)]
         dests.append(kind)
     c.must(len(exp.fn.returns) >= len(wanted), "too few results for the destinations")
     _agree(c, exp.fn.returns[: len(wanted)], wanted, "an index or value to write")
@@ -394,11 +352,11 @@ def _scatter(c: ScopeChecker, exp: Scatter, pat: object) -> Types:
 
 
 def _hist_ops(
-    c: ScopeChecker, ops: Sequence[HistOp], outer: Sequence[Poly] = ()
-) -> tuple[list[Type], list[Type]]:
+    c: ScopeChecker, ops: Sequence[ir.HistOp], outer: Sequence[Poly] = ()
+) -> tuple[list[ir.Type], list[ir.Type]]:
     """The types that a point must give, and those of the destinations."""
-    wanted: list[Type] = []
-    dests: list[Type] = []
+    wanted: list[ir.Type] = []
+    dests: list[ir.Type] = []
     for op in ops:
         kinds = [c.array(name) for name in op.dests]
         dims = len(outer) + op.rank
@@ -409,14 +367,14 @@ def _hist_ops(
             c.must(
                 c.known.equal_shapes(kind.shape[: len(outer)], tuple(outer)), "outer sizes differ"
             )
-        rows: list[Type] = [row_type(kind, dims) for kind in kinds]
+        rows: list[ir.Type] = [row_type(kind, dims) for kind in kinds]
         _agree(c, _operators(c, (op.op,)), rows, "a component of the operator")
-        wanted += [I64] * op.rank + rows
+        wanted += [ir.I64] * op.rank + rows
         dests += kinds
     return wanted, dests
 
 
-def _hist(c: ScopeChecker, exp: Hist, pat: object) -> Types:
+def _hist(c: ScopeChecker, exp: ir.Hist, pat: object) -> Types:
     wanted, dests = _hist_ops(c, exp.ops)
     _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a histogram")
     c.must(len(exp.fn.returns) == len(wanted), "a histogram's function returns too few or too many")
@@ -424,7 +382,7 @@ def _hist(c: ScopeChecker, exp: Hist, pat: object) -> Types:
     return dests
 
 
-def _kernel(c: ScopeChecker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
+def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir.Type]:
     """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
     _level(c, exp)
     c.sizes(bound for _, bound in exp.space.dims)
@@ -434,9 +392,9 @@ def _kernel(c: ScopeChecker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
     outside = c.outside()
     inner = [index for index, _ in exp.space.dims]
     for index in inner:
-        c.bind(index, I64)
+        c.bind(index, ir.I64)
     c.keep.append(outside)
-    c.inside.append("per_block" if isinstance(exp, SegMap) and exp.per_block else exp.level)
+    c.inside.append("per_block" if isinstance(exp, ir.SegMap) and exp.per_block else exp.level)
     before = dict(c.dead)
     inner += c.stms(body.stms)
     _kernel_results(c, body)
@@ -449,7 +407,7 @@ def _kernel(c: ScopeChecker, exp: SegOp, fixed: Sequence[Type]) -> list[Type]:
     return list(body.returns)
 
 
-def _level(c: ScopeChecker, exp: SegOp) -> None:
+def _level(c: ScopeChecker, exp: ir.SegOp) -> None:
     if exp.level == "grid":
         c.must(not c.inside, "a kernel inside a kernel")
     elif exp.level == "block":
@@ -457,10 +415,10 @@ def _level(c: ScopeChecker, exp: SegOp) -> None:
         c.must(within, "block level outside of a `per_block` segmap")
 
 
-def _kernel_results(c: ScopeChecker, body: KernelBody) -> None:
+def _kernel_results(c: ScopeChecker, body: ir.KernelBody) -> None:
     c.must(len(body.results) == len(body.returns), "results and types differ in number")
     for result, kind in zip(body.results, body.returns, strict=True):
-        if not isinstance(result, Write):
+        if not isinstance(result, ir.Write):
             _give(c, (result,), (kind,), "a kernel")
             continue
         dest = c.array(result.dest)
@@ -471,21 +429,21 @@ def _kernel_results(c: ScopeChecker, body: KernelBody) -> None:
             c.same(c.operand(value), row_type(dest, len(at)), "the value written", memory=False)
 
 
-def _results(c: ScopeChecker, exp: SegOp, skip: int, sizes: Sequence[Poly]) -> list[Type]:
+def _results(c: ScopeChecker, exp: ir.SegOp, skip: int, sizes: Sequence[Poly]) -> list[ir.Type]:
     """Types of the statement's results for the body's results after the first `skip`."""
-    found: list[Type] = []
+    found: list[ir.Type] = []
     for result, kind in list(zip(exp.body.results, exp.body.returns, strict=True))[skip:]:
-        write = isinstance(result, Write)
+        write = isinstance(result, ir.Write)
         found.append(c.array(result.dest) if write else with_dims(sizes, kind))  # type: ignore[union-attr]
     return found
 
 
-def _segmap(c: ScopeChecker, exp: SegMap, pat: object) -> Types:
+def _segmap(c: ScopeChecker, exp: ir.SegMap, pat: object) -> Types:
     _kernel(c, exp, ())
     return _results(c, exp, 0, [bound for _, bound in exp.space.dims])
 
 
-def _segred(c: ScopeChecker, exp: SegRed, pat: object) -> Types:
+def _segred(c: ScopeChecker, exp: ir.SegRed, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a reduction over no dimension")
     carried = _operators(c, exp.ops)
@@ -494,7 +452,7 @@ def _segred(c: ScopeChecker, exp: SegRed, pat: object) -> Types:
     return done + _results(c, exp, len(carried), sizes)
 
 
-def _segscan(c: ScopeChecker, exp: SegScan, pat: object) -> Types:
+def _segscan(c: ScopeChecker, exp: ir.SegScan, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a scan over no dimension")
     carried = _operators(c, exp.ops)
@@ -502,7 +460,7 @@ def _segscan(c: ScopeChecker, exp: SegScan, pat: object) -> Types:
     return [with_dims(sizes, kind) for kind in carried] + _results(c, exp, len(carried), sizes)
 
 
-def _seghist(c: ScopeChecker, exp: SegHist, pat: object) -> Types:
+def _seghist(c: ScopeChecker, exp: ir.SegHist, pat: object) -> Types:
     sizes = [bound for _, bound in exp.space.dims]
     c.must(bool(sizes), "a histogram over no dimension")
     wanted, dests = _hist_ops(c, exp.ops, sizes[:-1])
@@ -512,31 +470,31 @@ def _seghist(c: ScopeChecker, exp: SegHist, pat: object) -> Types:
 
 
 RULES: dict[type, Rule] = {
-    **dict.fromkeys(SE_NODES, _se),
-    Index: _index,
-    Slice: _slice,
-    Update: _update,
-    Rearrange: _rearrange,
-    Reshape: _reshape,
-    Copy: _copy,
-    Concat: _concat,
-    Iota: _iota,
-    Replicate: _replicate,
-    Scratch: _scratch,
-    ArrayLit: _array_lit,
-    Assert: _assert,
-    If: _if,
-    Loop: _loop,
-    Call: _call,
-    Threshold: _threshold,
-    Alloc: _alloc,
-    Map: _map,
-    Reduce: _reduce,
-    Scan: _scan,
-    Scatter: _scatter,
-    Hist: _hist,
-    SegMap: _segmap,
-    SegRed: _segred,
-    SegScan: _segscan,
-    SegHist: _seghist,
+    **dict.fromkeys(ir.SE_NODES, _se),
+    ir.Index: _index,
+    ir.Slice: _slice,
+    ir.Update: _update,
+    ir.Rearrange: _rearrange,
+    ir.Reshape: _reshape,
+    ir.Copy: _copy,
+    ir.Concat: _concat,
+    ir.Iota: _iota,
+    ir.Replicate: _replicate,
+    ir.Scratch: _scratch,
+    ir.ArrayLit: _array_lit,
+    ir.Assert: _assert,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Call: _call,
+    ir.Threshold: _threshold,
+    ir.Alloc: _alloc,
+    ir.Map: _map,
+    ir.Reduce: _reduce,
+    ir.Scan: _scan,
+    ir.Scatter: _scatter,
+    ir.Hist: _hist,
+    ir.SegMap: _segmap,
+    ir.SegRed: _segred,
+    ir.SegScan: _segscan,
+    ir.SegHist: _seghist,
 }

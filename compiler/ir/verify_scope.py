@@ -13,26 +13,10 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
+from compiler.ir import nodes as ir
 from compiler.ir.aliases import aliases, consumed
 from compiler.ir.forms import Form
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Array,
-    Assert,
-    Body,
-    Exp,
-    Function,
-    If,
-    Loop,
-    Mem,
-    Operand,
-    Param,
-    Scalar,
-    Stm,
-    Type,
-)
 from compiler.ir.printer import show_stm
 from compiler.ir.show_scalar import show_type
 from compiler.ir.sizes import poly_of
@@ -40,14 +24,14 @@ from compiler.ir.verify_scalar import ScalarChecker
 from compiler.ir.walk import free, subst
 
 Roots = frozenset[Name]
-Types = Sequence[Type] | None
-Rule = Callable[["ScopeChecker", Any, Sequence[Param]], Types]
+Types = Sequence[ir.Type] | None
+Rule = Callable[["ScopeChecker", Any, Sequence[ir.Param]], Types]
 """The types of an expression's results; None: the rule has checked the pattern itself."""
 
 
-def is_se(exp: Exp) -> TypeGuard[SE]:
+def is_se(exp: ir.Exp) -> TypeGuard[ir.SE]:
     """Whether an expression is a scalar one."""
-    return isinstance(exp, SE_NODES)
+    return isinstance(exp, ir.SE_NODES)
 
 
 class Kept(NamedTuple):
@@ -66,7 +50,7 @@ class ScopeChecker(ScalarChecker):
         self.rules = rules
         self.form = form
         self.stage = stage
-        self.funs: dict[str, Function] = {}
+        self.funs: dict[str, ir.Function] = {}
         self.bound: set[Name] = set()
         self.known = Known()
         self.roots: dict[Name, Roots] = {}
@@ -75,7 +59,7 @@ class ScopeChecker(ScalarChecker):
         """The arrays in order of binding, and so what was there before a body began."""
         self.keep: list[Kept] = []
         """Roots that may not be consumed here, per enclosing loop or lambda."""
-        self.where: list[Stm] = []
+        self.where: list[ir.Stm] = []
         self.inside: list[str] = []
         """The levels of the kernels around this point."""
         self.fun = ""
@@ -96,16 +80,16 @@ class ScopeChecker(ScalarChecker):
 
     # --- scopes ------------------------------------------------------------------------------
 
-    def bind(self, name: Name, kind: Type) -> None:
+    def bind(self, name: Name, kind: ir.Type) -> None:
         """Bring a name into scope."""
         self.must(name not in self.bound, f"`{name}` is bound twice")
         self.bound.add(name)
         self.types[name] = kind
-        if isinstance(kind, Array):
+        if isinstance(kind, ir.Array):
             self.roots[name] = frozenset((name,))
             self.order[name] = len(self.order)
 
-    def bind_params(self, params: Iterable[Param]) -> None:
+    def bind_params(self, params: Iterable[ir.Param]) -> None:
         """Bring parameters into scope from left to right, checking each one's type."""
         for param in params:
             self.type(param.type)
@@ -116,9 +100,9 @@ class ScopeChecker(ScalarChecker):
         for name in names:
             self.types.pop(name, None)
 
-    def type(self, kind: Type) -> None:
+    def type(self, kind: ir.Type) -> None:
         """Check that a type's sizes, block and LMAD are in scope and fit."""
-        if not isinstance(kind, Array):
+        if not isinstance(kind, ir.Array):
             return
         self.must(kind.rank >= 1, "an array type has no dimensions")
         self.sizes(kind.shape)
@@ -127,8 +111,8 @@ class ScopeChecker(ScalarChecker):
             self.must(mem is None, f"{show_type(kind)} has memory before memory is introduced")
         elif mem is not None:
             block = self.types.get(mem.block)
-            self.must(isinstance(block, Mem), f"`{mem.block}` is no block in scope")
-            alike = isinstance(block, Mem) and block.prim == kind.prim
+            self.must(isinstance(block, ir.Mem), f"`{mem.block}` is no block in scope")
+            alike = isinstance(block, ir.Mem) and block.prim == kind.prim
             self.must(alike, f"`{mem.block}` holds elements of another type")
             sides = [mem.lmad.offset, *(p for dim in mem.lmad.dims for p in (dim.size, dim.stride))]
             self.sizes(sides)
@@ -140,41 +124,41 @@ class ScopeChecker(ScalarChecker):
 
     # --- operands ----------------------------------------------------------------------------
 
-    def operand(self, operand: Operand) -> Type:
+    def operand(self, operand: ir.Operand) -> ir.Type:
         """Check an operand and give its type; arrays count as used."""
         if not isinstance(operand, str):
-            return Scalar(self.se(operand))
+            return ir.Scalar(self.se(operand))
         kind = self.types.get(operand)
         if kind is None:
             self.fail(f"`{operand}` is not in scope")
-        self.must(not isinstance(kind, Scalar), f"the scalar `{operand}` stands as a bare name")
+        self.must(not isinstance(kind, ir.Scalar), f"the scalar `{operand}` stands as a bare name")
         self.used(operand)
         return kind
 
-    def array(self, name: Name) -> Array:
+    def array(self, name: Name) -> ir.Array:
         """Check that a name is an array in scope that has not been consumed, and give its type."""
         kind = self.types.get(name)
-        if not isinstance(kind, Array):
+        if not isinstance(kind, ir.Array):
             self.fail(f"`{name}` is no array in scope")
         self.used(name)
         return kind
 
-    def results(self, results: Sequence[Operand], params: Sequence[Param], what: str) -> None:
+    def results(self, results: Sequence[ir.Operand], params: Sequence[ir.Param], what: str) -> None:
         """Check results against parameters whose types may mention parameters to their left."""
         self.must(len(results) == len(params), f"{what}: {len(results)} for {len(params)}")
-        given: dict[Name, Operand | Poly] = {}
+        given: dict[Name, ir.Operand | Poly] = {}
         for result, param in zip(results, params, strict=True):
             found = self.operand(result)
             wanted = subst(param.type, given)
             self.same(found, wanted, f"{what}: `{param.name}`")
             if isinstance(result, str):
                 given[param.name] = result
-            elif param.type == Scalar("i64"):
+            elif param.type == ir.Scalar("i64"):
                 size = poly_of(result)
                 if size is not None:
                     given[param.name] = size
 
-    def same(self, found: Type, wanted: Type, what: str, memory: bool = True) -> None:
+    def same(self, found: ir.Type, wanted: ir.Type, what: str, memory: bool = True) -> None:
         """Check that two types are equal."""
         self.must(
             self.known.equal_types(found, wanted, memory and self.form.memory),
@@ -199,7 +183,7 @@ class ScopeChecker(ScalarChecker):
 
     # --- statements --------------------------------------------------------------------------
 
-    def function(self, fun: Function) -> None:
+    def function(self, fun: ir.Function) -> None:
         """Check one function; it may call those before it."""
         self.fun = fun.name
         self.must(fun.name not in self.funs, "a second function of that name")
@@ -207,10 +191,10 @@ class ScopeChecker(ScalarChecker):
         self.dead = {}
         self.known = Known()
         for param in fun.params[: fun.implicit]:
-            self.must(param.type == Scalar("i64"), f"the implicit `{param.name}` is no i64")
+            self.must(param.type == ir.Scalar("i64"), f"the implicit `{param.name}` is no i64")
         self.bind_params(fun.params)
         self.have_memory((*fun.params, *fun.results))
-        fixed = (p.name for p in fun.params if isinstance(p.type, Array) and not p.unique)
+        fixed = (p.name for p in fun.params if isinstance(p.type, ir.Array) and not p.unique)
         self.keep = [Kept(0, frozenset(fixed))]
         self.stms(fun.body.stms)
         self.results(fun.body.results, fun.results, "result")
@@ -224,7 +208,7 @@ class ScopeChecker(ScalarChecker):
             self.bound.add(param.name)
         self.funs[fun.name] = fun
 
-    def stms(self, stms: Iterable[Stm]) -> list[Name]:
+    def stms(self, stms: Iterable[ir.Stm]) -> list[Name]:
         """Check statements in order; their names stay in scope and are given back."""
         names: list[Name] = []
         for stm in stms:
@@ -234,7 +218,7 @@ class ScopeChecker(ScalarChecker):
             names.extend(param.name for param in stm.pat)
         return names
 
-    def stm(self, stm: Stm) -> None:
+    def stm(self, stm: ir.Stm) -> None:
         """Check one statement and bring its pattern into scope."""
         exp = stm.exp
         kind = type(exp)
@@ -251,28 +235,28 @@ class ScopeChecker(ScalarChecker):
         self.bind_params(stm.pat)
         self.pattern(stm.pat, types)
         for param, found in zip(stm.pat, roots, strict=True):
-            if found and isinstance(param.type, Array):
+            if found and isinstance(param.type, ir.Array):
                 self.roots[param.name] = found
-        if isinstance(exp, Assert):
+        if isinstance(exp, ir.Assert):
             self.known.assume(exp.cond)
-        elif is_se(exp) and stm.pat[0].type == Scalar("i64"):
+        elif is_se(exp) and stm.pat[0].type == ir.Scalar("i64"):
             self.known.define(stm.pat[0].name, exp)
 
-    def pattern(self, pat: Sequence[Param], types: Sequence[Type] | None) -> None:
+    def pattern(self, pat: Sequence[ir.Param], types: Sequence[ir.Type] | None) -> None:
         """Check a pattern's types against the expression's; None: already checked."""
         self.have_memory(pat)
         if types is None:
             return
         self.must(len(pat) == len(types), f"{len(types)} results for {len(pat)} names")
         for param, kind in zip(pat, types, strict=True):
-            memory = isinstance(kind, Array) and kind.mem is not None
+            memory = isinstance(kind, ir.Array) and kind.mem is not None
             self.same(param.type, kind, f"`{param.name}`", memory)
 
-    def have_memory(self, params: Iterable[Param]) -> None:
+    def have_memory(self, params: Iterable[ir.Param]) -> None:
         """Check that arrays have a binding once memory is introduced."""
         if self.form.memory:
             for param in params:
-                missing = isinstance(param.type, Array) and param.type.mem is None
+                missing = isinstance(param.type, ir.Array) and param.type.mem is None
                 self.must(not missing, f"the array `{param.name}` has no memory")
 
     def outside(self, more: Iterable[Name] = ()) -> Kept:
@@ -290,7 +274,7 @@ class ScopeChecker(ScalarChecker):
             found |= self.roots.get(name, frozenset((name,)))
         return found
 
-    def no_sharing(self, stm: Stm, taken: Sequence[Name]) -> None:
+    def no_sharing(self, stm: ir.Stm, taken: Sequence[Name]) -> None:
         """Check that a consumed array is not also used by the same statement in another way."""
         if not taken:
             return
@@ -305,11 +289,11 @@ class ScopeChecker(ScalarChecker):
             return
         others = free(stm.exp) - set(taken)
         for name in others:
-            if isinstance(self.types.get(name), Array):
+            if isinstance(self.types.get(name), ir.Array):
                 shared = self.roots.get(name, frozenset((name,))) & gone
                 self.must(not shared, f"`{name}` is used where memory that it shares is consumed")
 
-    def branch(self, body: Body, params: Sequence[Param], what: str) -> dict[Name, str]:
+    def branch(self, body: ir.Body, params: Sequence[ir.Param], what: str) -> dict[Name, str]:
         """Check a branch against a pattern; gives what it consumed and leaves that unmarked."""
         before = dict(self.dead)
         names = self.stms(body.stms)
@@ -319,4 +303,4 @@ class ScopeChecker(ScalarChecker):
         return after
 
 
-_BRANCHES = (If, Loop)
+_BRANCHES = (ir.If, ir.Loop)

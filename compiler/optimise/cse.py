@@ -8,22 +8,8 @@ the simplifier does not ask for it.
 from __future__ import annotations
 
 from compiler.base.names import Name
+from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Bin,
-    Body,
-    Exp,
-    Fun,
-    Lit,
-    Map,
-    Reduce,
-    Scan,
-    Stm,
-    Un,
-    Var,
-)
 
 _Key = object
 _MAX_COMPARED = 8
@@ -36,8 +22,8 @@ class Table:
 
     def __init__(self) -> None:
         self._by_key: dict[_Key, Name] = {}
-        self._soacs: dict[_Key, list[tuple[Exp, tuple[Name, ...]]]] = {}
-        self._added: list[list[tuple[_Key, tuple[Exp, tuple[Name, ...]] | None]]] = []
+        self._soacs: dict[_Key, list[tuple[ir.Exp, tuple[Name, ...]]]] = {}
+        self._added: list[list[tuple[_Key, tuple[ir.Exp, tuple[Name, ...]] | None]]] = []
 
     def enter(self) -> None:
         """Begin a scope."""
@@ -51,17 +37,17 @@ class Table:
             else:
                 self._soacs[key] = [x for x in self._soacs[key] if x is not soac]
 
-    def find(self, exp: Exp) -> Name | None:
+    def find(self, exp: ir.Exp) -> Name | None:
         """The name of an equal expression without bodies."""
         return self._by_key.get(exp)
 
-    def add(self, exp: Exp, name: Name, depth: int) -> None:
+    def add(self, exp: ir.Exp, name: Name, depth: int) -> None:
         """Remember that `name`, bound at `depth`, is the value of `exp`."""
         if exp not in self._by_key:
             self._by_key[exp] = name
             self._added[depth].append((exp, None))
 
-    def find_soac(self, exp: Exp) -> tuple[Name, ...] | None:
+    def find_soac(self, exp: ir.Exp) -> tuple[Name, ...] | None:
         """The results of an equal parallel operator, equal up to the names bound inside."""
         candidates = self._soacs.get(_key(exp))
         if not candidates:
@@ -71,7 +57,7 @@ class Table:
                 return names
         return None
 
-    def add_soac(self, exp: Exp, names: tuple[Name, ...], depth: int) -> None:
+    def add_soac(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
         """Remember the results of a parallel operator."""
         key = _key(exp)
         if key is not None:
@@ -80,38 +66,39 @@ class Table:
             self._added[depth].append((key, entry))
 
 
-def _key(exp: Exp) -> _Key | None:
+def _key(exp: ir.Exp) -> _Key | None:
     """What equal operators have in common; few others have it too."""
-    if isinstance(exp, Map):
-        return (Map, exp.width, exp.arrays, _shape(exp.fn.body))
-    if isinstance(exp, (Reduce, Scan)):
+    if isinstance(exp, ir.Map):
+        return (ir.Map, exp.width, exp.arrays, _shape(exp.fn.body))
+    if isinstance(exp, (ir.Reduce, ir.Scan)):
         ops = tuple(_shape(op.fn.body) for op in exp.ops)
         return (type(exp), exp.width, exp.arrays, ops, _shape(exp.fn.body))
     return None
 
 
-def _shape(body: Body) -> _Key:
+def _shape(body: ir.Body) -> _Key:
     """A body's kinds of statements and literals, without names."""
     stms = tuple(
-        _se_shape(stm.exp) if isinstance(stm.exp, SE_NODES) else type(stm.exp) for stm in body.stms
+        _se_shape(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else type(stm.exp)
+        for stm in body.stms
     )
     return stms, tuple(None if isinstance(r, str) else _se_shape(r) for r in body.results)
 
 
-def _se_shape(se: SE) -> _Key:
+def _se_shape(se: ir.SE) -> _Key:
     match se:
-        case Lit():
+        case ir.Lit():
             return se
-        case Var():
+        case ir.Var():
             return None
-        case Bin(op, _, _, _) | Un(op, _, _):
+        case ir.Bin(op, _, _, _) | ir.Un(op, _, _):
             return op, tuple(map(_se_shape, walk.se_parts(se)))
-        case Fun(fun, _, _):
+        case ir.Fun(fun, _, _):
             return fun, tuple(map(_se_shape, walk.se_parts(se)))
     return type(se), tuple(map(_se_shape, walk.se_parts(se)))
 
 
-def same_up_to_names(one: Exp, other: Exp) -> bool:
+def same_up_to_names(one: ir.Exp, other: ir.Exp) -> bool:
     """Whether two expressions differ in nothing but names bound inside and places in the text."""
     names, targets = walk.bound(other), walk.bound(one)
     if len(names) != len(targets):
@@ -125,9 +112,9 @@ def _no_fresh_names(name: Name) -> Name:
     return name
 
 
-def _without_prov(exp: Exp) -> Exp:
+def _without_prov(exp: ir.Exp) -> ir.Exp:
     return walk.map_stms(exp, _bare)
 
 
-def _bare(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-    return tuple(Stm(stm.pat, _without_prov(stm.exp)) for stm in stms)
+def _bare(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+    return tuple(ir.Stm(stm.pat, _without_prov(stm.exp)) for stm in stms)

@@ -13,36 +13,12 @@ from typing import TypeVar
 
 from compiler.analysis.effects import must_stay
 from compiler.base.names import Name
+from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.nodes import (
-    SE_NODES,
-    Array,
-    Body,
-    Exp,
-    Function,
-    Hist,
-    HistOp,
-    If,
-    KernelBody,
-    Lambda,
-    Loop,
-    Map,
-    Operator,
-    Param,
-    Reduce,
-    Scan,
-    Scatter,
-    SegMap,
-    SegRed,
-    SegScan,
-    Soac,
-    Stm,
-    WhileLoop,
-)
 
 T = TypeVar("T")
-Op = TypeVar("Op", Operator, HistOp)
-_SCALARS = frozenset(SE_NODES)
+Op = TypeVar("Op", ir.Operator, ir.HistOp)
+_SCALARS = frozenset(ir.SE_NODES)
 
 
 class UseCounts:
@@ -72,7 +48,7 @@ class UseCounts:
         """All uses in a node (or tuple of nodes) but those in its bodies."""
         walk.visit_own(node, self.use, _ignore)
 
-    def is_used(self, param: Param) -> bool:
+    def is_used(self, param: ir.Param) -> bool:
         """Whether anything later needs it."""
         return param.name in self.counts
 
@@ -81,26 +57,26 @@ def _ignore(name: Name) -> None:
     """Bindings are no uses."""
 
 
-def remove_dead(fun: Function) -> tuple[Function, UseCounts]:
+def remove_dead(fun: ir.Function) -> tuple[ir.Function, UseCounts]:
     """The function without dead code, and the uses of its names."""
     uses = UseCounts()
     uses.add(fun.results)
     body = _body(fun.body, uses)
     if body is fun.body:
         return fun, uses
-    return Function(
+    return ir.Function(
         fun.name, fun.params, fun.results, body, fun.entry, fun.implicit, fun.prov
     ), uses
 
 
-def _body(body: Body, uses: UseCounts) -> Body:
+def _body(body: ir.Body, uses: UseCounts) -> ir.Body:
     uses.add(body.results)
     stms = _stms(body.stms, uses)
-    return body if stms is body.stms else Body(stms, body.results)
+    return body if stms is body.stms else ir.Body(stms, body.results)
 
 
-def _stms(stms: tuple[Stm, ...], uses: UseCounts) -> tuple[Stm, ...]:
-    kept: list[Stm] = []
+def _stms(stms: tuple[ir.Stm, ...], uses: UseCounts) -> tuple[ir.Stm, ...]:
+    kept: list[ir.Stm] = []
     changed = False
     for stm in reversed(stms):
         new = _stm(stm, uses)
@@ -114,7 +90,7 @@ def _stms(stms: tuple[Stm, ...], uses: UseCounts) -> tuple[Stm, ...]:
     return tuple(kept)
 
 
-def _stm(stm: Stm, uses: UseCounts) -> Stm | None:
+def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:
     """The statement with only the results that are needed; None if it is dead as a whole."""
     exp = stm.exp
     kind = type(exp)
@@ -129,7 +105,7 @@ def _stm(stm: Stm, uses: UseCounts) -> Stm | None:
         uses.add(exp)
         return stm
     for param in stm.pat:
-        if type(param.type) is Array:
+        if type(param.type) is ir.Array:
             uses.add(param.type)
     if kind not in walk.NESTED:
         uses.add(exp)
@@ -138,27 +114,27 @@ def _stm(stm: Stm, uses: UseCounts) -> Stm | None:
     new = _inside(picked.exp, uses)
     if new is picked.exp:
         return picked
-    return Stm(picked.pat, new, picked.prov)
+    return ir.Stm(picked.pat, new, picked.prov)
 
 
-def _inside(exp: Exp, uses: UseCounts) -> Exp:
+def _inside(exp: ir.Exp, uses: UseCounts) -> ir.Exp:
     """Count what an expression with bodies uses, and remove what is dead in them."""
-    if isinstance(exp, (Map, Reduce, Scan, Scatter, Hist)):
+    if isinstance(exp, (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist)):
         return _inside_soac(exp, uses)
     return _inside_other(exp, uses)
 
 
-def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
+def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
     """A parallel operator loses inputs that its body does not need."""
     outer = _enter(uses)
     body = _body(exp.fn.body, uses)
     uses.region = outer
-    fn = exp.fn if body is exp.fn.body else Lambda(exp.fn.params, body, exp.fn.returns)
+    fn = exp.fn if body is exp.fn.body else ir.Lambda(exp.fn.params, body, exp.fn.returns)
     kept = [k for k, param in enumerate(fn.params) if uses.is_used(param)]
     arrays = exp.arrays
     if len(kept) < len(fn.params):
         uses.removed += 1
-        fn = Lambda(some(fn.params, kept), fn.body, fn.returns)
+        fn = ir.Lambda(some(fn.params, kept), fn.body, fn.returns)
         arrays = some(arrays, kept)
     for param in fn.params:
         uses.add(param.type)
@@ -167,12 +143,12 @@ def _inside_soac(exp: Soac, uses: UseCounts) -> Soac:
         uses.use(array)
     uses.add(exp.width)
     new = exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
-    if isinstance(new, Scatter):
+    if isinstance(new, ir.Scatter):
         uses.add(new.dests)
-    elif isinstance(new, Hist):
+    elif isinstance(new, ir.Hist):
         hists = _operators(new.ops, uses)
         new = new if hists is new.ops else replace(new, ops=hists)
-    elif not isinstance(new, Map):
+    elif not isinstance(new, ir.Map):
         ops = _operators(new.ops, uses)
         new = new if ops is new.ops else replace(new, ops=ops)
     return new
@@ -184,12 +160,12 @@ def _operators(ops: tuple[Op, ...], uses: UseCounts) -> tuple[Op, ...]:
     return ops if all(a is b for a, b in zip(new, ops, strict=True)) else new
 
 
-def _inside_other(exp: Exp, uses: UseCounts) -> Exp:
-    if isinstance(exp, If):
+def _inside_other(exp: ir.Exp, uses: UseCounts) -> ir.Exp:
+    if isinstance(exp, ir.If):
         orelse = _body(exp.orelse, uses)
         then = _body(exp.then, uses)
         uses.add(exp.cond)
-        return exp if then is exp.then and orelse is exp.orelse else If(exp.cond, then, orelse)
+        return exp if then is exp.then and orelse is exp.orelse else ir.If(exp.cond, then, orelse)
     uses.own(exp)
     return walk.rewrite(exp, uses.bodies)
 
@@ -197,27 +173,27 @@ def _inside_other(exp: Exp, uses: UseCounts) -> Exp:
 def _bodies(uses: UseCounts) -> walk.Rewrite:
     """What counts the uses in the bodies of a node and removes what is dead there."""
 
-    def body(x: Body) -> Body:
+    def body(x: ir.Body) -> ir.Body:
         outer = _enter(uses)
         new = _body(x, uses)
         uses.region = outer
         return new
 
-    def fn(x: Lambda) -> Lambda:
+    def fn(x: ir.Lambda) -> ir.Lambda:
         outer = _enter(uses)
         new = _body(x.body, uses)
         uses.add(x.params)
         uses.add(x.returns)
         uses.region = outer
-        return x if new is x.body else Lambda(x.params, new, x.returns)
+        return x if new is x.body else ir.Lambda(x.params, new, x.returns)
 
-    def kernel(x: KernelBody) -> KernelBody:
+    def kernel(x: ir.KernelBody) -> ir.KernelBody:
         outer = _enter(uses)
         uses.add(x.results)
         uses.add(x.returns)
         stms = _stms(x.stms, uses)
         uses.region = outer
-        return x if stms is x.stms else KernelBody(stms, x.results, x.returns)
+        return x if stms is x.stms else ir.KernelBody(stms, x.results, x.returns)
 
     return walk.Rewrite(body=body, fn=fn, kernel=kernel)
 
@@ -233,24 +209,24 @@ def _enter(uses: UseCounts) -> int:
 # --- dropping results ------------------------------------------------------------------------
 
 
-def _used(stm: Stm, uses: UseCounts, first: int = 0) -> list[int] | None:
+def _used(stm: ir.Stm, uses: UseCounts, first: int = 0) -> list[int] | None:
     """The results to keep, if not all are; the first ones always stay."""
     kept = [k for k, p in enumerate(stm.pat) if k < first or p.name in uses.counts]
     return kept if len(kept) < len(stm.pat) else None
 
 
-def _pick_if(stm: Stm, uses: UseCounts) -> Stm:
+def _pick_if(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     exp = stm.exp
     kept = _used(stm, uses)
-    if kept is None or not isinstance(exp, If):
+    if kept is None or not isinstance(exp, ir.If):
         return stm
     return _picked(stm, kept, branch_with(exp, kept), uses)
 
 
-def _pick_loop(stm: Stm, uses: UseCounts) -> Stm:
+def _pick_loop(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A parameter goes if its result is not needed, after the loop or by another parameter."""
     exp = stm.exp
-    if _used(stm, uses) is None or not isinstance(exp, Loop):
+    if _used(stm, uses) is None or not isinstance(exp, ir.Loop):
         return stm
     needed = _needed_params(stm, exp, uses)
     kept = [k for k, p in enumerate(exp.params) if p.name in needed]
@@ -259,7 +235,7 @@ def _pick_loop(stm: Stm, uses: UseCounts) -> Stm:
     return _picked(stm, kept, loop_with(exp, kept), uses)
 
 
-def _needed_params(stm: Stm, exp: Loop, uses: UseCounts) -> set[Name]:
+def _needed_params(stm: ir.Stm, exp: ir.Loop, uses: UseCounts) -> set[Name]:
     """Parameters needed by used results, effects, the condition, or each other."""
     sources: dict[Name, set[Name]] = {}
     always: set[Name] = set()
@@ -273,7 +249,7 @@ def _needed_params(stm: Stm, exp: Loop, uses: UseCounts) -> set[Name]:
         sources[param.name] = walk.free(result) | walk.free(param.type)
         if pat.name in uses.counts:
             always.add(param.name)
-    if isinstance(exp.form, WhileLoop):
+    if isinstance(exp.form, ir.WhileLoop):
         always.add(exp.form.cond)
     todo = list(always)
     reached = set(always)
@@ -285,23 +261,23 @@ def _needed_params(stm: Stm, exp: Loop, uses: UseCounts) -> set[Name]:
     return reached
 
 
-def _pick_map(stm: Stm, uses: UseCounts) -> Stm:
+def _pick_map(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     exp = stm.exp
     kept = _used(stm, uses)
     if kept == [] and stm.pat:
         kept = [0]  # A map that is there for its checks keeps a result: a kernel has one.
-    if kept is None or len(kept) == len(stm.pat) or not isinstance(exp, Map):
+    if kept is None or len(kept) == len(stm.pat) or not isinstance(exp, ir.Map):
         return stm
-    return _picked(stm, kept, Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), uses)
+    return _picked(stm, kept, ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), uses)
 
 
-def _pick_reduce(stm: Stm, uses: UseCounts) -> Stm:
+def _pick_reduce(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A reduction or scan loses whole operators and kept arrays."""
     exp = stm.exp
-    if _used(stm, uses) is None or not isinstance(exp, (Reduce, Scan)):
+    if _used(stm, uses) is None or not isinstance(exp, (ir.Reduce, ir.Scan)):
         return stm
     kept: list[int] = []
-    ops: list[Operator] = []
+    ops: list[ir.Operator] = []
     at = 0
     for op in exp.ops:
         group = range(at, at + len(op.neutral))
@@ -314,14 +290,14 @@ def _pick_reduce(stm: Stm, uses: UseCounts) -> Stm:
         return stm
     fn = lambda_with(exp.fn, kept)
     if not ops:
-        return _picked(stm, kept, Map(exp.width, fn, exp.arrays), uses)
+        return _picked(stm, kept, ir.Map(exp.width, fn, exp.arrays), uses)
     return _picked(stm, kept, type(exp)(exp.width, tuple(ops), fn, exp.arrays), uses)
 
 
-def _pick_scatter(stm: Stm, uses: UseCounts) -> Stm:
+def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A scatter loses kept arrays only: writing has to happen for each destination."""
     exp = stm.exp
-    if not isinstance(exp, Scatter):
+    if not isinstance(exp, ir.Scatter):
         return stm
     first = len(exp.dests)
     kept = _used(stm, uses, first)
@@ -329,16 +305,16 @@ def _pick_scatter(stm: Stm, uses: UseCounts) -> Stm:
         return stm
     places = sum(d.rank + 1 for d in exp.dests)
     results = [*range(places), *(k - first + places for k in kept if k >= first)]
-    new = Scatter(exp.width, exp.dests, lambda_with(exp.fn, results), exp.arrays)
+    new = ir.Scatter(exp.width, exp.dests, lambda_with(exp.fn, results), exp.arrays)
     return _picked(stm, kept, new, uses)
 
 
-def _pick_seg(stm: Stm, uses: UseCounts) -> Stm:
+def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A kernel loses results that are neither reduced nor written in place."""
     exp = stm.exp
-    if not isinstance(exp, (SegMap, SegRed, SegScan)):
+    if not isinstance(exp, (ir.SegMap, ir.SegRed, ir.SegScan)):
         return stm
-    first = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+    first = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)
     kept = [
         k
         for k, (p, r) in enumerate(zip(stm.pat, exp.body.results, strict=True))
@@ -346,26 +322,26 @@ def _pick_seg(stm: Stm, uses: UseCounts) -> Stm:
     ]
     if len(kept) == len(stm.pat) or not kept:
         return stm
-    body = KernelBody(exp.body.stms, some(exp.body.results, kept), some(exp.body.returns, kept))
+    body = ir.KernelBody(exp.body.stms, some(exp.body.results, kept), some(exp.body.returns, kept))
     return _picked(stm, kept, replace(exp, body=body), uses)
 
 
 _PICK = {
-    If: _pick_if,
-    Loop: _pick_loop,
-    Map: _pick_map,
-    Reduce: _pick_reduce,
-    Scan: _pick_reduce,
-    Scatter: _pick_scatter,
-    SegMap: _pick_seg,
-    SegRed: _pick_seg,
-    SegScan: _pick_seg,
+    ir.If: _pick_if,
+    ir.Loop: _pick_loop,
+    ir.Map: _pick_map,
+    ir.Reduce: _pick_reduce,
+    ir.Scan: _pick_reduce,
+    ir.Scatter: _pick_scatter,
+    ir.SegMap: _pick_seg,
+    ir.SegRed: _pick_seg,
+    ir.SegScan: _pick_seg,
 }
 
 
-def _picked(stm: Stm, kept: list[int], exp: Exp, uses: UseCounts) -> Stm:
+def _picked(stm: ir.Stm, kept: list[int], exp: ir.Exp, uses: UseCounts) -> ir.Stm:
     uses.removed += 1
-    return Stm(some(stm.pat, kept), exp, stm.prov)
+    return ir.Stm(some(stm.pat, kept), exp, stm.prov)
 
 
 def some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
@@ -373,22 +349,22 @@ def some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
     return tuple([items[k] for k in kept])
 
 
-def body_with(body: Body, kept: list[int]) -> Body:
+def body_with(body: ir.Body, kept: list[int]) -> ir.Body:
     """The same body with only some of its results."""
-    return Body(body.stms, some(body.results, kept))
+    return ir.Body(body.stms, some(body.results, kept))
 
 
-def branch_with(exp: If, kept: list[int]) -> If:
+def branch_with(exp: ir.If, kept: list[int]) -> ir.If:
     """The same branch with only some of its results."""
-    return If(exp.cond, body_with(exp.then, kept), body_with(exp.orelse, kept))
+    return ir.If(exp.cond, body_with(exp.then, kept), body_with(exp.orelse, kept))
 
 
-def loop_with(exp: Loop, kept: list[int]) -> Loop:
+def loop_with(exp: ir.Loop, kept: list[int]) -> ir.Loop:
     """The same loop with only some of its parameters."""
     params, init = some(exp.params, kept), some(exp.init, kept)
-    return Loop(params, init, exp.form, body_with(exp.body, kept))
+    return ir.Loop(params, init, exp.form, body_with(exp.body, kept))
 
 
-def lambda_with(fn: Lambda, kept: list[int]) -> Lambda:
+def lambda_with(fn: ir.Lambda, kept: list[int]) -> ir.Lambda:
     """The same lambda with only some of its results."""
-    return Lambda(fn.params, body_with(fn.body, kept), some(fn.returns, kept))
+    return ir.Lambda(fn.params, body_with(fn.body, kept), some(fn.returns, kept))

@@ -13,20 +13,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
+from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    SE_NODES,
-    ForLoop,
-    Hist,
-    If,
-    Loop,
-    Operator,
-    Reduce,
-    Scan,
-    Soac,
-    Stm,
-    Type,
-)
 from compiler.ir.types import shape_of
 from compiler.ir.walk import free
 from compiler.parallel.nest import FlatteningScope
@@ -35,7 +23,7 @@ from compiler.parallel.sequentialise import SOACS
 SMALL = 16
 """An operator over at most so many constant elements is left to one thread."""
 _NONE: frozenset[Name] = frozenset()
-_NESTING = SOACS | {Loop, If}
+_NESTING = SOACS | {ir.Loop, ir.If}
 
 
 # --- what is invariant -----------------------------------------------------------------------
@@ -49,19 +37,19 @@ def is_invariant(
 
 
 def invariant_names(
-    sc: FlatteningScope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE
+    sc: FlatteningScope, stms: tuple[ir.Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> frozenset[Name]:
     """`invariant`, and the scalars of a body that are the same in every thread of the nest."""
     found = set(invariant)
     for stm in stms:
-        if not isinstance(stm.exp, SE_NODES) or not cannot_fail(stm.exp):
+        if not isinstance(stm.exp, ir.SE_NODES) or not cannot_fail(stm.exp):
             continue
         if all(name in sc.host or name in found for name in free(stm.exp)):
             found.add(stm.pat[0].name)
     return frozenset(found)
 
 
-def is_regular(sc: FlatteningScope, type_: Type, invariant: frozenset[Name]) -> bool:
+def is_regular(sc: FlatteningScope, type_: ir.Type, invariant: frozenset[Name]) -> bool:
     """Whether a value has the same shape in every thread of the nest."""
     return is_invariant(sc, (n for size in shape_of(type_) for n in size.names()), invariant)
 
@@ -70,7 +58,7 @@ def is_regular(sc: FlatteningScope, type_: Type, invariant: frozenset[Name]) -> 
 
 
 def has_parallelism(
-    sc: FlatteningScope, stms: tuple[Stm, ...], invariant: frozenset[Name] = _NONE
+    sc: FlatteningScope, stms: tuple[ir.Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> bool:
     """Whether a body holds a statement that is worth running in parallel with its nest."""
     invariant = invariant_names(sc, stms, invariant)
@@ -83,7 +71,7 @@ def has_parallelism(
 
 
 def is_parallel(
-    sc: FlatteningScope, stm: Stm, invariant: frozenset[Name] = _NONE, *, decide: bool = False
+    sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name] = _NONE, *, decide: bool = False
 ) -> bool:
     """Whether a statement has parallelism that can be made part of its nest.
 
@@ -101,10 +89,10 @@ def is_parallel(
 # --- rules: operators ------------------------------------------------------------------------
 
 
-def irregular(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+def irregular(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name]) -> Missed | None:
     """The width of an operator, and the shapes of its results, have to be invariant."""
     exp = stm.exp
-    assert isinstance(exp, Soac)
+    assert isinstance(exp, ir.Soac)
     sizes = [exp.width, *(size for param in stm.pat for size in shape_of(param.type))]
     varying = sorted(
         {n for size in sizes for n in size.names() if not is_invariant(sc, (n,), invariant)}
@@ -120,7 +108,7 @@ def irregular(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Miss
     return Missed(because, hint)
 
 
-def _word(stm: Stm) -> str:
+def _word(stm: ir.Stm) -> str:
     return type(stm.exp).__name__.lower()
 
 
@@ -141,7 +129,7 @@ def _readable(size: Poly) -> str:
     return str(size.subst({n: Poly.var(base_of(n)) for n in size.names()}))
 
 
-def varying_operator(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+def varying_operator(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name]) -> Missed | None:
     """An operator and its neutral element have to be the same in every thread of the nest."""
     for op in _operators(stm):
         if not is_invariant(sc, free(op.neutral), invariant):
@@ -157,20 +145,20 @@ def varying_operator(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) 
     return None
 
 
-def _operators(stm: Stm) -> tuple[Operator, ...]:
+def _operators(stm: ir.Stm) -> tuple[ir.Operator, ...]:
     """The operators of a reduction, scan or histogram; none for others."""
     match stm.exp:
-        case Reduce(_, ops, _, _) | Scan(_, ops, _, _):
+        case ir.Reduce(_, ops, _, _) | ir.Scan(_, ops, _, _):
             return ops
-        case Hist(_, hists, _, _):
+        case ir.Hist(_, hists, _, _):
             return tuple(hist.op for hist in hists)
     return ()
 
 
-def too_small(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Missed | None:
+def too_small(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name]) -> Missed | None:
     """An operator over a few elements is worth no kernel, unless there is more inside of it."""
     exp = stm.exp
-    assert isinstance(exp, Soac)
+    assert isinstance(exp, ir.Soac)
     size = exp.width.constant
     if size is None or size > SMALL or has_parallelism(sc, exp.fn.body.stms, invariant):
         return None
@@ -181,16 +169,16 @@ def too_small(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Miss
 # --- rules: loops and branches ---------------------------------------------------------------
 
 
-def loop_outside(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
+def loop_outside(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name]) -> Outcome[bool]:
     """`map (fn x => loop p = x for i < k do f p) ==> loop ps = xs for i < k do map f ps`."""
     loop = stm.exp
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, ir.Loop)
     if not any(type(inner.exp) in _NESTING for inner in loop.body.stms):
         return None
-    inside = invariant | {loop.form.index} if isinstance(loop.form, ForLoop) else invariant
+    inside = invariant | {loop.form.index} if isinstance(loop.form, ir.ForLoop) else invariant
     if not has_parallelism(sc, loop.body.stms, inside):
         return None
-    if not isinstance(loop.form, ForLoop):
+    if not isinstance(loop.form, ir.ForLoop):
         return Missed(
             "The while loop around the inner parallelism ends at a different time for every "
             "element of the outer map, so each thread runs all of it."
@@ -211,10 +199,10 @@ def loop_outside(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> O
     return Applied(True, because)
 
 
-def branch_outside(sc: FlatteningScope, stm: Stm, invariant: frozenset[Name]) -> Outcome[bool]:
+def branch_outside(sc: FlatteningScope, stm: ir.Stm, invariant: frozenset[Name]) -> Outcome[bool]:
     """`map (fn x => if c then f x else g x) ==> if c then map f else map g`, if c is invariant."""
     branch = stm.exp
-    assert isinstance(branch, If)
+    assert isinstance(branch, ir.If)
     inside = [has_parallelism(sc, body.stms, invariant) for body in (branch.then, branch.orelse)]
     if not any(inside):
         return None
@@ -240,7 +228,7 @@ INNER_RULES = (
     NodeRule(
         "flatten/operator",
         "Tells of an operator that stays inside of threads.",
-        (Reduce, Scan, Hist),
+        (ir.Reduce, ir.Scan, ir.Hist),
         varying_operator,
         optional=False,
     ),
@@ -254,13 +242,13 @@ INNER_RULES = (
     NodeRule(
         "flatten/interchange-loop",
         "Takes a loop around inner parallelism out of the map.",
-        (Loop,),
+        (ir.Loop,),
         loop_outside,
     ),
     NodeRule(
         "flatten/interchange-if",
         "Takes a branch that is the same for all elements out of the map.",
-        (If,),
+        (ir.If,),
         branch_outside,
     ),
 )

@@ -18,35 +18,9 @@ from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov, merge_prov
+from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed_params
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    FALSE,
-    SE,
-    Body,
-    Concat,
-    Copy,
-    ForLoop,
-    Hist,
-    If,
-    Iota,
-    KernelBody,
-    Lambda,
-    Lit,
-    Loop,
-    Map,
-    Operand,
-    Param,
-    Reduce,
-    Replicate,
-    Scalar,
-    Scan,
-    Scatter,
-    Stm,
-    Type,
-    Update,
-    Var,
-)
 from compiler.ir.types import as_operand, with_dims
 from compiler.ir.walk import rename
 from compiler.parallel import operators, versions
@@ -87,25 +61,25 @@ DISTRIBUTE = Rule(
 # --- where kernels are launched --------------------------------------------------------------
 
 
-def host_stms(sc: FlatteningScope, stms: tuple[Stm, ...]) -> list[Stm]:
+def host_stms(sc: FlatteningScope, stms: tuple[ir.Stm, ...]) -> list[ir.Stm]:
     """Statements outside any kernel: operators become kernels, loops and branches stay."""
-    out: list[Stm] = []
+    out: list[ir.Stm] = []
     for stm in stms:
         sc.note(stm)
         exp = stm.exp
         if type(exp) in SOACS:
             out.extend(_host_soac(sc, stm))
-        elif isinstance(exp, Loop):
+        elif isinstance(exp, ir.Loop):
             sc.bind(exp.params)
             sc.owned.update(p.name for p in exp.params if p.unique)
-            if isinstance(exp.form, ForLoop):
+            if isinstance(exp.form, ir.ForLoop):
                 sc.host.add(exp.form.index)
             body = host_body(sc, exp.body)
-            out.append(Stm(stm.pat, Loop(exp.params, exp.init, exp.form, body), stm.prov))
-        elif isinstance(exp, If):
+            out.append(ir.Stm(stm.pat, ir.Loop(exp.params, exp.init, exp.form, body), stm.prov))
+        elif isinstance(exp, ir.If):
             then, orelse = host_body(sc, exp.then), host_body(sc, exp.orelse)
-            out.append(Stm(stm.pat, If(exp.cond, then, orelse), stm.prov))
-        elif sc.level == "block" and isinstance(exp, Copy | Iota | Replicate):
+            out.append(ir.Stm(stm.pat, ir.If(exp.cond, then, orelse), stm.prov))
+        elif sc.level == "block" and isinstance(exp, ir.Copy | ir.Iota | ir.Replicate):
             out.extend(filled_by_threads(sc, stm))
         else:
             out.append(stm)
@@ -113,16 +87,16 @@ def host_stms(sc: FlatteningScope, stms: tuple[Stm, ...]) -> list[Stm]:
     return out
 
 
-def host_body(sc: FlatteningScope, body: Body) -> Body:
+def host_body(sc: FlatteningScope, body: ir.Body) -> ir.Body:
     """A body outside any kernel."""
-    return Body(tuple(host_stms(sc, body.stms)), body.results)
+    return ir.Body(tuple(host_stms(sc, body.stms)), body.results)
 
 
-def _host_soac(sc: FlatteningScope, stm: Stm) -> list[Stm]:
+def _host_soac(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
     stms, names = flatten_stm(sc, (), stm, [p.name for p in stm.pat])
     for param, name in zip(stm.pat, names, strict=True):
         if name != param.name:
-            stms.append(emit(sc, (param,), Copy(name), stm.prov))
+            stms.append(emit(sc, (param,), ir.Copy(name), stm.prov))
     return stms
 
 
@@ -162,7 +136,7 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
         named = replace(task, names=names)
         return own_results(sc, named, distribute(sc, named, pieces))
 
-    def block(inner: FlatteningScope) -> list[Stm]:
+    def block(inner: FlatteningScope) -> list[ir.Stm]:
         return host_stms(inner, duplicate.body.stms)
 
     ways = versions.Versions(thread_count(task.nest), outer, full, block)
@@ -172,13 +146,13 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
 def _continues(pieces: Schedule) -> bool:
     """Whether the single parallel statement of a schedule is a map, or makes an array."""
     inner = [step for steps in pieces.parallel for step in steps]
-    return all(isinstance(step.stm.exp, Map | Concat | Update | Copy) for step in inner)
+    return all(isinstance(step.stm.exp, ir.Map | ir.Concat | ir.Update | ir.Copy) for step in inner)
 
 
 def outer_only(sc: FlatteningScope, task: Task) -> HostCode:
     """One kernel with a thread per index of the nest; what is parallel inside becomes loops."""
     pat = out_params(sc, widths(task.nest), task.returns, task.names)
-    body = KernelBody(task.body.stms, task.body.results, task.returns)
+    body = ir.KernelBody(task.body.stms, task.body.results, task.returns)
     return HostCode(seg_map(sc, task.nest, body, pat, task.prov), [p.name for p in pat])
 
 
@@ -191,7 +165,7 @@ def own_results(sc: FlatteningScope, task: Task, code: HostCode) -> HostCode:
         if not is_own:
             name = None if task.names[at] in bound else task.names[at]
             (param,) = out_params(sc, widths(task.nest), (task.returns[at],), (name,))
-            stms.append(emit(sc, (param,), Copy(names[at]), task.prov))
+            stms.append(emit(sc, (param,), ir.Copy(names[at]), task.prov))
             names[at] = param.name
     return HostCode(stms, names)
 
@@ -214,9 +188,9 @@ def distribute(sc: FlatteningScope, task: Task, pieces: Schedule) -> HostCode:
     for name, step in pieces.recomputed.items():
         sc.sources.setdefault(name, step.stm)
     name_of = {
-        value.name if isinstance(value, Var) else value: name
+        value.name if isinstance(value, ir.Var) else value: name
         for value, name in zip(reversed(task.body.results), reversed(task.names), strict=True)
-        if isinstance(value, Var | str)
+        if isinstance(value, ir.Var | str)
     }
     held: dict[int, Name] = {}
     for segment, steps in zip(pieces.segments, pieces.parallel, strict=True):
@@ -243,10 +217,10 @@ def distribute(sc: FlatteningScope, task: Task, pieces: Schedule) -> HostCode:
 
 def _segment_kernel(
     sc: FlatteningScope, task: Task, segment: Segment
-) -> tuple[list[Stm], dict[int, Name]]:
+) -> tuple[list[ir.Stm], dict[int, Name]]:
     """The kernel of a sequential segment, and the results of the task that it makes."""
-    values: list[Operand] = [value for _, value, _ in segment.results]
-    types: list[Type] = [type_ for _, _, type_ in segment.results]
+    values: list[ir.Operand] = [value for _, value, _ in segment.results]
+    types: list[ir.Type] = [type_ for _, _, type_ in segment.results]
     names: list[Name | None] = [task.names[position] for position, _, _ in segment.results]
     for param in segment.stored:
         values.append(as_operand(param))
@@ -255,7 +229,7 @@ def _segment_kernel(
     pat = out_params(sc, widths(task.nest), types, names)
     stms = tuple(step.stm for step in segment.steps)
     prov = merge_prov(*(s.prov for s in stms)) or task.prov
-    out = seg_map(sc, task.nest, KernelBody(stms, tuple(values), tuple(types)), pat, prov)
+    out = seg_map(sc, task.nest, ir.KernelBody(stms, tuple(values), tuple(types)), pat, prov)
     for param, array in zip(segment.stored, pat[len(segment.results) :], strict=True):
         sc.sources[param.name] = At(array.name, indices(task.nest))
     made = zip(segment.results, pat, strict=False)
@@ -277,37 +251,37 @@ def _may_cut(sc: FlatteningScope, pieces: Schedule, prov: Prov) -> bool:
 # --- single statements -----------------------------------------------------------------------
 
 
-def flatten_stm(sc: FlatteningScope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
+def flatten_stm(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
     """A parallel statement inside a nest (or outside any, if it is empty)."""
     match stm.exp:
-        case Map(width, fn, arrays):
+        case ir.Map(width, fn, arrays):
             inner = enter_map(sc, nest, width, fn, arrays)
             return flatten_task(sc, Task(inner, fn.body, fn.returns, names, stm.prov))
-        case Reduce() | Scan() | Scatter() | Hist():
+        case ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist():
             return _fold(sc, nest, stm, names)
-        case Loop():
+        case ir.Loop():
             return _interchange_loop(sc, nest, stm, stm.exp, names)
-        case If():
+        case ir.If():
             return _interchange_if(sc, nest, stm, stm.exp, names)
-        case Update():
+        case ir.Update():
             return update(sc, nest, stm, stm.exp, names)
-        case Concat():
+        case ir.Concat():
             return concat(sc, nest, stm, stm.exp, names)
-        case Copy(array):
+        case ir.Copy(array):
             task = _task(nest, stm, names)
             code = lifted(sc, nest, array, task.returns[0], names[0], stm.prov)
             return own_results(sc, task, code)
     raise AssertionError(type(stm.exp))
 
 
-def _task(nest: Nest, stm: Stm, names: ResultNames, stms: tuple[Stm, ...] = ()) -> Task:
+def _task(nest: Nest, stm: ir.Stm, names: ResultNames, stms: tuple[ir.Stm, ...] = ()) -> Task:
     """Statements that bind the results of `stm`, itself for example."""
-    body = Body(stms or (stm,), tuple(map(as_operand, stm.pat)))
+    body = ir.Body(stms or (stm,), tuple(map(as_operand, stm.pat)))
     return Task(nest, body, tuple(p.type for p in stm.pat), names, stm.prov)
 
 
 def enter_map(
-    sc: FlatteningScope, nest: Nest, width: Poly, fn: Lambda, arrays: tuple[Name, ...]
+    sc: FlatteningScope, nest: Nest, width: Poly, fn: ir.Lambda, arrays: tuple[Name, ...]
 ) -> Nest:
     """The nest inside a map; the lambda's parameters are rows of the arrays."""
     level = sc.enter(nest, width)
@@ -317,7 +291,7 @@ def enter_map(
     return (*nest, level)
 
 
-def _fold(sc: FlatteningScope, nest: Nest, stm: Stm, names: ResultNames) -> HostCode:
+def _fold(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
     """A reduction, scan, scatter or histogram."""
     interchanged = operators.interchanged(sc, stm)
     if interchanged is not None:
@@ -329,7 +303,7 @@ def _fold(sc: FlatteningScope, nest: Nest, stm: Stm, names: ResultNames) -> Host
     task = _task(nest, stm, names, operators.split_map(sc, stm))
     if not sc.versions:
         return _run(sc, task) if sc.level == "grid" else operators.kernel(sc, nest, stm, names)
-    duplicate = Stm(stm.pat, rename(stm.exp, sc.ctx.fresh), stm.prov)
+    duplicate = ir.Stm(stm.pat, rename(stm.exp, sc.ctx.fresh), stm.prov)
 
     def outer(names: ResultNames) -> HostCode:
         return operators.kernel(sc, nest, duplicate, names)
@@ -348,20 +322,20 @@ def _run(sc: FlatteningScope, task: Task) -> HostCode:
         pieces = schedule(sc, task)
         assert pieces is not None
         return distribute(sc, task, pieces)
-    old = [value.name if isinstance(value, Var) else str(value) for value in task.body.results]
+    old = [value.name if isinstance(value, ir.Var) else str(value) for value in task.body.results]
     fresh = {p: name or sc.ctx.fresh(p) for p, name in zip(old, task.names, strict=True)}
     renamed = rename(task.body.stms, sc.ctx.fresh, fresh)
     return HostCode(host_stms(sc, renamed), [fresh[name] for name in old])
 
 
 def _interchange_loop(
-    sc: FlatteningScope, nest: Nest, stm: Stm, loop: Loop, names: ResultNames
+    sc: FlatteningScope, nest: Nest, stm: ir.Stm, loop: ir.Loop, names: ResultNames
 ) -> HostCode:
     """`map (fn x => loop p = init for i < k do body)` becomes `loop ps = inits for i < k do map`.
 
     The loop's parameters become arrays over the nest.
     """
-    assert isinstance(loop.form, ForLoop)
+    assert isinstance(loop.form, ir.ForLoop)
     out, params, inits, private = _lifted_params(sc, nest, loop, stm.prov)
     sc.host.add(loop.form.index)
     returns = tuple(p.type for p in loop.params)
@@ -375,27 +349,27 @@ def _interchange_loop(
         code = own_results(sc, task, code)
     # What a loop returns may be what it began with, unless that was made for the loop alone.
     own = [new and mine for new, mine in zip(private, _are_own(sc, code), strict=True)]
-    params = [Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
+    params = [ir.Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
     # A view does not get the name that somebody waits for: its copy will.
     kept = [name if p.unique else None for name, p in zip(names, params, strict=True)]
     pat = out_params(sc, widths(nest), [p.type for p in stm.pat], kept)
-    bound = _guarded(sc, nest, loop.form.bound, Lit(0, loop.form.prim), out, stm.prov)
-    form = ForLoop(loop.form.index, loop.form.prim, bound)
-    exp = Loop(tuple(params), tuple(inits), form, Body(tuple(code.stms), tuple(code.names)))
+    bound = _guarded(sc, nest, loop.form.bound, ir.Lit(0, loop.form.prim), out, stm.prov)
+    form = ir.ForLoop(loop.form.index, loop.form.prim, bound)
+    exp = ir.Loop(tuple(params), tuple(inits), form, ir.Body(tuple(code.stms), tuple(code.names)))
     out.append(emit(sc, pat, exp, stm.prov))
     sc.owned.difference_update(p.name for p, o in zip(pat, params, strict=True) if not o.unique)
     return HostCode(out, [p.name for p in pat])
 
 
 def _lifted_params(
-    sc: FlatteningScope, nest: Nest, loop: Loop, prov: Prov
-) -> tuple[list[Stm], list[Param], list[Name], list[bool]]:
+    sc: FlatteningScope, nest: Nest, loop: ir.Loop, prov: Prov
+) -> tuple[list[ir.Stm], list[ir.Param], list[Name], list[bool]]:
     """A loop's parameters as arrays over the nest: statements, parameters, initial values.
 
     Last, whether each initial value is an array that the statements bind.
     """
-    out: list[Stm] = []
-    params: list[Param] = []
+    out: list[ir.Stm] = []
+    params: list[ir.Param] = []
     inits: list[Name] = []
     private: list[bool] = []
     for param, init in zip(loop.params, loop.init, strict=True):
@@ -407,7 +381,7 @@ def _lifted_params(
         inits.extend(code.names)
         private.append(bool(code.stms))
         type_ = with_dims(widths(nest), param.type)
-        params.append(Param(sc.ctx.fresh(param.name), type_, param.unique))
+        params.append(ir.Param(sc.ctx.fresh(param.name), type_, param.unique))
         sc.sources[param.name] = At(params[-1].name, indices(nest))
         sc.types[param.name] = param.type
     sc.bind(params)
@@ -416,11 +390,11 @@ def _lifted_params(
 
 
 def _interchange_if(
-    sc: FlatteningScope, nest: Nest, stm: Stm, exp: If, names: ResultNames
+    sc: FlatteningScope, nest: Nest, stm: ir.Stm, exp: ir.If, names: ResultNames
 ) -> HostCode:
     """`map (fn x => if c then a else b)` becomes `if c then map a else map b`; c is invariant."""
     returns = tuple(p.type for p in stm.pat)
-    bodies: list[Body] = []
+    bodies: list[ir.Body] = []
     views: set[int] = set()
     for body in (exp.then, exp.orelse):
         inside = [sc.ctx.fresh(p.name) for p in stm.pat]
@@ -431,24 +405,24 @@ def _interchange_if(
         else:
             code = distribute(sc, task, pieces)
         views.update(at for at, own in enumerate(_are_own(sc, code)) if not own)
-        bodies.append(Body(tuple(code.stms), tuple(code.names)))
+        bodies.append(ir.Body(tuple(code.stms), tuple(code.names)))
     kept = [None if at in views else name for at, name in enumerate(names)]
     pat = out_params(sc, widths(nest), returns, kept)
-    out: list[Stm] = []
-    cond = _guarded(sc, nest, exp.cond, FALSE, out, stm.prov)
-    out.append(emit(sc, pat, If(cond, bodies[0], bodies[1]), stm.prov))
+    out: list[ir.Stm] = []
+    cond = _guarded(sc, nest, exp.cond, ir.FALSE, out, stm.prov)
+    out.append(emit(sc, pat, ir.If(cond, bodies[0], bodies[1]), stm.prov))
     sc.owned.difference_update(pat[at].name for at in views)
     return HostCode(out, [p.name for p in pat])
 
 
 def _guarded(
-    sc: FlatteningScope, nest: Nest, value: SE, fallback: Lit, out: list[Stm], prov: Prov
-) -> SE:
+    sc: FlatteningScope, nest: Nest, value: ir.SE, fallback: ir.Lit, out: list[ir.Stm], prov: Prov
+) -> ir.SE:
     """`value`, or `fallback` where the nest has no threads and nothing has checked `value`."""
     empty = None if cannot_fail(value) else is_empty(nest)
     if empty is None:
         return value
-    name = Param(sc.ctx.fresh("outside"), Scalar(fallback.prim))
-    exp = If(empty, Body((), (fallback,)), Body((), (value,)))
+    name = ir.Param(sc.ctx.fresh("outside"), ir.Scalar(fallback.prim))
+    exp = ir.If(empty, ir.Body((), (fallback,)), ir.Body((), (value,)))
     out.append(emit(sc, (name,), exp, prov))
-    return Var(name.name, fallback.prim)
+    return ir.Var(name.name, fallback.prim)

@@ -10,29 +10,9 @@ from __future__ import annotations
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir.build import var
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    ONE,
-    SE,
-    ZERO,
-    Array,
-    Bin,
-    Concat,
-    Copy,
-    KernelBody,
-    KernelResult,
-    Operand,
-    Param,
-    Replicate,
-    Scalar,
-    Scratch,
-    Stm,
-    Type,
-    Update,
-    Var,
-    Write,
-)
 from compiler.ir.sizes import se_of
 from compiler.ir.slices import selected, source_indices
 from compiler.ir.types import prim_type, shape_of, with_dims
@@ -53,37 +33,42 @@ from compiler.parallel.nest import (
 
 
 def lifted(
-    sc: FlatteningScope, nest: Nest, value: Operand, type_: Type, name: Name | None, prov: Prov
+    sc: FlatteningScope,
+    nest: Nest,
+    value: ir.Operand,
+    type_: ir.Type,
+    name: Name | None,
+    prov: Prov,
 ) -> HostCode:
     """An array with `value` at every index of the nest; `type_` is that of one value.
 
     A new array is called `name`.
     """
-    if isinstance(value, Var) and value.name in sc.sources:
+    if isinstance(value, ir.Var) and value.name in sc.sources:
         value = value.name
     (pat,) = out_params(sc, widths(nest), (type_,), (name,))
     if not isinstance(value, str):
         if is_invariant(sc, free((value,))) and cannot_fail(value):
-            return HostCode([emit(sc, (pat,), Replicate(widths(nest), value), prov)], [pat.name])
+            return HostCode([emit(sc, (pat,), ir.Replicate(widths(nest), value), prov)], [pat.name])
         return _filled(sc, nest, value, type_, pat, prov)
     root = sc.resolve(value)
     if root.index == indices(nest) and root.array in sc.host:
         return HostCode([], [root.array])
     if not root.index and root.array in sc.host:
-        row = root.array if isinstance(type_, Array) else Var(root.array, prim_type(type_))
-        return HostCode([emit(sc, (pat,), Replicate(widths(nest), row), prov)], [pat.name])
+        row = root.array if isinstance(type_, ir.Array) else ir.Var(root.array, prim_type(type_))
+        return HostCode([emit(sc, (pat,), ir.Replicate(widths(nest), row), prov)], [pat.name])
     source = sc.sources.get(root.array)
-    if isinstance(source, Stm) and isinstance(source.exp, Scratch) and not root.index:
-        assert isinstance(pat.type, Array)
+    if isinstance(source, ir.Stm) and isinstance(source.exp, ir.Scratch) and not root.index:
+        assert isinstance(pat.type, ir.Array)
         return HostCode(
-            [emit(sc, (pat,), Scratch(pat.type.prim, pat.type.shape), prov)], [pat.name]
+            [emit(sc, (pat,), ir.Scratch(pat.type.prim, pat.type.shape), prov)], [pat.name]
         )
     inner, element = elements(sc, nest, value, type_)
-    return _filled(sc, inner, element, Scalar(prim_type(type_)), pat, prov)
+    return _filled(sc, inner, element, ir.Scalar(prim_type(type_)), pat, prov)
 
 
 def lifted_own(
-    sc: FlatteningScope, nest: Nest, value: Operand, type_: Type, prov: Prov
+    sc: FlatteningScope, nest: Nest, value: ir.Operand, type_: ir.Type, prov: Prov
 ) -> HostCode:
     """The same, as an array that may be consumed."""
     code = lifted(sc, nest, value, type_, None, prov)
@@ -91,20 +76,25 @@ def lifted_own(
     if code.stms or (name in sc.owned and not _is_copy(sc, value)):
         return code
     (pat,) = out_params(sc, widths(nest), (type_,), (None,))
-    return HostCode([emit(sc, (pat,), Copy(name), prov)], [pat.name])
+    return HostCode([emit(sc, (pat,), ir.Copy(name), prov)], [pat.name])
 
 
 def _filled(
-    sc: FlatteningScope, nest: Nest, value: KernelResult, type_: Type, pat: Param, prov: Prov
+    sc: FlatteningScope,
+    nest: Nest,
+    value: ir.KernelResult,
+    type_: ir.Type,
+    pat: ir.Param,
+    prov: Prov,
 ) -> HostCode:
     """A kernel that does nothing but write one value in each thread."""
-    body = KernelBody((), (value,), (type_,))
+    body = ir.KernelBody((), (value,), (type_,))
     return HostCode(seg_map(sc, nest, body, (pat,), prov), [pat.name])
 
 
-def _is_copy(sc: FlatteningScope, value: Operand) -> bool:
+def _is_copy(sc: FlatteningScope, value: ir.Operand) -> bool:
     """Whether the value's name stands for a copy of what it is resolved to."""
-    source = sc.sources.get(value.name if isinstance(value, Var) else str(value))
+    source = sc.sources.get(value.name if isinstance(value, ir.Var) else str(value))
     while isinstance(source, At):
         if not source.index:
             return True
@@ -112,7 +102,7 @@ def _is_copy(sc: FlatteningScope, value: Operand) -> bool:
     return False
 
 
-def elements(sc: FlatteningScope, nest: Nest, value: Name, type_: Type) -> tuple[Nest, SE]:
+def elements(sc: FlatteningScope, nest: Nest, value: Name, type_: ir.Type) -> tuple[Nest, ir.SE]:
     """The nest over a value's own elements as well, and the element at an index of it."""
     inner = nest
     own: tuple[Name, ...] = ()
@@ -122,71 +112,75 @@ def elements(sc: FlatteningScope, nest: Nest, value: Name, type_: Type) -> tuple
         own = (*own, level.index)
     prim = prim_type(type_)
     if not own:
-        return inner, Var(value, prim)
+        return inner, ir.Var(value, prim)
     name = sc.ctx.fresh(value)
     sc.sources[name] = At(value, own)
-    sc.types[name] = Scalar(prim)
-    return inner, Var(name, prim)
+    sc.types[name] = ir.Scalar(prim)
+    return inner, ir.Var(name, prim)
 
 
-def filled_by_threads(sc: FlatteningScope, stm: Stm) -> list[Stm]:
+def filled_by_threads(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
     """A copy, iota or replicate at the level of a block: its threads share the elements."""
     (pat,) = stm.pat
     stand_in = sc.ctx.fresh(pat.name)
-    if isinstance(stm.exp, Copy):
+    if isinstance(stm.exp, ir.Copy):
         sc.sources[stand_in] = At(stm.exp.array, ())
     else:
-        sc.sources[stand_in] = Stm((Param(stand_in, pat.type),), stm.exp, stm.prov)
+        sc.sources[stand_in] = ir.Stm((ir.Param(stand_in, pat.type),), stm.exp, stm.prov)
         sc.defs[stand_in] = stm.exp
     inner, element = elements(sc, (), stand_in, pat.type)
-    return _filled(sc, inner, element, Scalar(prim_type(pat.type)), pat, stm.prov).stms
+    return _filled(sc, inner, element, ir.Scalar(prim_type(pat.type)), pat, stm.prov).stms
 
 
-def update(sc: FlatteningScope, nest: Nest, stm: Stm, exp: Update, names: ResultNames) -> HostCode:
+def update(
+    sc: FlatteningScope, nest: Nest, stm: ir.Stm, exp: ir.Update, names: ResultNames
+) -> HostCode:
     """`map (fn x => a with [..] = v)` becomes a kernel that writes into the array of all `a`."""
     result = stm.pat[0]
     out, (dest,) = lifted_own(sc, nest, exp.array, result.type, stm.prov)
-    at: list[SE] = [var(i) for i in indices(nest)]
+    at: list[ir.SE] = [var(i) for i in indices(nest)]
     inner: Nest = nest
-    value: Operand = exp.value
+    value: ir.Operand = exp.value
     if isinstance(value, str):
-        row = with_dims(selected(exp.dims), Scalar(prim_type(result.type)))
+        row = with_dims(selected(exp.dims), ir.Scalar(prim_type(result.type)))
         inner, value = elements(sc, nest, value, row)
     own = [var(level.index) for level in inner[len(nest) :]]
     at.extend(source_indices(exp.dims, own, _times, _plus))
     (pat,) = out_params(sc, widths(nest), (result.type,), names)
-    write = Write(dest, ((tuple(at), value),))
+    write = ir.Write(dest, ((tuple(at), value),))
     code = _filled(sc, inner, write, pat.type, pat, stm.prov)
     return HostCode([*out, *code.stms], code.names)
 
 
-def _times(index: SE, stride: SE) -> SE:
-    return index if stride == ONE else Bin("*", "i64", index, stride)
+def _times(index: ir.SE, stride: ir.SE) -> ir.SE:
+    return index if stride == ir.ONE else ir.Bin("*", "i64", index, stride)
 
 
-def _plus(index: SE, start: SE) -> SE:
-    return index if start == ZERO else Bin("+", "i64", start, index)
+def _plus(index: ir.SE, start: ir.SE) -> ir.SE:
+    return index if start == ir.ZERO else ir.Bin("+", "i64", start, index)
 
 
-def concat(sc: FlatteningScope, nest: Nest, stm: Stm, exp: Concat, names: ResultNames) -> HostCode:
+def concat(
+    sc: FlatteningScope, nest: Nest, stm: ir.Stm, exp: ir.Concat, names: ResultNames
+) -> HostCode:
     """`map (fn x => a ++ b)` becomes kernels that write all `a`, and all `b`, into one array."""
     result = stm.pat[0].type
-    assert isinstance(result, Array)
+    assert isinstance(result, ir.Array)
     full = with_dims(widths(nest), result)
-    assert isinstance(full, Array)
-    current = Param(sc.ctx.fresh(stm.pat[0].name), full)
-    out = [emit(sc, (current,), Scratch(full.prim, full.shape), stm.prov)]
+    assert isinstance(full, ir.Array)
+    current = ir.Param(sc.ctx.fresh(stm.pat[0].name), full)
+    out = [emit(sc, (current,), ir.Scratch(full.prim, full.shape), stm.prov)]
     offset = Poly.const(0)
     for position, array in enumerate(exp.arrays):
         size = shape_of(sc.types[array])[0]
-        row = Array(result.prim, (size, *result.shape[1:]))
+        row = ir.Array(result.prim, (size, *result.shape[1:]))
         inner, value = elements(sc, nest, array, row)
-        at: list[SE] = [var(i) for i in indices(inner)]
+        at: list[ir.SE] = [var(i) for i in indices(inner)]
         if offset != 0:
-            at[len(nest)] = Bin("+", "i64", se_of(offset), at[len(nest)])
+            at[len(nest)] = ir.Bin("+", "i64", se_of(offset), at[len(nest)])
         last = position == len(exp.arrays) - 1
         (pat,) = out_params(sc, (), (full,), names if last else (None,))
-        write = Write(current.name, ((tuple(at), value),))
+        write = ir.Write(current.name, ((tuple(at), value),))
         out.extend(_filled(sc, inner, write, full, pat, stm.prov).stms)
         current = pat
         offset = offset + size

@@ -18,33 +18,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
 from compiler.ir.build import row_at, row_dims, var
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    ZERO,
-    Bin,
-    Body,
-    Conv,
-    Copy,
-    Exp,
-    Iota,
-    KernelBody,
-    Lambda,
-    Level,
-    Lit,
-    Operator,
-    Param,
-    Replicate,
-    Scalar,
-    SegMap,
-    SegSpace,
-    Slice,
-    Stm,
-    Type,
-    Write,
-)
 from compiler.ir.sizes import se_of
 from compiler.ir.types import with_dims
 from compiler.ir.walk import bound, free, rename
@@ -67,7 +43,7 @@ ResultNames = Sequence[Name | None]
 class HostCode(NamedTuple):
     """Statements that launch kernels, and for each result the name of the array that holds it."""
 
-    stms: list[Stm]
+    stms: list[ir.Stm]
     names: list[Name]
 
 
@@ -76,13 +52,13 @@ class Task:
     """What the maps of a nest compute: the body, and the types of its results in one thread."""
 
     nest: Nest
-    body: Body
-    returns: tuple[Type, ...]
+    body: ir.Body
+    returns: tuple[ir.Type, ...]
     names: ResultNames
     prov: Prov
 
 
-_NO_MEMORY = (Iota, Replicate, *SE_NODES)
+_NO_MEMORY = (ir.Iota, ir.Replicate, *ir.SE_NODES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +74,13 @@ class FlatteningScope:
     """What is known while a function is flattened. Names are unique, so one table serves all."""
 
     ctx: Ctx
-    level: Level = "grid"
+    level: ir.Level = "grid"
     versions: bool = True
     host: set[Name] = field(default_factory=set)
     """Names that may be mentioned outside the kernels being made."""
-    sources: dict[Name, At | Stm] = field(default_factory=dict)
-    types: dict[Name, Type] = field(default_factory=dict)
-    defs: dict[Name, Exp] = field(default_factory=dict)
+    sources: dict[Name, At | ir.Stm] = field(default_factory=dict)
+    types: dict[Name, ir.Type] = field(default_factory=dict)
+    defs: dict[Name, ir.Exp] = field(default_factory=dict)
     """Definitions of scalars, and of iotas and replicates, which need not be in memory."""
     owned: set[Name] = field(default_factory=set)
     """Arrays that flattening itself has made, or a loop's own: they may be consumed."""
@@ -115,18 +91,18 @@ class FlatteningScope:
     refused: list[Poly] = field(default_factory=list)
     """Amounts of parallelism that a threshold has found too small on the way to here."""
 
-    def inner(self, level: Level) -> FlatteningScope:
+    def inner(self, level: ir.Level) -> FlatteningScope:
         """The scope of a block's code, without versions; tables are shared."""
         host, owned = set(self.host), set(self.owned)
         return replace(self, level=level, versions=False, host=host, owned=owned)
 
-    def bind(self, params: Iterable[Param]) -> None:
+    def bind(self, params: Iterable[ir.Param]) -> None:
         """Names bound at the level where kernels are launched."""
         for param in params:
             self.host.add(param.name)
             self.types[param.name] = param.type
 
-    def note(self, stm: Stm) -> None:
+    def note(self, stm: ir.Stm) -> None:
         """Remember types, and definitions that need no memory."""
         for param in stm.pat:
             self.types[param.name] = param.type
@@ -153,7 +129,7 @@ class FlatteningScope:
 
 def close(
     sc: FlatteningScope, needed: Iterable[Name], prov: Prov, consumed: frozenset[Name] = frozenset()
-) -> list[Stm]:
+) -> list[ir.Stm]:
     """Statements that bind the names in `needed`: reads of arrays outside, and recomputed ones.
 
     Those that the kernel consumes get a copy of their own.
@@ -174,69 +150,69 @@ class _Closing:
         self.prov = prov
         self.consumed = consumed
         self.done: set[Name] = set()
-        self.out: list[Stm] = []
+        self.out: list[ir.Stm] = []
 
     def need(self, name: Name) -> None:
         source = self.sc.sources.get(name)
         if source is None or name in self.done:
             return
         self.done.add(name)
-        if isinstance(source, Stm):
+        if isinstance(source, ir.Stm):
             self.need_all(source)
             self.bind(source.pat[0], source.exp, source.prov)
             return
         root = self.sc.resolve(name)
         exp = self.read(root, self.sc.types[name])
         self.need_all(exp)
-        self.bind(Param(name, self.sc.types[name]), exp, self.prov)
+        self.bind(ir.Param(name, self.sc.types[name]), exp, self.prov)
 
-    def bind(self, param: Param, exp: Exp, prov: Prov) -> None:
+    def bind(self, param: ir.Param, exp: ir.Exp, prov: Prov) -> None:
         if param.name in self.consumed:
-            view = Param(self.sc.ctx.fresh(param.name), param.type)
-            self.out.append(Stm((view,), exp, prov))
-            exp = Copy(view.name)
-        self.out.append(Stm((param,), exp, prov))
+            view = ir.Param(self.sc.ctx.fresh(param.name), param.type)
+            self.out.append(ir.Stm((view,), exp, prov))
+            exp = ir.Copy(view.name)
+        self.out.append(ir.Stm((param,), exp, prov))
 
     def need_all(self, node: object) -> None:
         for name in sorted(free(node)):
             self.need(name)
 
-    def read(self, root: At, wanted: Type) -> Exp:
+    def read(self, root: At, wanted: ir.Type) -> ir.Exp:
         """The expression for an element or row; those of iotas and replicates need no array."""
         source = self.sc.defs.get(root.array)
         at = tuple(var(i) for i in root.index)
-        if isinstance(wanted, Scalar):
-            if isinstance(source, Iota):
+        if isinstance(wanted, ir.Scalar):
+            if isinstance(source, ir.Iota):
                 return iota_at(source, at[0])
-            if isinstance(source, Replicate):
+            if isinstance(source, ir.Replicate):
                 if not isinstance(source.value, str):
                     return source.value
                 inner = self.sc.resolve(source.value)
                 rest = root.index[len(source.shape) :]
                 return self.read(At(inner.array, inner.index + rest), wanted)
         elif not root.index:
-            return Slice(root.array, row_dims((), wanted))
+            return ir.Slice(root.array, row_dims((), wanted))
         return row_at(root.array, at, wanted)
 
 
-def iota_at(iota: Iota, at: SE) -> SE:
+def iota_at(iota: ir.Iota, at: ir.SE) -> ir.SE:
     """Element `at` of an iota."""
-    index: SE = at if iota.prim == "i64" else Conv("i64", iota.prim, at)
-    if iota.step != Lit(1, iota.prim):
-        index = Bin("*", iota.prim, index, iota.step)
-    if iota.start == Lit(0, iota.prim):
+    index: ir.SE = at if iota.prim == "i64" else ir.Conv("i64", iota.prim, at)
+    if iota.step != ir.Lit(1, iota.prim):
+        index = ir.Bin("*", iota.prim, index, iota.step)
+    if iota.start == ir.Lit(0, iota.prim):
         return index
-    return Bin("+", iota.prim, iota.start, index)
+    return ir.Bin("+", iota.prim, iota.start, index)
 
 
-def closed(sc: FlatteningScope, body: KernelBody, prov: Prov) -> KernelBody:
+def closed(sc: FlatteningScope, body: ir.KernelBody, prov: Prov) -> ir.KernelBody:
     """A thread's code: reads of what it uses from outside, then its statements, all sequential."""
     code = replace(body, stms=sequentialise(body.stms, sc.ctx.fresh))
     reads = close(sc, free(code), prov, frozenset(of_body(body.stms)[0]))
     return replace(code, stms=(*reads, *code.stms)) if reads else code
 
 
-def with_own_names(sc: FlatteningScope, exp: Exp) -> Exp:
+def with_own_names(sc: FlatteningScope, exp: ir.Exp) -> ir.Exp:
     """The kernel with names of its own, should another kernel bind the same ones."""
     names = bound(exp)
     # A kernel inside of another must not hide that the outer one reads the same names.
@@ -247,9 +223,9 @@ def with_own_names(sc: FlatteningScope, exp: Exp) -> Exp:
     return exp
 
 
-def space(nest: Nest) -> SegSpace:
+def space(nest: Nest) -> ir.SegSpace:
     """The indices of a nest, one for each thread."""
-    return SegSpace(tuple((level.index, level.width) for level in nest))
+    return ir.SegSpace(tuple((level.index, level.width) for level in nest))
 
 
 def widths(nest: Nest) -> tuple[Poly, ...]:
@@ -267,60 +243,60 @@ def thread_count(nest: Nest) -> Poly:
     return Poly.product(widths(nest))
 
 
-def is_empty(nest: Nest) -> SE | None:
+def is_empty(nest: Nest) -> ir.SE | None:
     """A condition for a nest without indices; None if it always has some."""
-    result: SE | None = None
+    result: ir.SE | None = None
     for level in nest:
         if (level.width.constant or 0) <= 0:
-            empty = Bin("<=", "i64", se_of(level.width), ZERO)
-            result = empty if result is None else Bin("||", "bool", result, empty)
+            empty = ir.Bin("<=", "i64", se_of(level.width), ir.ZERO)
+            result = empty if result is None else ir.Bin("||", "bool", result, empty)
     return result
 
 
 def out_params(
-    sc: FlatteningScope, outer: Iterable[Poly], elements: Iterable[Type], names: ResultNames
-) -> tuple[Param, ...]:
+    sc: FlatteningScope, outer: Iterable[Poly], elements: Iterable[ir.Type], names: ResultNames
+) -> tuple[ir.Param, ...]:
     """Arrays with those elements, under the given names or new ones."""
     dims = tuple(outer)
     found = []
     for type_, name in zip(elements, names, strict=True):
-        found.append(Param(name or sc.ctx.fresh("r"), with_dims(dims, type_)))
+        found.append(ir.Param(name or sc.ctx.fresh("r"), with_dims(dims, type_)))
     return tuple(found)
 
 
-def emit(sc: FlatteningScope, pat: tuple[Param, ...], exp: Exp, prov: Prov) -> Stm:
+def emit(sc: FlatteningScope, pat: tuple[ir.Param, ...], exp: ir.Exp, prov: Prov) -> ir.Stm:
     """A statement where kernels are launched; its arrays are fresh."""
     sc.bind(pat)
     sc.owned.update(p.name for p in pat)
-    return Stm(pat, exp, prov)
+    return ir.Stm(pat, exp, prov)
 
 
 def seg_map(
-    sc: FlatteningScope, nest: Nest, body: KernelBody, pat: tuple[Param, ...], prov: Prov
-) -> list[Stm]:
+    sc: FlatteningScope, nest: Nest, body: ir.KernelBody, pat: tuple[ir.Param, ...], prov: Prov
+) -> list[ir.Stm]:
     """A kernel that runs the body at every index of the nest.
 
     Where it also reads the array that it writes into, it writes into a copy.
     """
-    out: list[Stm] = []
+    out: list[ir.Stm] = []
     code = closed(sc, body, prov)
     results = list(code.results)
-    written = [r.dest for r in results if isinstance(r, Write)]
+    written = [r.dest for r in results if isinstance(r, ir.Write)]
     read = free(code.stms) if written else set()
     for at, result in enumerate(results):
-        if isinstance(result, Write) and result.dest in read:
-            copy = Param(sc.ctx.fresh(result.dest), body.returns[at])
-            out.append(emit(sc, (copy,), Copy(result.dest), prov))
-            results[at] = Write(copy.name, result.writes)
+        if isinstance(result, ir.Write) and result.dest in read:
+            copy = ir.Param(sc.ctx.fresh(result.dest), body.returns[at])
+            out.append(emit(sc, (copy,), ir.Copy(result.dest), prov))
+            results[at] = ir.Write(copy.name, result.writes)
     code = replace(code, results=tuple(results))
-    kernel = with_own_names(sc, SegMap(sc.level, space(nest), code))
+    kernel = with_own_names(sc, ir.SegMap(sc.level, space(nest), code))
     return [*out, emit(sc, pat, kernel, prov)]
 
 
-def sequential_op(sc: FlatteningScope, op: Operator) -> Operator:
+def sequential_op(sc: FlatteningScope, op: ir.Operator) -> ir.Operator:
     """The operator with loops for whatever parallelism is inside it."""
     stms = sequentialise(op.fn.body.stms, sc.ctx.fresh)
     if stms is op.fn.body.stms:
         return op
-    fn = Lambda(op.fn.params, Body(stms, op.fn.body.results), op.fn.returns)
-    return Operator(fn, op.neutral, op.commutative)
+    fn = ir.Lambda(op.fn.params, ir.Body(stms, op.fn.body.results), op.fn.returns)
+    return ir.Operator(fn, op.neutral, op.commutative)

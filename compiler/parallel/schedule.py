@@ -24,31 +24,10 @@ from compiler.analysis.cost import CHEAP, cost
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
+from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed, roots_of
 from compiler.ir.build import either
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    SE_NODES,
-    Assert,
-    Body,
-    Call,
-    Concat,
-    Copy,
-    Index,
-    Iota,
-    Operand,
-    Param,
-    Rearrange,
-    Replicate,
-    Reshape,
-    Scalar,
-    Scratch,
-    Slice,
-    Stm,
-    Type,
-    Update,
-    Var,
-)
 from compiler.ir.slices import selected
 from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
@@ -73,7 +52,7 @@ _UNKNOWN = 1 << 20
 class Step:
     """A statement with its kind, stage and what it uses."""
 
-    stm: Stm
+    stm: ir.Stm
     kind: Kind
     stage: int
     uses: set[Name]
@@ -84,8 +63,8 @@ class Segment:
     """The sequential statements of one stage, and what the kernel for them returns."""
 
     steps: list[Step] = field(default_factory=list)
-    stored: list[Param] = field(default_factory=list)
-    results: list[tuple[int, Operand, Type]] = field(default_factory=list)
+    stored: list[ir.Param] = field(default_factory=list)
+    results: list[tuple[int, ir.Operand, ir.Type]] = field(default_factory=list)
     """Results of the body that are computed here: position, value, type."""
 
     @property
@@ -98,7 +77,7 @@ class Segment:
 class Schedule:
     """A body cut into pieces, in the order in which they are to run."""
 
-    hoisted: list[Stm]
+    hoisted: list[ir.Stm]
     segments: list[Segment]
     parallel: list[list[Step]]
     recomputed: dict[Name, Step]
@@ -117,7 +96,7 @@ class Schedule:
     def is_perfect(self) -> bool:
         """Whether one parallel statement is all there is, but for checks: the nest just goes on."""
         steps = (step for segment in self.segments for step in segment.steps)
-        if any(s.kind == "sequential" and not isinstance(s.stm.exp, Assert) for s in steps):
+        if any(s.kind == "sequential" and not isinstance(s.stm.exp, ir.Assert) for s in steps):
             return False
         return sum(map(len, self.parallel)) <= 1 and not any(s.results for s in self.segments)
 
@@ -150,7 +129,7 @@ def _assign_results(result: Schedule, task: Task, binders: dict[Name, Step]) -> 
         if isinstance(value, str) and not any(step.kind == "sequential" for step in steps):
             result.late |= names
             continue
-        if isinstance(value, Var) and any(step.kind == "parallel" for step in steps):
+        if isinstance(value, ir.Var) and any(step.kind == "parallel" for step in steps):
             continue
         at = max((step.stage + (step.kind == "parallel") for step in steps), default=0)
         result.segments[at].results.append((position, value, type_))
@@ -158,7 +137,7 @@ def _assign_results(result: Schedule, task: Task, binders: dict[Name, Step]) -> 
 
 def _store(sc: FlatteningScope, result: Schedule, invariant: frozenset[Name]) -> bool:
     """Decide what each segment stores; drop what it would recompute and does not need."""
-    segment_of: dict[Name, tuple[Segment, Param]] = {}
+    segment_of: dict[Name, tuple[Segment, ir.Param]] = {}
     for segment in result.segments:
         for step in segment.steps:
             if step.kind == "sequential":
@@ -209,7 +188,7 @@ def _needed(result: Schedule, names: Iterable[Name], into: dict[Name, None]) -> 
 class _Scheduler:
     """Gives every statement of a body its kind and stage."""
 
-    def __init__(self, sc: FlatteningScope, nest: Nest, body: Body) -> None:
+    def __init__(self, sc: FlatteningScope, nest: Nest, body: ir.Body) -> None:
         self.sc = sc
         self.nest = nest
         self.body = body
@@ -225,7 +204,7 @@ class _Scheduler:
         found = []
         for stm in self.body.stms:
             self.sc.note(stm)
-            if isinstance(stm.exp, Call):
+            if isinstance(stm.exp, ir.Call):
                 raise Limitation(
                     f"A call of `{stm.exp.fun}` inside a parallel operator cannot be compiled.",
                     stm.prov[0] if stm.prov else NOWHERE,
@@ -234,50 +213,57 @@ class _Scheduler:
             found.append(self.step(stm))
         return found
 
-    def step(self, stm: Stm) -> Step:
+    def step(self, stm: ir.Stm) -> Step:
         """Kind and stage of the next statement."""
         uses = free(stm)
         kind = self.kind(stm, uses)
         stage = max((self.ready.get(name, 0) for name in uses), default=0)
         if kind != "hoisted":
             stage = max(stage, self.floor)
-            if not isinstance(stm.exp, SE_NODES) and consumed(stm.exp):
+            if not isinstance(stm.exp, ir.SE_NODES) and consumed(stm.exp):
                 stage = max(stage, self.latest)
-            if isinstance(stm.exp, Assert):
+            if isinstance(stm.exp, ir.Assert):
                 self.floor = stage
             after = stage + (kind == "parallel")
             self.latest = max(self.latest, after)
             for param in stm.pat:
                 self.ready[param.name] = after
-        elif isinstance(stm.exp, Assert):
-            stm = Stm(stm.pat, self.guarded(stm.exp), stm.prov)
+        elif isinstance(stm.exp, ir.Assert):
+            stm = ir.Stm(stm.pat, self.guarded(stm.exp), stm.prov)
         for param in stm.pat:
             self.kinds[param.name] = kind
         return Step(stm, kind, stage, uses)
 
-    def kind(self, stm: Stm, uses: set[Name]) -> Kind:
+    def kind(self, stm: ir.Stm, uses: set[Name]) -> Kind:
         """What becomes of a statement."""
         exp = stm.exp
-        if isinstance(exp, SE_NODES):
+        if isinstance(exp, ir.SE_NODES):
             if stm.pat[0].name in self.invariant:
                 return "hoisted"
             return "recomputed" if cost(exp) <= CHEAP else "sequential"
         match exp:
-            case Assert():
+            case ir.Assert():
                 invariant = is_invariant(self.sc, uses, self.invariant)
                 return "hoisted" if invariant and cannot_fail(exp.cond) else "sequential"
-            case Index(array, _):
+            case ir.Index(array, _):
                 return "sequential" if self.changes(array) else "recomputed"
-            case Slice() | Rearrange() | Reshape() | Iota() | Replicate() | Scratch():
+            case (
+                ir.Slice()
+                | ir.Rearrange()
+                | ir.Reshape()
+                | ir.Iota()
+                | ir.Replicate()
+                | ir.Scratch()
+            ):
                 return "recomputed"
-            case Copy(array) if not self.changes(array):
+            case ir.Copy(array) if not self.changes(array):
                 self.sc.sources[stm.pat[0].name] = At(array, ())
                 return "recomputed"
-            case Copy():
+            case ir.Copy():
                 return "parallel" if self.is_regular(stm.pat[0].type) else "sequential"
-            case Update():
+            case ir.Update():
                 return self.kind_of_update(stm.pat[0], exp)
-            case Concat(arrays):
+            case ir.Concat(arrays):
                 types = [stm.pat[0].type, *(self.sc.types[array] for array in arrays)]
                 return "parallel" if all(map(self.is_regular, types)) else "sequential"
         parallel = is_parallel(self.sc, stm, self.invariant, decide=True)
@@ -287,48 +273,48 @@ class _Scheduler:
         """Whether the body updates in place what an array lies in."""
         return bool(self.roots.get(array, frozenset((array,))) & self.gone)
 
-    def is_regular(self, type_: Type) -> bool:
+    def is_regular(self, type_: ir.Type) -> bool:
         """Whether a value has the same shape in every thread of the nest."""
         return is_regular(self.sc, type_, self.invariant)
 
-    def kind_of_update(self, result: Param, exp: Update) -> Kind:
+    def kind_of_update(self, result: ir.Param, exp: ir.Update) -> Kind:
         """A kernel of its own updates a large array that lies in memory."""
         size = 1
         for dim in shape_of(result.type):
             size *= dim.constant or _UNKNOWN
         if size <= _LARGE or self.kinds.get(exp.array) == "sequential":
             return "sequential"
-        value = with_dims(selected(exp.dims), Scalar(prim_type(result.type)))
+        value = with_dims(selected(exp.dims), ir.Scalar(prim_type(result.type)))
         regular = self.is_regular(result.type) and self.is_regular(value)
         return "parallel" if regular else "sequential"
 
-    def guarded(self, check: Assert) -> Assert:
+    def guarded(self, check: ir.Assert) -> ir.Assert:
         """An assertion for the whole nest: it must not fail where the nest has no threads."""
         empty = is_empty(self.nest)
         cond = check.cond if empty is None else either(empty, check.cond)
-        return Assert(cond, check.message)
+        return ir.Assert(cond, check.message)
 
 
-def returns_views(sc: FlatteningScope, body: Body) -> bool:
+def returns_views(sc: FlatteningScope, body: ir.Body) -> bool:
     """Whether a body picks rows: threads in step copy them together, element by element."""
     if sc.level != "grid":
         return False
     results = {r for r in body.results if isinstance(r, str)}
     views = any(
-        isinstance(stm.exp, Slice | Rearrange | Copy) and stm.pat[0].name in results
+        isinstance(stm.exp, ir.Slice | ir.Rearrange | ir.Copy) and stm.pat[0].name in results
         for stm in body.stms
     )
     return views and sc.ctx.target.in_step
 
 
-def offers_parallelism(sc: FlatteningScope, body: Body) -> bool:
+def offers_parallelism(sc: FlatteningScope, body: ir.Body) -> bool:
     """Whether cutting a body into kernels gains parallelism."""
     if has_parallelism(sc, body.stms):
         return True
     results = {r for r in body.results if isinstance(r, str)}
     invariant = invariant_names(sc, body.stms)
     for stm in body.stms:
-        if isinstance(stm.exp, Iota | Replicate | Concat) and stm.pat[0].name in results:
+        if isinstance(stm.exp, ir.Iota | ir.Replicate | ir.Concat) and stm.pat[0].name in results:
             size = shape_of(stm.pat[0].type)[0].constant
             if (size is None or size > SMALL) and is_regular(sc, stm.pat[0].type, invariant):
                 return True

@@ -17,34 +17,16 @@ from dataclasses import dataclass, field
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed_params
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
-from compiler.ir.nodes import (
-    SE,
-    Body,
-    Copy,
-    Exp,
-    Hist,
-    HistOp,
-    Lambda,
-    Lit,
-    Map,
-    Operand,
-    Operator,
-    Param,
-    Reduce,
-    Scan,
-    Scatter,
-    Stm,
-    Var,
-)
 from compiler.ir.walk import NESTED, map_stms, subst
 from compiler.parallel.lambdas import vectorised
 
 
-def sequentialise(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
+def sequentialise(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
     """The statements with every parallel operator, at any depth, as a loop."""
-    out: list[Stm] = []
+    out: list[ir.Stm] = []
     changed = False
     for stm in stms:
         kind = type(stm.exp)
@@ -54,35 +36,35 @@ def sequentialise(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
         elif kind in NESTED:
             exp = map_stms(stm.exp, lambda inner: sequentialise(inner, fresh))
             changed = changed or exp is not stm.exp
-            out.append(stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov))
+            out.append(stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov))
         else:
             out.append(stm)
     return tuple(out) if changed else stms
 
 
-SOACS = frozenset((Map, Reduce, Scan, Scatter, Hist))
+SOACS = frozenset((ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
 """The parallel operators before flattening."""
 
 
-Within = Callable[[tuple[Stm, ...], "Fresh"], tuple[Stm, ...]]
+Within = Callable[[tuple[ir.Stm, ...], "Fresh"], tuple[ir.Stm, ...]]
 """What becomes of the statements inside of an operator that is a loop now."""
 
 
-def outer_loop(stm: Stm, fresh: Fresh) -> list[Stm]:
+def outer_loop(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
     """A parallel operator as a loop; what is inside of it stays as it is."""
     return _one(stm, fresh, _unchanged)
 
 
-def _unchanged(stms: tuple[Stm, ...], fresh: Fresh) -> tuple[Stm, ...]:
+def _unchanged(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
     return stms
 
 
-def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
+def _one(stm: ir.Stm, fresh: Fresh, within: Within) -> list[ir.Stm]:
     match stm.exp:
-        case Map(width, fn, arrays):
+        case ir.Map(width, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
             loop.keep(stm.pat, fn.body.results)
-        case Reduce(width, ops, fn, arrays):
+        case ir.Reduce(width, ops, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for op in ops:
@@ -90,7 +72,7 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
                 loop.accumulate(op, fn.body.results[at : at + count], stm.pat[at : at + count])
                 at += count
             loop.keep(stm.pat[at:], fn.body.results[at:])
-        case Scan(width, ops, fn, arrays):
+        case ir.Scan(width, ops, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for op in ops:
@@ -99,7 +81,7 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
                 loop.keep(stm.pat[at : at + count], totals)
                 at += count
             loop.keep(stm.pat[at:], fn.body.results[at:])
-        case Scatter(width, dests, fn, arrays):
+        case ir.Scatter(width, dests, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
             at = 0
             for dest, result in zip(dests, stm.pat, strict=False):
@@ -107,7 +89,7 @@ def _one(stm: Stm, fresh: Fresh, within: Within) -> list[Stm]:
                 loop.write(dest.array, result, index, fn.body.results[at + dest.rank])
                 at += dest.rank + 1
             loop.keep(stm.pat[len(dests) :], fn.body.results[at:])
-        case Hist(width, hists, fn, arrays):
+        case ir.Hist(width, hists, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
             at, done = 0, 0
             for hist in hists:
@@ -128,30 +110,30 @@ class _LoopBuilder:
     index: Name
     body: Builder
     within: Within
-    before: list[Stm] = field(default_factory=list)
-    params: list[Param] = field(default_factory=list)
-    init: list[Operand] = field(default_factory=list)
-    results: list[Operand] = field(default_factory=list)
-    pattern: list[Param] = field(default_factory=list)
+    before: list[ir.Stm] = field(default_factory=list)
+    params: list[ir.Param] = field(default_factory=list)
+    init: list[ir.Operand] = field(default_factory=list)
+    results: list[ir.Operand] = field(default_factory=list)
+    pattern: list[ir.Param] = field(default_factory=list)
 
-    def let(self, param: Param, exp: Exp) -> None:
+    def let(self, param: ir.Param, exp: ir.Exp) -> None:
         """Add a statement to the body."""
-        self.body.add((Param(param.name, param.type),), exp)
+        self.body.add((ir.Param(param.name, param.type),), exp)
 
-    def fresh(self, param: Param, unique: bool = False) -> Param:
+    def fresh(self, param: ir.Param, unique: bool = False) -> ir.Param:
         """A new name of the same type."""
         return self.body.param(param, unique)
 
-    def carry(self, param: Param, init: Operand, result: Operand, bind: Param) -> None:
+    def carry(self, param: ir.Param, init: ir.Operand, result: ir.Operand, bind: ir.Param) -> None:
         """Add a loop parameter with its start, its next value and the name of its last one."""
         self.params.append(param)
         self.init.append(init)
         self.results.append(result)
         self.pattern.append(bind)
 
-    def named(self, value: Operand, base: str) -> Operand:
+    def named(self, value: ir.Operand, base: str) -> ir.Operand:
         """`value` as something that may be mentioned several times."""
-        return value if isinstance(value, str | Var | Lit) else self.body.scalar(base, value)
+        return value if isinstance(value, str | ir.Var | ir.Lit) else self.body.scalar(base, value)
 
     def first(self) -> Builder:
         """What appends to the statements before the loop."""
@@ -159,7 +141,7 @@ class _LoopBuilder:
         builder.stms = self.before
         return builder
 
-    def keep(self, pattern: tuple[Param, ...], values: tuple[Operand, ...]) -> None:
+    def keep(self, pattern: tuple[ir.Param, ...], values: tuple[ir.Operand, ...]) -> None:
         """Collect one value per iteration in a fresh array."""
         for bind, value in zip(pattern, values, strict=True):
             start = self.first().scratch(bind)
@@ -168,8 +150,8 @@ class _LoopBuilder:
             self.carry(here, start.name, after.name, bind)
 
     def accumulate(
-        self, op: Operator, values: tuple[Operand, ...], pattern: tuple[Param, ...] | None
-    ) -> tuple[Operand, ...]:
+        self, op: ir.Operator, values: tuple[ir.Operand, ...], pattern: tuple[ir.Param, ...] | None
+    ) -> tuple[ir.Operand, ...]:
         """Combine with the accumulators; the new ones. `pattern` names the last ones, if wanted."""
         count = len(op.neutral)
         totals, rest = op.fn.params[:count], op.fn.params[count:]
@@ -179,12 +161,14 @@ class _LoopBuilder:
         body = self.applied(op.fn.body, rest, values)
         new = tuple(self.named(r, p.name) for r, p in zip(body.results, totals, strict=True))
         for total, start, result, bind in zip(totals, op.neutral, new, binds, strict=True):
-            self.carry(Param(total.name, total.type), start, result, bind)
+            self.carry(ir.Param(total.name, total.type), start, result, bind)
         return new
 
-    def applied(self, body: Body, params: tuple[Param, ...], values: tuple[Operand, ...]) -> Body:
+    def applied(
+        self, body: ir.Body, params: tuple[ir.Param, ...], values: tuple[ir.Operand, ...]
+    ) -> ir.Body:
         """Add the statements of an operator whose `params` stand for `values`; its results."""
-        names: dict[Name, Operand] = {}
+        names: dict[Name, ir.Operand] = {}
         for param, value in zip(params, values, strict=True):
             if isinstance(value, str):
                 names[param.name] = value
@@ -194,7 +178,9 @@ class _LoopBuilder:
         self.body.stms.extend(self.within(body.stms, self.body.fresh))
         return body
 
-    def in_place(self, op: Operator, values: tuple[Operand, ...], binds: tuple[Param, ...]) -> bool:
+    def in_place(
+        self, op: ir.Operator, values: tuple[ir.Operand, ...], binds: tuple[ir.Param, ...]
+    ) -> bool:
         """An operator that goes element by element updates its accumulators where they lie."""
         vector = vectorised(op, self.body.fresh)
         if vector is None or not all(isinstance(v, str) for v in values):
@@ -202,7 +188,7 @@ class _LoopBuilder:
         count = len(op.neutral)
         inner = _LoopBuilder(self.body.fresh("k"), self.body.nested(), self.within)
         at = (var(inner.index),)
-        outer = [Param(p.name, p.type, unique=True) for p in op.fn.params[:count]]
+        outer = [ir.Param(p.name, p.type, unique=True) for p in op.fn.params[:count]]
         holds = [self.fresh(p, unique=True) for p in outer]
         rows = [*(p.name for p in holds), *(str(v) for v in values)]
         for element, row in zip(vector.fn.params, rows, strict=True):
@@ -213,16 +199,18 @@ class _LoopBuilder:
             inner.carry(hold, total.name, after.name, self.fresh(hold))
         self.body.stms.extend(inner.finish(vector.width))
         for total, start, end, bind in zip(outer, op.neutral, inner.pattern, binds, strict=True):
-            own = self.first().bind(total.name, total.type, Copy(str(start)))
+            own = self.first().bind(total.name, total.type, ir.Copy(str(start)))
             self.carry(total, own.name, end.name, bind)
         return True
 
-    def indices(self, values: tuple[Operand, ...]) -> tuple[SE, ...]:
+    def indices(self, values: tuple[ir.Operand, ...]) -> tuple[ir.SE, ...]:
         """Indices that may be mentioned several times."""
         named = (self.named(i, "at") for i in values)
         return tuple(i for i in named if not isinstance(i, str))
 
-    def write(self, dest: Name, bind: Param, index: tuple[Operand, ...], value: Operand) -> None:
+    def write(
+        self, dest: Name, bind: ir.Param, index: tuple[ir.Operand, ...], value: ir.Operand
+    ) -> None:
         """Write a value at an index of the destination, if it is inside."""
         here = self.fresh(bind, unique=True)
         at = self.indices(index)
@@ -232,7 +220,7 @@ class _LoopBuilder:
         self.carry(here, dest, after.name, bind)
 
     def combine(
-        self, hist: HistOp, pattern: tuple[Param, ...], values: tuple[Operand, ...]
+        self, hist: ir.HistOp, pattern: tuple[ir.Param, ...], values: tuple[ir.Operand, ...]
     ) -> None:
         """Combine values with what is at their index of the destinations, if it is inside."""
         count = len(hist.dests)
@@ -248,14 +236,14 @@ class _LoopBuilder:
         for hold, dest, after, bind in zip(holds, hist.dests, afters, pattern, strict=True):
             self.carry(hold, dest, after.name, bind)
 
-    def finish(self, width: Poly) -> list[Stm]:
+    def finish(self, width: Poly) -> list[ir.Stm]:
         """The statements before the loop, and the loop."""
         loop = count_loop(self.params, self.init, self.index, width, self.body.body(self.results))
-        return [*self.before, Stm(tuple(self.pattern), loop, self.body.prov)]
+        return [*self.before, ir.Stm(tuple(self.pattern), loop, self.body.prov)]
 
 
 def _start(
-    fn: Lambda,
+    fn: ir.Lambda,
     arrays: tuple[Name, ...],
     prov: Prov,
     fresh: Fresh,
@@ -270,7 +258,7 @@ def _start(
     for param, array in zip(fn.params, arrays, strict=True):
         read = row_at(array, (var(loop.index),), param.type)
         if param.name in consumed:
-            read = Copy(loop.body.bind(param.name, param.type, read).name)
+            read = ir.Copy(loop.body.bind(param.name, param.type, read).name)
         loop.let(param, read)
     loop.body.stms.extend(within(fn.body.stms, fresh))
     return loop

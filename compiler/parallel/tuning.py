@@ -13,20 +13,8 @@ from collections.abc import Iterable
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.spans import user_spans
+from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
-from compiler.ir.nodes import (
-    SE,
-    Bin,
-    ForLoop,
-    If,
-    Loop,
-    Prog,
-    SegMap,
-    SegOp,
-    Stm,
-    Threshold,
-    Var,
-)
 from compiler.ir.show_scalar import show_se
 from compiler.ir.spelling import as_polynomial
 from compiler.ir.walk import all_stms, map_se
@@ -36,7 +24,7 @@ _I64 = re.compile(r"(?<=\d)i64\b")
 """The type after a literal, which goes without saying in sizes."""
 
 
-def forest(prog: Prog) -> list[Forest]:
+def forest(prog: ir.Prog) -> list[Forest]:
     """For each function with thresholds: its name, and its tuning trees in order of text."""
     found: list[Forest] = []
     for fun in prog.funs:
@@ -46,10 +34,10 @@ def forest(prog: Prog) -> list[Forest]:
     return found
 
 
-def names(prog: Prog) -> list[str]:
+def names(prog: ir.Prog) -> list[str]:
     """The names of all thresholds of a flattened program, in order of text."""
     stms = (stm for fun in prog.funs for stm in all_stms(fun.body.stms))
-    return list(dict.fromkeys(s.exp.name for s in stms if isinstance(s.exp, Threshold)))
+    return list(dict.fromkeys(s.exp.name for s in stms if isinstance(s.exp, ir.Threshold)))
 
 
 def _has_threshold(node: TreeNode) -> bool:
@@ -61,37 +49,37 @@ class _Reader:
     """Reads statements into nodes and numbers the kernels."""
 
     def __init__(self) -> None:
-        self.thresholds: dict[Name, Threshold] = {}
+        self.thresholds: dict[Name, ir.Threshold] = {}
         self.kernels = 0
 
-    def nodes(self, stms: Iterable[Stm]) -> list[TreeNode]:
+    def nodes(self, stms: Iterable[ir.Stm]) -> list[TreeNode]:
         """The nodes of statements in order."""
         return [node for stm in stms if (node := self.node(stm)) is not None]
 
-    def node(self, stm: Stm) -> TreeNode | None:
+    def node(self, stm: ir.Stm) -> TreeNode | None:
         """The node of a statement; None if it launches no kernel."""
         match stm.exp:
-            case Threshold():
+            case ir.Threshold():
                 self.thresholds[stm.pat[0].name] = stm.exp
-            case If():
+            case ir.If():
                 return self.branch(stm, stm.exp)
-            case Loop(_, _, form, body):
+            case ir.Loop(_, _, form, body):
                 inside = self.nodes(body.stms)
                 if not inside:
                     return None
-                times = _text(form.bound) if isinstance(form, ForLoop) else "while"
+                times = _text(form.bound) if isinstance(form, ir.ForLoop) else "while"
                 spans = user_spans(stm.prov)
                 return {"kind": "loop", "spans": spans, "times": times, "body": inside}
-            case exp if isinstance(exp, SegOp):
+            case exp if isinstance(exp, ir.SegOp):
                 return self.kernel(stm, exp)
         return None
 
-    def branch(self, stm: Stm, exp: If) -> TreeNode | None:
+    def branch(self, stm: ir.Stm, exp: ir.If) -> TreeNode | None:
         """An `if`: by a threshold (with what must hold besides), or by something else."""
         parts, spans = _conjuncts(exp.cond), user_spans(stm.prov)
         node: TreeNode = {"kind": "choice", "spans": spans, "condition": _text(exp.cond)}
         for part in parts:
-            by = self.thresholds.get(part.name) if isinstance(part, Var) else None
+            by = self.thresholds.get(part.name) if isinstance(part, ir.Var) else None
             if by is not None:
                 rest = [other for other in parts if other is not part]
                 node = {
@@ -108,7 +96,7 @@ class _Reader:
         node["orelse"] = self.nodes(exp.orelse.stms)
         return node if node["kind"] == "branch" or node["then"] or node["orelse"] else None
 
-    def kernel(self, stm: Stm, exp: SegOp) -> TreeNode:
+    def kernel(self, stm: ir.Stm, exp: ir.SegOp) -> TreeNode:
         """A leaf: which kernel, over which space."""
         self.kernels += 1
         return {
@@ -117,26 +105,26 @@ class _Reader:
             "number": self.kernels,
             "operator": type(exp).__name__.lower(),
             "level": exp.level,
-            "per_block": isinstance(exp, SegMap) and exp.per_block,
+            "per_block": isinstance(exp, ir.SegMap) and exp.per_block,
             "space": [[base_of(index), _size(width)] for index, width in exp.space.dims],
             "points": _size(Poly.product(width for _, width in exp.space.dims)),
             "results": [base_of(param.name) for param in stm.pat],
-            "loops": sum(isinstance(inner.exp, Loop) for inner in exp.body.stms),
+            "loops": sum(isinstance(inner.exp, ir.Loop) for inner in exp.body.stms),
         }
 
 
-def _conjuncts(cond: SE) -> list[SE]:
-    if isinstance(cond, Bin) and cond.op == "&&":
+def _conjuncts(cond: ir.SE) -> list[ir.SE]:
+    if isinstance(cond, ir.Bin) and cond.op == "&&":
         return _conjuncts(cond.lhs) + _conjuncts(cond.rhs)
     return [cond]
 
 
-def _plain(se: SE) -> SE:
+def _plain(se: ir.SE) -> ir.SE:
     """With names as their author wrote them."""
-    return map_se(se, lambda v: Var(base_of(v.name), v.prim))
+    return map_se(se, lambda v: ir.Var(base_of(v.name), v.prim))
 
 
-def _text(se: SE) -> str:
+def _text(se: ir.SE) -> str:
     return _I64.sub("", show_se(_plain(se), suffix=False))
 
 

@@ -17,32 +17,8 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
-from compiler.ir.nodes import (
-    BOOL,
-    SE,
-    SE_NODES,
-    Assert,
-    Bin,
-    Body,
-    Copy,
-    If,
-    Index,
-    KernelBody,
-    Lit,
-    Loop,
-    Param,
-    Rearrange,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Threshold,
-    Update,
-    Var,
-)
 from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand
 from compiler.parallel.attributes import version_directives
@@ -67,7 +43,7 @@ INTRA_BLOCK = Rule(
 )
 
 Version = Callable[[ResultNames], HostCode]
-BlockCode = Callable[[FlatteningScope], list[Stm]]
+BlockCode = Callable[[FlatteningScope], list[ir.Stm]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +92,7 @@ def choose(sc: FlatteningScope, task: Task, versions: Versions) -> HostCode:
     sc.refused.pop()
     if inner is not None:
         second = _under_intra(sc, inner, second, pat, number)
-    exp = If(cond, _branch(first, pat), _branch(second, pat))
+    exp = ir.If(cond, _branch(first, pat), _branch(second, pat))
     return HostCode([threshold, emit(sc, pat, exp, task.prov)], [p.name for p in pat])
 
 
@@ -135,7 +111,7 @@ def _without_outer(sc: FlatteningScope, task: Task, versions: Versions, *, alone
     return _under_intra(sc, inner, versions.full(_fresh_names(sc, pat)), pat, number)
 
 
-def _fresh_names(sc: FlatteningScope, pat: tuple[Param, ...]) -> list[Name]:
+def _fresh_names(sc: FlatteningScope, pat: tuple[ir.Param, ...]) -> list[Name]:
     """New names for one version's results."""
     return [sc.ctx.fresh(param.name) for param in pat]
 
@@ -155,16 +131,16 @@ def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
 
 
 def _threshold(
-    sc: FlatteningScope, kind: str, amount: SE, default: int, prov: Prov
-) -> tuple[Var, Stm]:
-    param = Param(sc.ctx.fresh(f"suff_{kind.partition('_')[0]}"), BOOL)
-    exp = Threshold(f"suff_{kind}", amount, default)
-    return Var(param.name, "bool"), emit(sc, (param,), exp, prov)
+    sc: FlatteningScope, kind: str, amount: ir.SE, default: int, prov: Prov
+) -> tuple[ir.Var, ir.Stm]:
+    param = ir.Param(sc.ctx.fresh(f"suff_{kind.partition('_')[0]}"), ir.BOOL)
+    exp = ir.Threshold(f"suff_{kind}", amount, default)
+    return ir.Var(param.name, "bool"), emit(sc, (param,), exp, prov)
 
 
-def _branch(code: HostCode, pat: tuple[Param, ...]) -> Body:
+def _branch(code: HostCode, pat: tuple[ir.Param, ...]) -> ir.Body:
     pairs = zip(pat, code.names, strict=True)
-    return Body(tuple(code.stms), tuple(as_operand(Param(name, p.type)) for p, name in pairs))
+    return ir.Body(tuple(code.stms), tuple(as_operand(ir.Param(name, p.type)) for p, name in pairs))
 
 
 # --- one block of threads per element ----------------------------------------------------------
@@ -174,7 +150,7 @@ def _branch(code: HostCode, pat: tuple[Param, ...]) -> Body:
 class _PerBlock:
     """A kernel with a block of threads for each element, and how much each finds to do."""
 
-    stm: Stm
+    stm: ir.Stm
     sizes: list[Poly]
 
     @property
@@ -187,11 +163,11 @@ def _under_intra(
     sc: FlatteningScope,
     inner: _PerBlock,
     full: HostCode,
-    pat: tuple[Param, ...],
+    pat: tuple[ir.Param, ...],
     number: int | None,
 ) -> HostCode:
     """The version with blocks, where it can be launched; with a `number` under its threshold."""
-    stms: list[Stm] = []
+    stms: list[ir.Stm] = []
     conds = _fits(sc, inner)
     prov = inner.stm.prov
     if number is not None:
@@ -199,29 +175,29 @@ def _under_intra(
         cond, threshold = _threshold(sc, f"intra_{number}", amount, sc.ctx.target.warp, prov)
         stms.append(threshold)
         conds.insert(0, cond)
-    out = tuple(Param(sc.ctx.fresh(p.name), p.type) for p in pat)
-    exp = If(conjunction(conds), _branch(inner.code, out), _branch(full, out))
+    out = tuple(ir.Param(sc.ctx.fresh(p.name), p.type) for p in pat)
+    exp = ir.If(conjunction(conds), _branch(inner.code, out), _branch(full, out))
     return HostCode([*stms, emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(sc: FlatteningScope, inner: _PerBlock) -> list[SE]:
+def _fits(sc: FlatteningScope, inner: _PerBlock) -> list[ir.SE]:
     """That blocks of so many threads can be launched, where that is not known."""
     return [
-        Bin("<=", "i64", se_of(size), Lit(sc.ctx.target.most_threads, "i64"))
+        ir.Bin("<=", "i64", se_of(size), ir.Lit(sc.ctx.target.most_threads, "i64"))
         for size in inner.sizes
         if size.constant is None
     ]
 
 
-def _least(sizes: list[Poly]) -> SE:
+def _least(sizes: list[Poly]) -> ir.SE:
     result = se_of(sizes[0])
     for size in sizes[1:]:
-        result = Bin("min", "i64", result, se_of(size))
+        result = ir.Bin("min", "i64", result, se_of(size))
     return result
 
 
 def _per_block(
-    sc: FlatteningScope, task: Task, like: tuple[Param, ...], block: BlockCode | None
+    sc: FlatteningScope, task: Task, like: tuple[ir.Param, ...], block: BlockCode | None
 ) -> _PerBlock | None:
     """The version with a block per element, if the body is made for it."""
     if block is None or not sc.ctx.target.has_blocks or sc.level != "grid":
@@ -233,8 +209,8 @@ def _per_block(
     if problem:
         sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(problem))
         return None
-    kernel = closed(sc, KernelBody(stms, task.body.results, task.returns), task.prov)
-    if any(isinstance(stm.exp, Copy) for stm in kernel.stms):
+    kernel = closed(sc, ir.KernelBody(stms, task.body.results, task.returns), task.prov)
+    if any(isinstance(stm.exp, ir.Copy) for stm in kernel.stms):
         because = "A block of threads cannot update a row of its input in place."
         sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(because))
         return None
@@ -242,22 +218,22 @@ def _per_block(
     if sc.ctx.commit(INTRA_BLOCK, task.prov, Applied(True, because)) is None:
         return None
     pat = out_params(sc, widths(task.nest), task.returns, _fresh_names(sc, like))
-    exp = with_own_names(sc, SegMap("grid", space(task.nest), kernel, per_block=True))
+    exp = with_own_names(sc, ir.SegMap("grid", space(task.nest), kernel, per_block=True))
     return _PerBlock(emit(sc, pat, exp, task.prov), sizes)
 
 
-def _examine(sc: FlatteningScope, stms: Sequence[Stm]) -> tuple[str, list[Poly]]:
+def _examine(sc: FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, list[Poly]]:
     """Why a block cannot run the statements (empty: it can), and the sizes of its operators."""
     sizes: dict[Poly, None] = {}
     for stm in _block_stms(stms):
         match stm.exp:
-            case SegMap(_, space_, _) | SegRed(_, space_, _, _) | SegScan(_, space_, _, _):
+            case ir.SegMap(_, space_, _) | ir.SegRed(_, space_, _, _) | ir.SegScan(_, space_, _, _):
                 sizes[Poly.product([width for _, width in space_.dims])] = None
-            case SegHist() | Update():
+            case ir.SegHist() | ir.Update():
                 return "A block of threads cannot update an array in place here.", []
-            case Loop() | If() | Assert() | Index() | Slice() | Rearrange():
+            case ir.Loop() | ir.If() | ir.Assert() | ir.Index() | ir.Slice() | ir.Rearrange():
                 pass
-            case exp if isinstance(exp, SE_NODES):
+            case exp if isinstance(exp, ir.SE_NODES):
                 pass
             case exp:
                 return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", []
@@ -271,15 +247,15 @@ def _examine(sc: FlatteningScope, stms: Sequence[Stm]) -> tuple[str, list[Poly]]
     return "", list(sizes)
 
 
-def _block_stms(stms: Sequence[Stm]) -> list[Stm]:
+def _block_stms(stms: Sequence[ir.Stm]) -> list[ir.Stm]:
     """The statements at block level: those in loops and branches, not those of its operators."""
-    found: list[Stm] = []
+    found: list[ir.Stm] = []
     for stm in stms:
         found.append(stm)
         match stm.exp:
-            case Loop(_, _, _, body):
+            case ir.Loop(_, _, _, body):
                 found.extend(_block_stms(body.stms))
-            case If(_, then, orelse):
+            case ir.If(_, then, orelse):
                 found.extend(_block_stms(then.stms))
                 found.extend(_block_stms(orelse.stms))
     return found

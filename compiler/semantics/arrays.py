@@ -10,22 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.base.prim import DTYPE, Prim
-from compiler.ir.nodes import (
-    Array,
-    ArrayLit,
-    Concat,
-    Copy,
-    DimIndex,
-    Index,
-    Iota,
-    Param,
-    Rearrange,
-    Replicate,
-    Reshape,
-    Scratch,
-    Slice,
-    Update,
-)
+from compiler.ir import nodes as ir
 from compiler.semantics.evaluator import Data, Evaluator, Rule
 
 _PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
@@ -78,7 +63,7 @@ def _checked(m: Evaluator, index: Data, size: int) -> Data:
     return np.where(outside, 0, index)
 
 
-def _index(m: Evaluator, exp: Index, pat: Sequence[Param]) -> list[Data]:
+def _index(m: Evaluator, exp: ir.Index, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = len(exp.at)
     own = data.shape[data.ndim - rank :]
@@ -96,7 +81,7 @@ def _index(m: Evaluator, exp: Index, pat: Sequence[Param]) -> list[Data]:
 class _Dims:
     """The positions that indices and slices pick, uniform or by lane."""
 
-    def __init__(self, m: Evaluator, dims: tuple[DimIndex, ...], own: tuple[int, ...]) -> None:
+    def __init__(self, m: Evaluator, dims: tuple[ir.DimIndex, ...], own: tuple[int, ...]) -> None:
         self.parts: list[tuple[Data, list[int], list[Data]]] = []
         self.counts: list[int] = []
         self._own = own
@@ -157,7 +142,7 @@ def _inner(value: Data, kept: int) -> Data:
     return value.reshape(value.shape + (1,) * kept) if value.ndim else value
 
 
-def _slice(m: Evaluator, exp: Slice, pat: Sequence[Param]) -> list[Data]:
+def _slice(m: Evaluator, exp: ir.Slice, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = len(exp.dims)
     own = data.shape[data.ndim - rank :]
@@ -175,7 +160,7 @@ def _slice(m: Evaluator, exp: Slice, pat: Sequence[Param]) -> list[Data]:
     return [found.reshape((1,) * (full + kept - found.ndim) + found.shape)]
 
 
-def _update(m: Evaluator, exp: Update, pat: Sequence[Param]) -> list[Data]:
+def _update(m: Evaluator, exp: ir.Update, pat: Sequence[ir.Param]) -> list[Data]:
     rank = len(exp.dims)
     value = m.operand(exp.value)
     if not m.widths and m.mask is None:
@@ -207,7 +192,7 @@ def _update(m: Evaluator, exp: Update, pat: Sequence[Param]) -> list[Data]:
     return [data]
 
 
-def _update_one(m: Evaluator, exp: Update, value: Data) -> Data:
+def _update_one(m: Evaluator, exp: ir.Update, value: Data) -> Data:
     """At level 0: in place, unless something else still refers to the array."""
     data = m.array(exp.array)
     dims = _Dims(m, exp.dims, data.shape)
@@ -220,13 +205,13 @@ def _update_one(m: Evaluator, exp: Update, value: Data) -> Data:
     return data
 
 
-def _rearrange(m: Evaluator, exp: Rearrange, pat: Sequence[Param]) -> list[Data]:
+def _rearrange(m: Evaluator, exp: ir.Rearrange, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     outer = data.ndim - len(exp.perm)
     return [data.transpose((*range(outer), *(outer + k for k in exp.perm)))]
 
 
-def _reshape(m: Evaluator, exp: Reshape, pat: Sequence[Param]) -> list[Data]:
+def _reshape(m: Evaluator, exp: ir.Reshape, pat: Sequence[ir.Param]) -> list[Data]:
     data = m.array(exp.array)
     rank = m.ranks[exp.array]
     shape = m.shape(exp.shape)
@@ -238,18 +223,18 @@ def _reshape(m: Evaluator, exp: Reshape, pat: Sequence[Param]) -> list[Data]:
     return [data.reshape(outer + shape)]
 
 
-def _copy(m: Evaluator, exp: Copy, pat: Sequence[Param]) -> list[Data]:
+def _copy(m: Evaluator, exp: ir.Copy, pat: Sequence[ir.Param]) -> list[Data]:
     return [np.array(m.array(exp.array))]
 
 
-def _concat(m: Evaluator, exp: Concat, pat: Sequence[Param]) -> list[Data]:
+def _concat(m: Evaluator, exp: ir.Concat, pat: Sequence[ir.Param]) -> list[Data]:
     parts = [m.array(name) for name in exp.arrays]
     rank = m.ranks[exp.arrays[0]]
     outer = np.broadcast_shapes(*(outer_shape(p, rank) for p in parts))
     return [np.concatenate([widened(p, rank, outer) for p in parts], axis=len(outer))]
 
 
-def _iota(m: Evaluator, exp: Iota, pat: Sequence[Param]) -> list[Data]:
+def _iota(m: Evaluator, exp: ir.Iota, pat: Sequence[ir.Param]) -> list[Data]:
     count = m.size(exp.count)
     dtype = DTYPE[exp.prim]
     m.room((count,), dtype.itemsize)
@@ -260,7 +245,7 @@ def _iota(m: Evaluator, exp: Iota, pat: Sequence[Param]) -> list[Data]:
     return [start + numbers * step]
 
 
-def _replicate(m: Evaluator, exp: Replicate, pat: Sequence[Param]) -> list[Data]:
+def _replicate(m: Evaluator, exp: ir.Replicate, pat: Sequence[ir.Param]) -> list[Data]:
     shape = m.shape(exp.shape)
     value = m.operand(exp.value)
     rank = m.rank_of(exp.value)
@@ -271,16 +256,16 @@ def _replicate(m: Evaluator, exp: Replicate, pat: Sequence[Param]) -> list[Data]
     return [np.array(np.broadcast_to(wide, outer + shape + own))]
 
 
-def _scratch(m: Evaluator, exp: Scratch, pat: Sequence[Param]) -> list[Data]:
+def _scratch(m: Evaluator, exp: ir.Scratch, pat: Sequence[ir.Param]) -> list[Data]:
     shape = m.shape(exp.shape)
     m.room(shape, DTYPE[exp.prim].itemsize)
     return [np.zeros(shape, DTYPE[exp.prim])]
 
 
-def _array_lit(m: Evaluator, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
+def _array_lit(m: Evaluator, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> list[Data]:
     if not exp.elems:
         kind = pat[0].type
-        assert isinstance(kind, Array)
+        assert isinstance(kind, ir.Array)
         shape = m.shape(kind.shape)
         m.room(shape, DTYPE[kind.prim].itemsize)
         return [np.zeros(shape, DTYPE[kind.prim])]
@@ -292,15 +277,15 @@ def _array_lit(m: Evaluator, exp: ArrayLit, pat: Sequence[Param]) -> list[Data]:
 
 
 EXPS: dict[type, Rule] = {
-    Index: _index,
-    Slice: _slice,
-    Update: _update,
-    Rearrange: _rearrange,
-    Reshape: _reshape,
-    Copy: _copy,
-    Concat: _concat,
-    Iota: _iota,
-    Replicate: _replicate,
-    Scratch: _scratch,
-    ArrayLit: _array_lit,
+    ir.Index: _index,
+    ir.Slice: _slice,
+    ir.Update: _update,
+    ir.Rearrange: _rearrange,
+    ir.Reshape: _reshape,
+    ir.Copy: _copy,
+    ir.Concat: _concat,
+    ir.Iota: _iota,
+    ir.Replicate: _replicate,
+    ir.Scratch: _scratch,
+    ir.ArrayLit: _array_lit,
 }

@@ -15,25 +15,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
+from compiler.ir import nodes as ir
 from compiler.ir.may_fail import is_division
-from compiler.ir.nodes import (
-    SE,
-    Array,
-    Bin,
-    Body,
-    Conv,
-    Fun,
-    Function,
-    Lambda,
-    Lit,
-    Operand,
-    Param,
-    Prog,
-    Select,
-    Stm,
-    Un,
-    Var,
-)
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
 from compiler.ir.sizes import signed
 from compiler.semantics.limits import Watched
@@ -42,7 +25,7 @@ Data = Any
 """A NumPy scalar or array laid out as `interp.py` says, or BLOCK."""
 BLOCK = None
 Mask = npt.NDArray[np.bool_] | None
-Rule = Callable[["Evaluator", Any, Sequence[Param]], list[Data]]
+Rule = Callable[["Evaluator", Any, Sequence[ir.Param]], list[Data]]
 """The values of an expression whose results have this pattern."""
 
 
@@ -67,7 +50,7 @@ class Evaluator(Watched):
 
     def __init__(
         self,
-        prog: Prog,
+        prog: ir.Prog,
         rules: Mapping[type, Rule],
         most_bytes: int,
         thresholds: Mapping[str, int],
@@ -76,13 +59,13 @@ class Evaluator(Watched):
         self.rules = rules
         """The values of a statement, by the class of its expression."""
         self.env: dict[Name, Data] = {}
-        self.funs: dict[str, Function] = {fun.name: fun for fun in prog.funs}
+        self.funs: dict[str, ir.Function] = {fun.name: fun for fun in prog.funs}
         self.ranks: dict[Name, int] = {}
         self.widths: list[int] = []
         self.mask: Mask = None
         self.literals: dict[int, Data] = {}
         self.thresholds = thresholds
-        self._cleanup: dict[int, tuple[Body, list[Name]]] = {}
+        self._cleanup: dict[int, tuple[ir.Body, list[Name]]] = {}
 
     # --- names -------------------------------------------------------------------------------
 
@@ -91,11 +74,11 @@ class Evaluator(Watched):
         """How many parallel dimensions there are around."""
         return len(self.widths)
 
-    def bind(self, param: Param, value: Data) -> None:
+    def bind(self, param: ir.Param, value: Data) -> None:
         """Give a name a value."""
         kind = param.type
         self.env[param.name] = value
-        self.ranks[param.name] = kind.rank if isinstance(kind, Array) else 0
+        self.ranks[param.name] = kind.rank if isinstance(kind, ir.Array) else 0
 
     def array(self, name: Name) -> Data:
         """The value of an array, with all levels' dimensions or none."""
@@ -126,7 +109,7 @@ class Evaluator(Watched):
 
     # --- scalars -----------------------------------------------------------------------------
 
-    def se(self, se: SE) -> Data:
+    def se(self, se: ir.SE) -> Data:
         """The value of a scalar expression."""
         return _SE[type(se)](self, se)
 
@@ -160,41 +143,41 @@ class Evaluator(Watched):
         """The value of a shape."""
         return tuple(self.size(size) for size in sizes)
 
-    def operand(self, operand: Operand) -> Data:
+    def operand(self, operand: ir.Operand) -> Data:
         """The value of an operand; BLOCK for a block."""
         if not isinstance(operand, str):
             return self.se(operand)
         data = self._value(operand)
         return BLOCK if data is None else self.aligned(data, self.ranks[operand])
 
-    def rank_of(self, operand: Operand) -> int:
+    def rank_of(self, operand: ir.Operand) -> int:
         """The rank of an operand's value."""
         return self.ranks[operand] if isinstance(operand, str) else 0
 
     # --- statements --------------------------------------------------------------------------
 
-    def body(self, body: Body) -> list[Data]:
+    def body(self, body: ir.Body) -> list[Data]:
         """The results of a body, whose names are forgotten afterwards."""
         self.stms(body.stms)
         results = [self.operand(result) for result in body.results]
         self.forget(body)
         return results
 
-    def forget(self, body: Body) -> None:
+    def forget(self, body: ir.Body) -> None:
         """Drop the values of what a body has bound, so that arrays have one owner again."""
         found = self._cleanup.get(id(body))
         if found is None:
-            names = [p.name for stm in body.stms for p in stm.pat if isinstance(p.type, Array)]
+            names = [p.name for stm in body.stms for p in stm.pat if isinstance(p.type, ir.Array)]
             found = self._cleanup[id(body)] = (body, names)
         for name in found[1]:
             self.env.pop(name, None)
 
-    def stms(self, stms: Sequence[Stm]) -> None:
+    def stms(self, stms: Sequence[ir.Stm]) -> None:
         """Run statements in order."""
         for stm in stms:
             self.stm(stm)
 
-    def stm(self, stm: Stm) -> None:
+    def stm(self, stm: ir.Stm) -> None:
         """Run one statement and bind its results."""
         before, self.prov = self.prov, stm.prov or self.prov
         values = self.rules[type(stm.exp)](self, stm.exp, stm.pat)
@@ -202,7 +185,7 @@ class Evaluator(Watched):
             self.bind(param, value)
         self.prov = before
 
-    def apply(self, fn: Lambda, args: Sequence[Data]) -> list[Data]:
+    def apply(self, fn: ir.Lambda, args: Sequence[Data]) -> list[Data]:
         """A lambda's results on arguments given at the current level."""
         for param, arg in zip(fn.params, args, strict=True):
             self.bind(param, arg)
@@ -215,13 +198,13 @@ class Evaluator(Watched):
 # --- scalar expressions ----------------------------------------------------------------------
 
 
-def _var(m: Evaluator, se: Var) -> Data:
+def _var(m: Evaluator, se: ir.Var) -> Data:
     data = m._value(se.name)
     missing = len(m.widths) - data.ndim
     return data.reshape(data.shape + (1,) * missing) if missing and data.ndim else data
 
 
-def _lit(m: Evaluator, se: Lit) -> Data:
+def _lit(m: Evaluator, se: ir.Lit) -> Data:
     found = m.literals.get(id(se))
     if found is None:
         # The program holds on to its nodes, so that their ids stay theirs.
@@ -229,7 +212,7 @@ def _lit(m: Evaluator, se: Lit) -> Data:
     return found
 
 
-def _bin(m: Evaluator, se: Bin) -> Data:
+def _bin(m: Evaluator, se: ir.Bin) -> Data:
     a, b = m.se(se.lhs), m.se(se.rhs)
     if is_division(se.op, se.at) and not (b.ndim == 0 and b):
         _check_divisor(m, b)
@@ -241,19 +224,19 @@ def _check_divisor(m: Evaluator, divisor: Data) -> None:
         raise m.error("Division by zero.")
 
 
-def _un(m: Evaluator, se: Un) -> Data:
+def _un(m: Evaluator, se: ir.Un) -> Data:
     return un_function(se.op, se.at)(m.se(se.arg))
 
 
-def _conv(m: Evaluator, se: Conv) -> Data:
+def _conv(m: Evaluator, se: ir.Conv) -> Data:
     return convert(se.src, se.dst, m.se(se.arg))
 
 
-def _fun(m: Evaluator, se: Fun) -> Data:
+def _fun(m: Evaluator, se: ir.Fun) -> Data:
     return fun_function(se.fun, se.at)(*[m.se(arg) for arg in se.args])
 
 
-def _select(m: Evaluator, se: Select) -> Data:
+def _select(m: Evaluator, se: ir.Select) -> Data:
     cond = m.se(se.cond)
     if cond.ndim == 0:
         return m.se(se.then if cond else se.orelse)
@@ -261,11 +244,11 @@ def _select(m: Evaluator, se: Select) -> Data:
 
 
 _SE: dict[type, Callable[[Evaluator, Any], Data]] = {
-    Var: _var,
-    Lit: _lit,
-    Bin: _bin,
-    Un: _un,
-    Conv: _conv,
-    Fun: _fun,
-    Select: _select,
+    ir.Var: _var,
+    ir.Lit: _lit,
+    ir.Bin: _bin,
+    ir.Un: _un,
+    ir.Conv: _conv,
+    ir.Fun: _fun,
+    ir.Select: _select,
 }

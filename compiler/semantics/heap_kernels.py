@@ -12,25 +12,13 @@ from typing import Any
 import numpy as np
 
 from compiler.algebra.lmad import Lmad
-from compiler.ir.nodes import (
-    Array,
-    HistOp,
-    KernelResult,
-    Operator,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Stm,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Location, Machine
 from compiler.semantics.trace import KernelTrace, RunningKernel, Thread
 
 
-def segmap(machine: Machine, stm: Stm, exp: SegMap) -> None:
+def segmap(machine: Machine, stm: ir.Stm, exp: ir.SegMap) -> None:
     """Every thread's results go to their locations."""
     targets = _targets(machine, stm)
     frame = _enter(machine, stm, exp)
@@ -42,7 +30,7 @@ def segmap(machine: Machine, stm: Stm, exp: SegMap) -> None:
     _leave(machine, frame)
 
 
-def segred(machine: Machine, stm: Stm, exp: SegRed) -> None:
+def segred(machine: Machine, stm: ir.Stm, exp: ir.SegRed) -> None:
     """Fold along the last dimension; the last thread of each row writes the results."""
     targets = _targets(machine, stm)
     folded = sum(len(op.neutral) for op in exp.ops)
@@ -62,7 +50,7 @@ def segred(machine: Machine, stm: Stm, exp: SegRed) -> None:
     _leave(machine, frame)
 
 
-def segscan(machine: Machine, stm: Stm, exp: SegScan) -> None:
+def segscan(machine: Machine, stm: ir.Stm, exp: ir.SegScan) -> None:
     """Fold along the last dimension; each thread writes the prefix up to itself."""
     targets = _targets(machine, stm)
     folded = sum(len(op.neutral) for op in exp.ops)
@@ -81,7 +69,7 @@ def segscan(machine: Machine, stm: Stm, exp: SegScan) -> None:
     _leave(machine, frame)
 
 
-def seghist(machine: Machine, stm: Stm, exp: SegHist) -> None:
+def seghist(machine: Machine, stm: ir.Stm, exp: ir.SegHist) -> None:
     """Combine each thread's values with what is at their indices."""
     frame = _enter(machine, stm, exp)
     for thread in _threads(machine, exp):
@@ -100,21 +88,21 @@ def seghist(machine: Machine, stm: Stm, exp: SegHist) -> None:
 # --- threads ---
 
 
-def _targets(machine: Machine, stm: Stm) -> list[Location | None]:
+def _targets(machine: Machine, stm: ir.Stm) -> list[Location | None]:
     """Where the results go; None for numbers."""
-    return [machine.target(p) if isinstance(p.type, Array) else None for p in stm.pat]
+    return [machine.target(p) if isinstance(p.type, ir.Array) else None for p in stm.pat]
 
 
-def _split(machine: Machine, exp: SegOp) -> tuple[list[int], range]:
+def _split(machine: Machine, exp: ir.SegOp) -> tuple[list[int], range]:
     sizes = [machine.size(bound) for _, bound in exp.space.dims]
     return sizes[:-1], range(sizes[-1])
 
 
-def _threads(machine: Machine, exp: SegOp) -> Iterator[Thread]:
+def _threads(machine: Machine, exp: ir.SegOp) -> Iterator[Thread]:
     return all_indices([machine.size(bound) for _, bound in exp.space.dims])
 
 
-def _enter(machine: Machine, stm: Stm, exp: SegOp) -> RunningKernel | None:
+def _enter(machine: Machine, stm: ir.Stm, exp: ir.SegOp) -> RunningKernel | None:
     """Begin to watch a kernel, unless its indices are steps of one thread."""
     if not machine.tracing or exp.level == "thread":
         return None
@@ -131,7 +119,7 @@ def _leave(machine: Machine, frame: RunningKernel | None) -> None:
         machine.frames.remove(frame)
 
 
-def _at(machine: Machine, exp: SegOp, thread: Thread) -> None:
+def _at(machine: Machine, exp: ir.SegOp, thread: Thread) -> None:
     """Be one thread of a kernel's space."""
     for (index, _), at in zip(exp.space.dims, thread, strict=True):
         machine.env[index] = np.int64(at)
@@ -142,9 +130,11 @@ def _at(machine: Machine, exp: SegOp, thread: Thread) -> None:
 # --- results ---
 
 
-def _keep(machine: Machine, target: Location | None, thread: Thread, result: KernelResult) -> None:
+def _keep(
+    machine: Machine, target: Location | None, thread: Thread, result: ir.KernelResult
+) -> None:
     """Write one result of one thread."""
-    if isinstance(result, Write):
+    if isinstance(result, ir.Write):
         dest = machine.array(result.dest)
         for at, value in result.writes:
             index = [int(machine.number(i)) for i in at]
@@ -159,23 +149,25 @@ def _inside(lmad: Lmad[int], at: Sequence[int]) -> bool:
     return all(0 <= i < size for i, size in zip(at, lmad.shape, strict=False))
 
 
-def _operands(exp: SegHist) -> list[Any]:
-    return [result for result in exp.body.results if not isinstance(result, Write)]
+def _operands(exp: ir.SegHist) -> list[Any]:
+    return [result for result in exp.body.results if not isinstance(result, ir.Write)]
 
 
 # --- operators ---
 
 
-def _neutral(machine: Machine, ops: Sequence[Operator]) -> list[Any]:
+def _neutral(machine: Machine, ops: Sequence[ir.Operator]) -> list[Any]:
     return [machine.operand(value) for op in ops for value in op.neutral]
 
 
-def _fold(machine: Machine, exp: SegRed | SegScan, thread: Thread, totals: list[Any]) -> list[Any]:
+def _fold(
+    machine: Machine, exp: ir.SegRed | ir.SegScan, thread: Thread, totals: list[Any]
+) -> list[Any]:
     """Run the body in a thread and combine its values with the totals so far."""
     _at(machine, exp, thread)
     machine.stms(exp.body.stms)
     count = len(totals)
-    values = [machine.operand(r) for r in exp.body.results[:count] if not isinstance(r, Write)]
+    values = [machine.operand(r) for r in exp.body.results[:count] if not isinstance(r, ir.Write)]
     found: list[Any] = []
     for op in exp.ops:
         width = len(op.neutral)
@@ -184,13 +176,13 @@ def _fold(machine: Machine, exp: SegRed | SegScan, thread: Thread, totals: list[
     return found
 
 
-def _apply(machine: Machine, op: Operator, left: list[Any], right: list[Any]) -> list[Any]:
+def _apply(machine: Machine, op: ir.Operator, left: list[Any], right: list[Any]) -> list[Any]:
     for param, value in zip(op.fn.params, [*left, *right], strict=True):
         machine.env[param.name] = value
     return machine.body(op.fn.body)
 
 
-def _combine(machine: Machine, op: HistOp, at: Thread, values: list[Any]) -> None:
+def _combine(machine: Machine, op: ir.HistOp, at: Thread, values: list[Any]) -> None:
     """Put values into the histograms at an index, unless it lies outside."""
     dests = [machine.array(dest) for dest in op.dests]
     if not _inside(dests[0].lmad, at):

@@ -14,26 +14,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import DTYPE, Prim
+from compiler.ir import nodes as ir
 from compiler.ir import scalar
 from compiler.ir.may_fail import is_division
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Array,
-    Bin,
-    Body,
-    Conv,
-    Fun,
-    Function,
-    Lit,
-    MemBind,
-    Operand,
-    Param,
-    Select,
-    Stm,
-    Un,
-    Var,
-)
 from compiler.ir.sizes import signed
 from compiler.semantics.limits import Watched
 from compiler.semantics.trace import RunningKernel, Trace
@@ -73,7 +56,7 @@ class Machine(Watched):
 
     def __init__(
         self,
-        funs: Mapping[str, Function],
+        funs: Mapping[str, ir.Function],
         thresholds: Mapping[str, int],
         steps: Mapping[type, StepOf],
         most_bytes: int,
@@ -88,44 +71,44 @@ class Machine(Watched):
         """Numbers, blocks, and arrays' locations, by name."""
         self.trace = Trace()
         self.frames: list[RunningKernel] = []
-        self._compiled: dict[int, tuple[SE, Step]] = {}
+        self._compiled: dict[int, tuple[ir.SE, Step]] = {}
         self._blocks = 0
 
     # --- statements ---
 
-    def stms(self, code: Sequence[Stm]) -> None:
+    def stms(self, code: Sequence[ir.Stm]) -> None:
         """Run statements in order."""
         steps = self.steps
         for stm in code:
             self.prov = stm.prov
             step = steps.get(type(stm.exp))
             if step is None:
-                assert isinstance(stm.exp, SE_NODES)
+                assert isinstance(stm.exp, ir.SE_NODES)
                 self.env[stm.pat[0].name] = self.number(stm.exp)
             else:
                 step(self, stm, stm.exp)
 
-    def body(self, code: Body) -> list[Any]:
+    def body(self, code: ir.Body) -> list[Any]:
         """Run statements; what the results are."""
         self.stms(code.stms)
         return [self.operand(result) for result in code.results]
 
-    def operand(self, value: Operand) -> Any:
+    def operand(self, value: ir.Operand) -> Any:
         """A number, a block, or an array's location."""
         return self.env[value] if isinstance(value, str) else self.number(value)
 
-    def target(self, param: Param) -> Location:
+    def target(self, param: ir.Param) -> Location:
         """Bind an array to the location that its type gives."""
-        assert isinstance(param.type, Array)
+        assert isinstance(param.type, ir.Array)
         location = self.location(param.type.mem)
         self.env[param.name] = location
         return location
 
     # --- numbers ---
 
-    def number(self, se: SE) -> Any:
+    def number(self, se: ir.SE) -> Any:
         """The value of a scalar expression, of NumPy's type."""
-        if type(se) is Var:
+        if type(se) is ir.Var:
             return self.env[se.name]
         found = self._compiled.get(id(se))
         if found is None:
@@ -159,7 +142,7 @@ class Machine(Watched):
         self._blocks += 1
         return Block(f"{base_of(name)}#{self._blocks}", cells)
 
-    def location(self, mem: MemBind | None) -> Location:
+    def location(self, mem: ir.MemBind | None) -> Location:
         """Where an array lives now, by its type."""
         if mem is None:
             raise CompilerBug("an array has no memory")
@@ -246,7 +229,7 @@ class Machine(Watched):
         for frame in self.frames:
             frame.write(block.label, cells, meeting)
 
-    def store(self, target: Location, value: Operand, meeting: bool = False) -> None:
+    def store(self, target: Location, value: ir.Operand, meeting: bool = False) -> None:
         """Copy a number or an array to a location."""
         if isinstance(value, str):
             self.copy(self.array(value), target, meeting)
@@ -261,35 +244,35 @@ def _divisor(value: Any) -> Any:
     return value
 
 
-StepOf = Callable[[Machine, Stm, Any], None]
+StepOf = Callable[[Machine, ir.Stm, Any], None]
 """Runs one statement."""
 
 
-def compile_se(se: SE) -> Step:
+def compile_se(se: ir.SE) -> Step:
     """A scalar expression as a function of the variables."""
     match se:
-        case Lit(value, prim):
+        case ir.Lit(value, prim):
             constant = DTYPE[prim].type(value)
             return lambda env: constant
-        case Var(name, _):
+        case ir.Var(name, _):
             return lambda env: env[name]
-        case Bin(op, at, lhs, rhs):
+        case ir.Bin(op, at, lhs, rhs):
             left, right = compile_se(lhs), compile_se(rhs)
             combine = scalar.bin_function(op, at)
             if is_division(op, at):
                 return lambda env: combine(left(env), _divisor(right(env)))
             return lambda env: combine(left(env), right(env))
-        case Un(op, at, arg):
+        case ir.Un(op, at, arg):
             inner = compile_se(arg)
             change = scalar.un_function(op, at)
             return lambda env: change(inner(env))
-        case Conv(src, dst, arg):
+        case ir.Conv(src, dst, arg):
             inner = compile_se(arg)
             return lambda env: scalar.convert(src, dst, inner(env))
-        case Fun(fun, at, args):
+        case ir.Fun(fun, at, args):
             parts = [compile_se(arg) for arg in args]
             apply = scalar.fun_function(fun, at)
             return lambda env: apply(*(part(env) for part in parts))
-        case Select(cond, then, orelse):
+        case ir.Select(cond, then, orelse):
             test, one, other = compile_se(cond), compile_se(then), compile_se(orelse)
             return lambda env: one(env) if test(env) else other(env)

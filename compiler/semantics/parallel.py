@@ -8,23 +8,7 @@ import numpy as np
 
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
-from compiler.ir.nodes import (
-    Array,
-    Hist,
-    KernelBody,
-    Map,
-    Operator,
-    Param,
-    Reduce,
-    Scan,
-    Scatter,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegSpace,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.semantics.evaluator import Data, Evaluator, Irregular, Rule
 from compiler.semantics.folds import Folder
 from compiler.semantics.levels import (
@@ -45,7 +29,7 @@ from compiler.semantics.writes import combined, written
 # --- before flattening -----------------------------------------------------------------------
 
 
-def _soac_fold(m: Evaluator, exp: Reduce | Scan, scan: bool) -> list[Data]:
+def _soac_fold(m: Evaluator, exp: ir.Reduce | ir.Scan, scan: bool) -> list[Data]:
     width = m.size(exp.width)
     ranks = [rank_of(kind) for kind in exp.fn.returns]
     folder = Folder(m, exp.ops, ranks, scan)
@@ -64,19 +48,19 @@ def _soac_fold(m: Evaluator, exp: Reduce | Scan, scan: bool) -> list[Data]:
     return folder.results(())
 
 
-def _map(m: Evaluator, exp: Map, pat: Sequence[Param]) -> list[Data]:
+def _map(m: Evaluator, exp: ir.Map, pat: Sequence[ir.Param]) -> list[Data]:
     return mapped(m, m.size(exp.width), exp.fn, exp.arrays)
 
 
-def _reduce(m: Evaluator, exp: Reduce, pat: Sequence[Param]) -> list[Data]:
+def _reduce(m: Evaluator, exp: ir.Reduce, pat: Sequence[ir.Param]) -> list[Data]:
     return _soac_fold(m, exp, scan=False)
 
 
-def _scan(m: Evaluator, exp: Scan, pat: Sequence[Param]) -> list[Data]:
+def _scan(m: Evaluator, exp: ir.Scan, pat: Sequence[ir.Param]) -> list[Data]:
     return _soac_fold(m, exp, scan=True)
 
 
-def _scatter(m: Evaluator, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
+def _scatter(m: Evaluator, exp: ir.Scatter, pat: Sequence[ir.Param]) -> list[Data]:
     values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
     at = 0
@@ -91,7 +75,7 @@ def _scatter(m: Evaluator, exp: Scatter, pat: Sequence[Param]) -> list[Data]:
     return out + values[at:]
 
 
-def _hist(m: Evaluator, exp: Hist, pat: Sequence[Param]) -> list[Data]:
+def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:
     values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
     at = 0
@@ -137,7 +121,7 @@ def _space_chunk(
     return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
 
 
-def _bounds(m: Evaluator, space: SegSpace) -> list[tuple[Name, int]]:
+def _bounds(m: Evaluator, space: ir.SegSpace) -> list[tuple[Name, int]]:
     """The space, in numbers. An empty one may have sizes that no lane would allow."""
     found = [(name, m.size(bound)) for name, bound in space.dims]
     if any(width == 0 for _, width in found):
@@ -149,12 +133,12 @@ def _bounds(m: Evaluator, space: SegSpace) -> list[tuple[Name, int]]:
 class _Kernel:
     """The body of a kernel as a function of lanes, and what its results are."""
 
-    def __init__(self, m: Evaluator, body: KernelBody) -> None:
+    def __init__(self, m: Evaluator, body: ir.KernelBody) -> None:
         self.m = m
         self.body = body
         self.ranks: list[int] = []
         for result, kind in zip(body.results, body.returns, strict=True):
-            if not isinstance(result, Write):
+            if not isinstance(result, ir.Write):
                 self.ranks.append(rank_of(kind))
                 continue
             for at, _ in result.writes:
@@ -166,7 +150,7 @@ class _Kernel:
         m.stms(self.body.stms)
         found: list[Data] = []
         for result in self.body.results:
-            if isinstance(result, Write):
+            if isinstance(result, ir.Write):
                 for at, value in result.writes:
                     found += [m.se(index) for index in at]
                     found.append(m.operand(value))
@@ -183,7 +167,7 @@ class _Kernel:
         at = 0
         out: list[Data] = []
         for result, kind in list(zip(self.body.results, self.body.returns, strict=True))[skip:]:
-            if not isinstance(result, Write):
+            if not isinstance(result, ir.Write):
                 out.append(values[at])
                 at += 1
                 continue
@@ -206,7 +190,7 @@ def _over(m: Evaluator, data: Data, own: int, deep: int) -> Data:
     return data.reshape((1,) * m.level + data.shape)
 
 
-def _all_lanes(m: Evaluator, space: SegSpace, kernel: _Kernel) -> list[Data]:
+def _all_lanes(m: Evaluator, space: ir.SegSpace, kernel: _Kernel) -> list[Data]:
     """All lanes of a space, one at a time if they cannot be done together."""
     dims = _bounds(m, space)
     if 0 in (width for _, width in dims):
@@ -235,32 +219,32 @@ def _no_lanes(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
     """Arrays over an empty space; writes have no indices."""
     found: list[Data] = []
     for result, kind in zip(kernel.body.results, kernel.body.returns, strict=True):
-        if not isinstance(result, Write):
+        if not isinstance(result, ir.Write):
             found.append(empty(m, kind, *widths))
             continue
         for at, _ in result.writes:
             found += [np.zeros(widths, np.int64) for _ in at]
-            assert isinstance(kind, Array)
+            assert isinstance(kind, ir.Array)
             dest = m.array(result.dest)
             own = dest.shape[dest.ndim - kind.rank + len(at) :]
             found.append(np.zeros((*widths, *own), DTYPE[kind.prim]))
     return found
 
 
-def _segmap(m: Evaluator, exp: SegMap, pat: Sequence[Param]) -> list[Data]:
+def _segmap(m: Evaluator, exp: ir.SegMap, pat: Sequence[ir.Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     return kernel.finish(_all_lanes(m, exp.space, kernel), len(exp.space.dims))
 
 
-def _segred(m: Evaluator, exp: SegRed, pat: Sequence[Param]) -> list[Data]:
+def _segred(m: Evaluator, exp: ir.SegRed, pat: Sequence[ir.Param]) -> list[Data]:
     return _seg_fold(m, exp, scan=False)
 
 
-def _segscan(m: Evaluator, exp: SegScan, pat: Sequence[Param]) -> list[Data]:
+def _segscan(m: Evaluator, exp: ir.SegScan, pat: Sequence[ir.Param]) -> list[Data]:
     return _seg_fold(m, exp, scan=True)
 
 
-def _seg_fold(m: Evaluator, exp: SegRed | SegScan, scan: bool) -> list[Data]:
+def _seg_fold(m: Evaluator, exp: ir.SegRed | ir.SegScan, scan: bool) -> list[Data]:
     """Folds along the last dimension of a space, in all lanes of the others together."""
     kernel = _Kernel(m, exp.body)
     carried = sum(len(op.neutral) for op in exp.ops)
@@ -272,7 +256,7 @@ def _seg_fold(m: Evaluator, exp: SegRed | SegScan, scan: bool) -> list[Data]:
 
 def _fold_rows(
     m: Evaluator,
-    ops: Sequence[Operator],
+    ops: Sequence[ir.Operator],
     values: list[Data],
     dims: list[tuple[Name, int]],
     scan: bool,
@@ -303,7 +287,7 @@ def _levels(m: Evaluator, widths: list[int], thunk: Thunk, ranks: list[int]) -> 
     return [joined(m, [d], rank + 1) for d, rank in zip(wide, deeper, strict=True)]
 
 
-def _seghist(m: Evaluator, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
+def _seghist(m: Evaluator, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[Data]:
     kernel = _Kernel(m, exp.body)
     deep = len(exp.space.dims)
     values = _all_lanes(m, exp.space, kernel)
@@ -323,13 +307,13 @@ def _seghist(m: Evaluator, exp: SegHist, pat: Sequence[Param]) -> list[Data]:
 
 
 EXPS: dict[type, Rule] = {
-    Map: _map,
-    Reduce: _reduce,
-    Scan: _scan,
-    Scatter: _scatter,
-    Hist: _hist,
-    SegMap: _segmap,
-    SegRed: _segred,
-    SegScan: _segscan,
-    SegHist: _seghist,
+    ir.Map: _map,
+    ir.Reduce: _reduce,
+    ir.Scan: _scan,
+    ir.Scatter: _scatter,
+    ir.Hist: _hist,
+    ir.SegMap: _segmap,
+    ir.SegRed: _segred,
+    ir.SegScan: _segscan,
+    ir.SegHist: _seghist,
 }

@@ -17,21 +17,7 @@ from compiler.base.names import base_of
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes
-from compiler.ir.nodes import (
-    Array,
-    Body,
-    Function,
-    Mem,
-    MemBind,
-    Operand,
-    Param,
-    Prog,
-    Rearrange,
-    Reshape,
-    Slice,
-    Stm,
-    Update,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.slices import itself, sliced
 from compiler.ir.spelling import Spelling
 from compiler.storage import control, kernels
@@ -49,23 +35,23 @@ UPDATE = Rule(
 )
 
 
-def allocate(prog: Prog, ctx: Ctx) -> Prog:
+def allocate(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """Introduce memory.
 
     Needs: stage `flat` (or any later one without memory). Keeps: values, names and provenance of
     all statements; results of entry points are row-major from the start of their blocks.
     """
-    return Prog(tuple(_function(fun, ctx) for fun in prog.funs))
+    return ir.Prog(tuple(_function(fun, ctx) for fun in prog.funs))
 
 
-def _function(fun: Function, ctx: Ctx) -> Function:
+def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
     called, shown = Spelling.of(fun, ctx.names.said), ctx.proved_here()
     state = MemoryState(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), called)
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)
-    results: list[Operand] = []
+    results: list[ir.Operand] = []
     for result in fun.body.results:
         if isinstance(result, str):
             result = _row_major(state, result, "it is a result", fun.prov, out)
@@ -74,21 +60,21 @@ def _function(fun: Function, ctx: Ctx) -> Function:
     returned = tuple(new for param in fun.results for new in _with_block(state, param))
     for note in state.notes:
         ctx.remark(note)
-    body = Body(tuple(out), tuple(results))
-    return Function(fun.name, params, returned, body, fun.entry, fun.implicit, fun.prov)
+    body = ir.Body(tuple(out), tuple(results))
+    return ir.Function(fun.name, params, returned, body, fun.entry, fun.implicit, fun.prov)
 
 
-def _with_block(state: MemoryState, param: Param) -> tuple[Param, ...]:
+def _with_block(state: MemoryState, param: ir.Param) -> tuple[ir.Param, ...]:
     """An array parameter as its block and itself, row-major; others as they are."""
     old = param.type
-    if not isinstance(old, Array):
+    if not isinstance(old, ir.Array):
         return (state.bind(param),)
-    block = state.bind(Param(state.ctx.fresh(f"{base_of(param.name)}_mem"), Mem(old.prim)))
-    array = Array(old.prim, old.shape, MemBind(block.name, Lmad.row_major(old.shape)))
-    return (block, state.bind(Param(param.name, array, param.unique)))
+    block = state.bind(ir.Param(state.ctx.fresh(f"{base_of(param.name)}_mem"), ir.Mem(old.prim)))
+    array = ir.Array(old.prim, old.shape, ir.MemBind(block.name, Lmad.row_major(old.shape)))
+    return (block, state.bind(ir.Param(param.name, array, param.unique)))
 
 
-def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[Stm]) -> str:
+def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[ir.Stm]) -> str:
     """`array`, or a copy of it if it does not lie row-major from the start of its block."""
     mem = state.mem(array)
     if mem.lmad.offset == 0 and state.is_row_major(mem.lmad):
@@ -107,7 +93,7 @@ def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[S
 # --- array operations: procedure 4.3 ---
 
 
-def _scalar(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _scalar(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Nothing changes; what a size is defined as is remembered."""
     (param,) = stm.pat
     state.bind(param)
@@ -117,16 +103,16 @@ def _scalar(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     out.append(stm)
 
 
-def _fresh(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _fresh(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """New elements: a new block."""
     (param,) = stm.pat
     kind = param.type
-    assert isinstance(kind, Array)
+    assert isinstance(kind, ir.Array)
     new = state.allocate(param.name, kind.prim, kind.shape, stm.prov, out)
-    out.append(Stm((new,), stm.exp, stm.prov))
+    out.append(ir.Stm((new,), stm.exp, stm.prov))
 
 
-def _concat(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _concat(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     _fresh(state, stm, out)
     kind = state.array(stm.pat[0].name)
     state.note(
@@ -138,7 +124,7 @@ def _concat(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     )
 
 
-def _assert(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _assert(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Sizes that the program checks to be equal are equal from there on."""
     assert isinstance(stm.exp, nodes.Assert)
     if state.depth == 1:
@@ -146,38 +132,38 @@ def _assert(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     out.append(stm)
 
 
-def _view(state: MemoryState, stm: Stm, mem: MemBind, out: list[Stm]) -> None:
+def _view(state: MemoryState, stm: ir.Stm, mem: ir.MemBind, out: list[ir.Stm]) -> None:
     """Bind a view: the same block under another index function."""
     (param,) = stm.pat
     kind = param.type
-    assert isinstance(kind, Array)
-    new = state.bind(Param(param.name, Array(kind.prim, kind.shape, mem)))
-    out.append(Stm((new,), stm.exp, stm.prov))
+    assert isinstance(kind, ir.Array)
+    new = state.bind(ir.Param(param.name, ir.Array(kind.prim, kind.shape, mem)))
+    out.append(ir.Stm((new,), stm.exp, stm.prov))
 
 
-def _slice(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _slice(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     exp = stm.exp
-    assert isinstance(exp, Slice)
+    assert isinstance(exp, ir.Slice)
     mem = state.mem(exp.array)
     lmad = sliced(mem.lmad, exp.dims, lambda se: state.poly(se, stm.prov, out), itself)
-    _view(state, stm, MemBind(mem.block, lmad), out)
+    _view(state, stm, ir.MemBind(mem.block, lmad), out)
 
 
-def _rearrange(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _rearrange(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     exp = stm.exp
-    assert isinstance(exp, Rearrange)
+    assert isinstance(exp, ir.Rearrange)
     mem = state.mem(exp.array)
-    _view(state, stm, MemBind(mem.block, mem.lmad.permute(exp.perm)), out)
+    _view(state, stm, ir.MemBind(mem.block, mem.lmad.permute(exp.perm)), out)
 
 
-def _reshape(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _reshape(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """A view if one LMAD does it; else a row-major copy first, with the reason."""
     exp = stm.exp
-    assert isinstance(exp, Reshape)
+    assert isinstance(exp, ir.Reshape)
     mem = state.mem(exp.array)
     seen = _reshaped(state, mem.lmad, exp.shape)
     if isinstance(seen, Lmad):
-        _view(state, stm, MemBind(mem.block, seen), out)
+        _view(state, stm, ir.MemBind(mem.block, seen), out)
         return
     old = state.array(exp.array)
     state.note(
@@ -187,8 +173,8 @@ def _reshape(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
         ("copied", state.spell.size(old.prim, Poly.product(old.shape))),
     )
     copied = state.copy(exp.array, stm.prov, out)
-    new = MemBind(state.mem(copied).block, Lmad.row_major(exp.shape))
-    _view(state, Stm(stm.pat, Reshape(exp.shape, copied), stm.prov), new, out)
+    new = ir.MemBind(state.mem(copied).block, Lmad.row_major(exp.shape))
+    _view(state, ir.Stm(stm.pat, ir.Reshape(exp.shape, copied), stm.prov), new, out)
 
 
 def _reshaped(state: MemoryState, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> Lmad[Poly] | NoView:
@@ -211,10 +197,10 @@ def _reshaped(state: MemoryState, lmad: Lmad[Poly], shape: tuple[Poly, ...]) -> 
     return Lmad(lmad.offset, dims)
 
 
-def _update(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """The result lives where the consumed array lived; the value is copied into the slice."""
     exp = stm.exp
-    assert isinstance(exp, Update)
+    assert isinstance(exp, ir.Update)
     mem = state.mem(exp.array)
     if isinstance(exp.value, str):
         value, target = map(state.called, (exp.value, exp.array))
@@ -230,11 +216,11 @@ def _update(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
         state.note(UPDATE, stm.prov, because, ("copied", size))
         if shared:
             aside = state.copy(exp.value, stm.prov, out)
-            stm = Stm(stm.pat, Update(exp.array, exp.dims, aside), stm.prov)
+            stm = ir.Stm(stm.pat, ir.Update(exp.array, exp.dims, aside), stm.prov)
     _view(state, stm, mem, out)
 
 
-def _none_left(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _none_left(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     raise CompilerBug(f"a {type(stm.exp).__name__} is left when memory is introduced")
 
 

@@ -9,30 +9,7 @@ from compiler.analysis.effects import may_fail
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
-from compiler.ir.nodes import (
-    I64,
-    ONE,
-    SE,
-    SE_NODES,
-    ZERO,
-    Assert,
-    Bin,
-    Body,
-    Conv,
-    KernelBody,
-    Lambda,
-    Lit,
-    Operator,
-    Param,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegSpace,
-    Select,
-    Stm,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import all_stms, free, rename
 from compiler.storage.saturate import saturated
@@ -41,16 +18,16 @@ from compiler.storage.saturate import saturated
 class AllocationSizes:
     """What is known of the names bound inside one kernel."""
 
-    def __init__(self, ctx: Ctx, space: SegSpace, sizes: frozenset[Name] = frozenset()) -> None:
+    def __init__(self, ctx: Ctx, space: ir.SegSpace, sizes: frozenset[Name] = frozenset()) -> None:
         """`sizes` are names from outside that are sizes of arrays."""
         self.sizes = sizes
         self.ctx = ctx
         self.space = space
         self.index_bounds: dict[Name, Poly] = dict(space.dims)
         """Indices, which run from 0 up to, not including, a bound."""
-        self.made: dict[Name, Stm] = {}
+        self.made: dict[Name, ir.Stm] = {}
         """The statement that binds a name inside the kernel."""
-        self.top: list[Stm] = []
+        self.top: list[ir.Stm] = []
         """The kernel's own statements so far, in order; nested ones are not among them."""
 
     def index(self, name: Name, bound: Poly | None) -> None:
@@ -58,7 +35,7 @@ class AllocationSizes:
         if bound is not None:
             self.index_bounds[name] = bound
 
-    def enter(self, stm: Stm, top: bool) -> None:
+    def enter(self, stm: ir.Stm, top: bool) -> None:
         """Enter a statement of the kernel."""
         for param in stm.pat:
             self.made[param.name] = stm
@@ -112,17 +89,17 @@ class AllocationSizes:
                 return None
             return count.subst({name: self.index_bounds[name] - 1 if rises else Poly.const(0)})
         stm = self.made[name]
-        exact = poly_of(stm.exp) if isinstance(stm.exp, SE_NODES) else None
+        exact = poly_of(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else None
         if exact is not None:
             return count.subst({name: exact})
         if _rises(count, name):
-            limits = _limits(stm.exp) if isinstance(stm.exp, SE_NODES) else []
+            limits = _limits(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else []
             limits.sort(key=lambda limit: len(self.inner(limit)))
             if limits:
                 return count.subst({name: limits[0]})
         return None
 
-    def maximum(self, count: Poly, prov: Prov, out: list[Stm]) -> Poly | None:
+    def maximum(self, count: Poly, prov: Prov, out: list[ir.Stm]) -> Poly | None:
         """The largest `count` over the space, from the statements that it follows from.
 
         They may need memory themselves, so that the reduction, which joins `out`, is a kernel to be
@@ -135,12 +112,12 @@ class AllocationSizes:
         dims = tuple((fresh(index), bound) for index, bound in self.space.dims)
         renamed = {old: new for (old, _), (new, _) in zip(self.space.dims, dims, strict=True)}
         more, exact = saturated(count, fresh, prov)
-        body = rename(KernelBody((*needed, *more), (exact,), (I64,)), fresh, renamed)
+        body = rename(ir.KernelBody((*needed, *more), (exact,), (ir.I64,)), fresh, renamed)
         largest = self._flat(dims, body, prov, out)
         return Poly.var(largest)
 
     def _flat(
-        self, dims: Sequence[tuple[Name, Poly]], body: KernelBody, prov: Prov, out: list[Stm]
+        self, dims: Sequence[tuple[Name, Poly]], body: ir.KernelBody, prov: Prov, out: list[ir.Stm]
     ) -> Name:
         """A reduction with `max` to one number, over a space of a single dimension.
 
@@ -148,22 +125,24 @@ class AllocationSizes:
         """
         fresh = self.ctx.fresh
         flat = fresh("point")
-        stms: list[Stm] = []
-        rest: SE = Var(flat, "i64")
+        stms: list[ir.Stm] = []
+        rest: ir.SE = ir.Var(flat, "i64")
         for index, bound in reversed(dims):
-            size = Bin("max", "i64", se_of(bound), ONE)
-            stms.append(Stm((Param(index, I64),), Bin("%", "i64", rest, size), prov))
-            rest = Bin("/", "i64", rest, size)
-        a, b = Param(fresh("a"), I64), Param(fresh("b"), I64)
-        larger = Bin("max", "i64", Var(a.name, "i64"), Var(b.name, "i64"))
-        op = Operator(Lambda((a, b), Body((), (larger,)), (I64,)), (ZERO,), True)
-        inner = KernelBody((*stms, *body.stms), body.results, body.returns)
+            size = ir.Bin("max", "i64", se_of(bound), ir.ONE)
+            stms.append(ir.Stm((ir.Param(index, ir.I64),), ir.Bin("%", "i64", rest, size), prov))
+            rest = ir.Bin("/", "i64", rest, size)
+        a, b = ir.Param(fresh("a"), ir.I64), ir.Param(fresh("b"), ir.I64)
+        larger = ir.Bin("max", "i64", ir.Var(a.name, "i64"), ir.Var(b.name, "i64"))
+        op = ir.Operator(ir.Lambda((a, b), ir.Body((), (larger,)), (ir.I64,)), (ir.ZERO,), True)
+        inner = ir.KernelBody((*stms, *body.stms), body.results, body.returns)
         total = Poly.product(bound for _, bound in dims)
-        result = Param(fresh("size"), I64)
-        out.append(Stm((result,), SegRed("grid", SegSpace(((flat, total),)), (op,), inner), prov))
+        result = ir.Param(fresh("size"), ir.I64)
+        out.append(
+            ir.Stm((result,), ir.SegRed("grid", ir.SegSpace(((flat, total),)), (op,), inner), prov)
+        )
         return result.name
 
-    def _needed(self, count: Poly) -> list[Stm] | None:
+    def _needed(self, count: Poly) -> list[ir.Stm] | None:
         """The statements that compute the names of `count`, in order; None if some may not move.
 
         They come with the checks that stand before them: a division or an index is right only
@@ -173,7 +152,7 @@ class AllocationSizes:
         if found is None:
             return None
         last = max((k for k, stm in enumerate(self.top) if id(stm) in found), default=0)
-        checks = {id(stm): stm for stm in self.top[:last] if isinstance(stm.exp, Assert)}
+        checks = {id(stm): stm for stm in self.top[:last] if isinstance(stm.exp, ir.Assert)}
         of_checks = self._computing(x for stm in checks.values() for x in free(stm))
         if of_checks is not None:
             found |= of_checks | checks
@@ -181,12 +160,12 @@ class AllocationSizes:
             return None
         return [stm for stm in self.top if id(stm) in found]
 
-    def _computing(self, names: Iterable[Name]) -> dict[int, Stm] | None:
+    def _computing(self, names: Iterable[Name]) -> dict[int, ir.Stm] | None:
         """The kernel's own statements that these names follow from; None if some may not move."""
         own = {param.name: stm for stm in self.top for param in stm.pat}
         indices = {index for index, _ in self.space.dims}
         wanted = [name for name in names if name in self.made or name in self.index_bounds]
-        found: dict[int, Stm] = {}
+        found: dict[int, ir.Stm] = {}
         while wanted:
             name = wanted.pop()
             if name in indices:
@@ -200,10 +179,11 @@ class AllocationSizes:
         return found
 
 
-def _may_move(stm: Stm) -> bool:
+def _may_move(stm: ir.Stm) -> bool:
     """Whether a statement of a kernel may stand in a kernel of single threads as well."""
     return not any(
-        isinstance(inner.exp, SegMap | SegRed | SegScan | SegHist) and inner.exp.level == "block"
+        isinstance(inner.exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
+        and inner.exp.level == "block"
         for inner in all_stms((stm,))
     )
 
@@ -214,7 +194,7 @@ def _rises(count: Poly, name: Name) -> bool | None:
     return signs.pop() if len(signs) == 1 else None
 
 
-def _limits(se: SE) -> list[Poly]:
+def _limits(se: ir.SE) -> list[Poly]:
     """Polynomials that an expression never exceeds, unless both are negative.
 
     A size below 0 needs as little memory as 0, so bounds of what is positive will do.
@@ -223,17 +203,17 @@ def _limits(se: SE) -> list[Poly]:
     if exact is not None:
         return [exact]
     match se:
-        case Bin("min", "i64", lhs, rhs):
+        case ir.Bin("min", "i64", lhs, rhs):
             return _limits(lhs) + _limits(rhs)
-        case Bin("max", "i64", lhs, rhs) | Select(_, lhs, rhs):
+        case ir.Bin("max", "i64", lhs, rhs) | ir.Select(_, lhs, rhs):
             return [c for a in _limits(lhs) for b in _limits(rhs) for c in _larger(a, b)]
-        case Bin("%", "i64", _, rhs):
+        case ir.Bin("%", "i64", _, rhs):
             return [limit - 1 for limit in _limits(rhs)]
-        case Bin("&", "i64", _, Lit(value, _)) if value >= 0:
+        case ir.Bin("&", "i64", _, ir.Lit(value, _)) if value >= 0:
             return [Poly.const(int(value))]
-        case Bin("/" | "//", "i64", lhs, Lit(value, _)) if value >= 1:
+        case ir.Bin("/" | "//", "i64", lhs, ir.Lit(value, _)) if value >= 1:
             return _limits(lhs)
-        case Conv("bool", "i64", _):
+        case ir.Conv("bool", "i64", _):
             return [Poly.const(1)]
     return []
 

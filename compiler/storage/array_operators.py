@@ -13,41 +13,20 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Prov
+from compiler.ir import nodes as ir
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
-from compiler.ir.nodes import (
-    SE,
-    ZERO,
-    Array,
-    Body,
-    HistOp,
-    KernelBody,
-    Lit,
-    Operand,
-    Operator,
-    Param,
-    Scalar,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegSpace,
-    Stm,
-    Type,
-    Var,
-    Write,
-)
 from compiler.ir.types import as_operand, as_scalar, row_type, with_dims
 from compiler.ir.walk import subst
 
-Folding = SegRed | SegScan | SegHist
+Folding = ir.SegRed | ir.SegScan | ir.SegHist
 
 
-def combines_arrays(op: Operator) -> bool:
+def combines_arrays(op: ir.Operator) -> bool:
     """Whether an operator's operands are arrays."""
-    return any(isinstance(param.type, Array) for param in op.fn.params)
+    return any(isinstance(param.type, ir.Array) for param in op.fn.params)
 
 
-def sequential(stm: Stm, fresh: Fresh) -> list[Stm]:
+def sequential(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
     """Statements that do the same as a `SegRed`, `SegScan` or `SegHist`, row by row in a loop.
 
     A histogram's destinations are copied, since a kernel cannot update an array from outside.
@@ -55,34 +34,34 @@ def sequential(stm: Stm, fresh: Fresh) -> list[Stm]:
     exp = stm.exp
     assert isinstance(exp, Folding)
     row = Builder(fresh, stm.prov)
-    results = _histogram(row, exp, stm.pat) if isinstance(exp, SegHist) else _fold(row, exp)
+    results = _histogram(row, exp, stm.pat) if isinstance(exp, ir.SegHist) else _fold(row, exp)
     outer = exp.space.dims[:-1]
     if exp.level == "thread" and not outer:
         for param, result in zip(stm.pat, results, strict=True):
             _bind(row, param, result)
         return row.stms
-    space = SegSpace(outer or ((fresh("row"), Poly.const(1)),))
+    space = ir.SegSpace(outer or ((fresh("row"), Poly.const(1)),))
     operands = tuple(map(as_operand, results))
-    body = KernelBody(tuple(row.stms), operands, tuple(result.type for result in results))
-    kernel = SegMap(exp.level, space, body)
+    body = ir.KernelBody(tuple(row.stms), operands, tuple(result.type for result in results))
+    kernel = ir.SegMap(exp.level, space, body)
     if outer:
-        return [Stm(stm.pat, kernel, stm.prov)]
+        return [ir.Stm(stm.pat, kernel, stm.prov)]
     after = Builder(fresh, stm.prov)
-    pat = [Param(fresh(p.name), with_dims((Poly.const(1),), p.type)) for p in stm.pat]
+    pat = [ir.Param(fresh(p.name), with_dims((Poly.const(1),), p.type)) for p in stm.pat]
     after.add(pat, kernel)
     for param, single in zip(stm.pat, pat, strict=True):
-        _bind(after, param, single, ZERO)
+        _bind(after, param, single, ir.ZERO)
     return after.stms
 
 
 # --- reductions and scans ---
 
 
-def _fold(row: Builder, exp: SegRed | SegScan) -> list[Param]:
+def _fold(row: Builder, exp: ir.SegRed | ir.SegScan) -> list[ir.Param]:
     """A loop along the last dimension; a reduction gives the last totals, a scan all of them."""
     index, count = exp.space.dims[-1]
-    totals: list[Param] = []
-    init: list[Operand] = []
+    totals: list[ir.Param] = []
+    init: list[ir.Operand] = []
     for op in exp.ops:
         for param, neutral in zip(op.fn.params, op.neutral, strict=False):
             totals.append(row.param(param))
@@ -90,35 +69,35 @@ def _fold(row: Builder, exp: SegRed | SegScan) -> list[Param]:
     iteration = row.nested(exp.body.stms)
     values = [_plain(result, row.prov) for result in exp.body.results]
     kept = values[len(totals) :]
-    new: list[Operand] = []
+    new: list[ir.Operand] = []
     so_far = list(map(as_operand, totals))
     for op in exp.ops:
         width = len(op.neutral)
         new += _applied(iteration, op, so_far[:width], values[:width])
         so_far, values = so_far[width:], values[width:]
     types = list(exp.body.returns[len(totals) :])
-    if isinstance(exp, SegScan):
+    if isinstance(exp, ir.SegScan):
         kept, types = new + kept, [param.type for param in totals] + types
-    gathered = [Param(row.fresh("rows"), with_dims((count,), kind), True) for kind in types]
+    gathered = [ir.Param(row.fresh("rows"), with_dims((count,), kind), True) for kind in types]
     pairs = zip(gathered, kept, strict=True)
     ends = [iteration.update(array, (var(index),), value).name for array, value in pairs]
     init += [row.scratch(array).name for array in gathered]
     last = _loop(row, [*totals, *gathered], init, exp, iteration.body([*new, *ends]))
-    return last[len(totals) :] if isinstance(exp, SegScan) else last
+    return last[len(totals) :] if isinstance(exp, ir.SegScan) else last
 
 
 # --- histograms ---
 
 
-def _histogram(row: Builder, exp: SegHist, pat: Sequence[Param]) -> list[Param]:
+def _histogram(row: Builder, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[ir.Param]:
     """A copy of each row's histograms, and a loop that updates them in place."""
     outer = [var(name) for name, _ in exp.space.dims[:-1]]
     kinds = [row_type(param.type, len(outer)) for param in pat]
     iteration = row.nested(exp.body.stms)
     values = [_plain(result, row.prov) for result in exp.body.results]
-    params: list[Param] = []
-    init: list[Operand] = []
-    ends: list[Operand] = []
+    params: list[ir.Param] = []
+    init: list[ir.Operand] = []
+    ends: list[ir.Operand] = []
     for op in exp.ops:
         bins = [_copied(row, dest, kinds.pop(0), outer) for dest in op.dests]
         init += [bin_.name for bin_ in bins]
@@ -132,10 +111,10 @@ def _histogram(row: Builder, exp: SegHist, pat: Sequence[Param]) -> list[Param]:
 
 def _combined(
     iteration: Builder,
-    op: HistOp,
-    bins: Sequence[Param],
-    indices: Sequence[Operand],
-    values: Sequence[Operand],
+    op: ir.HistOp,
+    bins: Sequence[ir.Param],
+    indices: Sequence[ir.Operand],
+    values: Sequence[ir.Operand],
 ) -> list[Name]:
     """The histograms with values put in at a place, if it lies inside."""
     at = [index for index in indices if not isinstance(index, str)]
@@ -149,9 +128,9 @@ def _combined(
 # --- building ---
 
 
-def _plain(result: Operand | Write, prov: Prov) -> Operand:
+def _plain(result: ir.Operand | ir.Write, prov: Prov) -> ir.Operand:
     """A result that is no `Write`, which a loop inside a kernel cannot do."""
-    if isinstance(result, Write):
+    if isinstance(result, ir.Write):
         raise Limitation(
             "An operator on whole arrays together with a scatter is not supported.",
             prov[0] if prov else NOWHERE,
@@ -160,21 +139,21 @@ def _plain(result: Operand | Write, prov: Prov) -> Operand:
     return result
 
 
-def _bind(into: Builder, param: Param, array: Param, *at: SE) -> None:
+def _bind(into: Builder, param: ir.Param, array: ir.Param, *at: ir.SE) -> None:
     """Bind `param` to what lies at indices of the first dimensions; all of it without any."""
-    if isinstance(array.type, Scalar):
+    if isinstance(array.type, ir.Scalar):
         into.add((param,), as_scalar(array))
     else:
         into.add((param,), row_at(array.name, at, param.type))
 
 
 def _applied(
-    into: Builder, op: Operator, left: Sequence[Operand], right: Sequence[Operand]
-) -> list[Operand]:
+    into: Builder, op: ir.Operator, left: Sequence[ir.Operand], right: Sequence[ir.Operand]
+) -> list[ir.Operand]:
     """The operator's body, which occurs nowhere else any more, on the given operands."""
-    given: dict[Name, Operand] = {}
+    given: dict[Name, ir.Operand] = {}
     for param, value in zip(op.fn.params, [*left, *right], strict=True):
-        if isinstance(value, str | Var | Lit):
+        if isinstance(value, str | ir.Var | ir.Lit):
             given[param.name] = value
         else:
             into.add((param,), value)
@@ -183,15 +162,19 @@ def _applied(
     return list(body.results)
 
 
-def _copied(into: Builder, array: Name, kind: Type, at: Sequence[SE]) -> Param:
+def _copied(into: Builder, array: Name, kind: ir.Type, at: Sequence[ir.SE]) -> ir.Param:
     """The element, or a copy of the row, of an array at its outer indices."""
     seen = into.bind(array, kind, row_at(array, at, kind))
-    return seen if isinstance(kind, Scalar) else into.copy(seen)
+    return seen if isinstance(kind, ir.Scalar) else into.copy(seen)
 
 
 def _loop(
-    row: Builder, params: Sequence[Param], init: Sequence[Operand], exp: Folding, body: Body
-) -> list[Param]:
+    row: Builder,
+    params: Sequence[ir.Param],
+    init: Sequence[ir.Operand],
+    exp: Folding,
+    body: ir.Body,
+) -> list[ir.Param]:
     """A loop along the last dimension of the space; what its results are called."""
     pat = list(map(row.param, params))
     row.add(pat, count_loop(params, init, *exp.space.dims[-1], body))

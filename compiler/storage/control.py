@@ -16,20 +16,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
-from compiler.ir.nodes import (
-    I64,
-    Array,
-    Body,
-    ForLoop,
-    If,
-    Loop,
-    Mem,
-    MemBind,
-    Operand,
-    Param,
-    Space,
-    Stm,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.storage.origin import origin
 from compiler.storage.state import MemoryState
@@ -51,9 +38,9 @@ class Layout:
     offset: Poly | None
     strides: tuple[Poly | None, ...] | None
 
-    def parts(self, mem: MemBind) -> list[Operand]:
+    def parts(self, mem: ir.MemBind) -> list[ir.Operand]:
         """The values of the parts that are returned, for an array that lives at `mem`."""
-        values: list[Operand] = [] if self.block else [mem.block]
+        values: list[ir.Operand] = [] if self.block else [mem.block]
         if self.offset is None:
             values.append(se_of(mem.lmad.offset))
         if self.strides is not None:
@@ -72,21 +59,23 @@ class Layout:
         return ", ".join(found[:-1]) + (" and " if found[1:] else "") + "".join(found[-1:])
 
 
-def bind_layout(state: MemoryState, param: Param, layout: Layout, space: Space) -> list[Param]:
+def bind_layout(
+    state: MemoryState, param: ir.Param, layout: Layout, space: ir.Space
+) -> list[ir.Param]:
     """Parameters for the parts that are returned, then the array itself in terms of them."""
     kind = param.type
-    assert isinstance(kind, Array)
+    assert isinstance(kind, ir.Array)
     base = base_of(param.name)
-    params: list[Param] = []
+    params: list[ir.Param] = []
 
     def part(suffix: str) -> Poly:
-        new = state.bind(Param(state.ctx.fresh(f"{base}_{suffix}"), I64))
+        new = state.bind(ir.Param(state.ctx.fresh(f"{base}_{suffix}"), ir.I64))
         params.append(new)
         return Poly.var(new.name)
 
     block = layout.block
     if block is None:
-        new = state.bind(Param(state.ctx.fresh(f"{base}_mem"), Mem(kind.prim, space)))
+        new = state.bind(ir.Param(state.ctx.fresh(f"{base}_mem"), ir.Mem(kind.prim, space)))
         params.append(new)
         block = new.name
     offset = part("offset") if layout.offset is None else layout.offset
@@ -95,24 +84,24 @@ def bind_layout(state: MemoryState, param: Param, layout: Layout, space: Space) 
     else:
         strides = [part("stride") if agreed is None else agreed for agreed in layout.strides]
     dims = tuple(Dim(n, stride) for n, stride in zip(kind.shape, strides, strict=True))
-    array = Array(kind.prim, kind.shape, MemBind(block, Lmad(offset, dims)))
-    params.append(state.bind(Param(param.name, array, param.unique)))
+    array = ir.Array(kind.prim, kind.shape, ir.MemBind(block, Lmad(offset, dims)))
+    params.append(state.bind(ir.Param(param.name, array, param.unique)))
     return params
 
 
 # --- branches ---
 
 
-def transform_if(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def transform_if(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Both branches, then for each array the parts of its layout on which they differ."""
     exp = stm.exp
-    assert isinstance(exp, If)
+    assert isinstance(exp, ir.If)
     state.depth += 1
     then, orelse = state.transform(exp.then.stms), state.transform(exp.orelse.stms)
     state.depth -= 1
-    then_results: list[Operand] = []
-    else_results: list[Operand] = []
-    pat: list[Param] = []
+    then_results: list[ir.Operand] = []
+    else_results: list[ir.Operand] = []
+    pat: list[ir.Param] = []
     for param, x, y in zip(stm.pat, exp.then.results, exp.orelse.results, strict=True):
         if isinstance(x, str) and isinstance(y, str):
             space = state.space_of(state.mem(x).block)
@@ -129,13 +118,15 @@ def transform_if(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
             pat.append(state.bind(param))
         then_results.append(x)
         else_results.append(y)
-    new = If(
-        exp.cond, Body(tuple(then), tuple(then_results)), Body(tuple(orelse), tuple(else_results))
+    new = ir.If(
+        exp.cond,
+        ir.Body(tuple(then), tuple(then_results)),
+        ir.Body(tuple(orelse), tuple(else_results)),
     )
-    out.append(Stm(tuple(pat), new, stm.prov))
+    out.append(ir.Stm(tuple(pat), new, stm.prov))
 
 
-def _agreement(state: MemoryState, x: MemBind, y: MemBind) -> Layout:
+def _agreement(state: MemoryState, x: ir.MemBind, y: ir.MemBind) -> Layout:
     """The parts that two branches have in common and that make sense outside them."""
     depth = state.depth
     same_block = x.block == y.block and state.name_in_scope(x.block, depth)
@@ -151,7 +142,9 @@ def _common(state: MemoryState, x: Poly, y: Poly) -> Poly | None:
     return x if x == y and state.in_scope(x, state.depth) else None
 
 
-def _in_space(state: MemoryState, array: Name, space: Space, prov: Prov, out: list[Stm]) -> Name:
+def _in_space(
+    state: MemoryState, array: Name, space: ir.Space, prov: Prov, out: list[ir.Stm]
+) -> Name:
     """`array`, or a copy of it if it lies in another space."""
     if state.space_of(state.mem(array).block) == space:
         return array
@@ -161,7 +154,7 @@ def _in_space(state: MemoryState, array: Name, space: Space, prov: Prov, out: li
     return copied
 
 
-def _explain_if(state: MemoryState, param: Param, layout: Layout, prov: Prov) -> None:
+def _explain_if(state: MemoryState, param: ir.Param, layout: Layout, prov: Prov) -> None:
     if layout.block is not None and (layout.offset is None or layout.strides is not None):
         state.note(
             BRANCH,
@@ -181,14 +174,14 @@ def _explain_if(state: MemoryState, param: Param, layout: Layout, prov: Prov) ->
 # --- loops ---
 
 
-def transform_loop(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def transform_loop(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Guess every carried array's layout, transform the body, and widen the guesses that failed."""
     exp = stm.exp
-    assert isinstance(exp, Loop)
+    assert isinstance(exp, ir.Loop)
     init = list(exp.init)
     layouts = {}
     for k, param in enumerate(exp.params):
-        if isinstance(param.type, Array):
+        if isinstance(param.type, ir.Array):
             init[k], layouts[k] = _first_guess(state, exp, k, stm.prov, out)
     exp = replace(exp, init=tuple(init))
     while True:
@@ -206,8 +199,8 @@ def transform_loop(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
         layouts.update(wrong)
     for k, layout in layouts.items():
         _explain_loop(state, exp.params[k], layout, ends[k], stm.prov)
-    start: list[Operand] = []
-    pat: list[Param] = []
+    start: list[ir.Operand] = []
+    pat: list[ir.Param] = []
     for k, param in enumerate(stm.pat):
         if k in layouts:
             mem = state.mem(str(init[k]))
@@ -216,12 +209,12 @@ def transform_loop(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
         else:
             pat.append(state.bind(param))
         start.append(init[k])
-    out.append(Stm(tuple(pat), Loop(params, tuple(start), exp.form, body), stm.prov))
+    out.append(ir.Stm(tuple(pat), ir.Loop(params, tuple(start), exp.form, body), stm.prov))
 
 
 def _first_guess(
-    state: MemoryState, loop: Loop, k: int, prov: Prov, out: list[Stm]
-) -> tuple[Operand, Layout]:
+    state: MemoryState, loop: ir.Loop, k: int, prov: Prov, out: list[ir.Stm]
+) -> tuple[ir.Operand, Layout]:
     """The initial value, copied if its layout is not worth carrying, and what to try first.
 
     An array that is updated in place stays in the block and layout that it comes in. Another gets
@@ -249,22 +242,22 @@ def _first_guess(
 
 
 def _attempt(
-    state: MemoryState, loop: Loop, layouts: dict[int, Layout]
-) -> tuple[tuple[Param, ...], Body, dict[int, MemBind]]:
+    state: MemoryState, loop: ir.Loop, layouts: dict[int, Layout]
+) -> tuple[tuple[ir.Param, ...], ir.Body, dict[int, ir.MemBind]]:
     """The loop's parameters and body under the guesses, and where its arrays are at the end."""
     state.depth += 1
-    params: list[Param] = []
+    params: list[ir.Param] = []
     for k, param in enumerate(loop.params):
         if k in layouts:
             space = state.space_of(state.mem(str(loop.init[k])).block)
             params += bind_layout(state, param, layouts[k], space)
         else:
             params.append(state.bind(param))
-    if isinstance(loop.form, ForLoop):
+    if isinstance(loop.form, ir.ForLoop):
         state.index(loop.form.index)
     stms = state.transform(loop.body.stms)
-    results: list[Operand] = []
-    ends: dict[int, MemBind] = {}
+    results: list[ir.Operand] = []
+    ends: dict[int, ir.MemBind] = {}
     for k, result in enumerate(loop.body.results):
         if k in layouts:
             space = state.space_of(state.mem(str(loop.init[k])).block)
@@ -273,10 +266,10 @@ def _attempt(
             results += layouts[k].parts(ends[k])
         results.append(result)
     state.depth -= 1
-    return tuple(params), Body(tuple(stms), tuple(results)), ends
+    return tuple(params), ir.Body(tuple(stms), tuple(results)), ends
 
 
-def _widened(state: MemoryState, layout: Layout, start: MemBind, end: MemBind) -> Layout:
+def _widened(state: MemoryState, layout: Layout, start: ir.MemBind, end: ir.MemBind) -> Layout:
     """The layout with those parts returned that an iteration did not keep."""
     block = layout.block if layout.block == end.block else None
     offset = layout.offset
@@ -294,12 +287,12 @@ def _widened(state: MemoryState, layout: Layout, start: MemBind, end: MemBind) -
 
 
 def _explain_loop(
-    state: MemoryState, param: Param, layout: Layout, end: MemBind, prov: Prov
+    state: MemoryState, param: ir.Param, layout: Layout, end: ir.MemBind, prov: Prov
 ) -> None:
     if layout.block is not None or state.in_kernel:
         return  # what happens inside a kernel is decided when it is expanded
     kind = param.type
-    assert isinstance(kind, Array)
+    assert isinstance(kind, ir.Array)
     made_here = not state.name_in_scope(end.block, state.depth)
     if made_here:
         state.note(

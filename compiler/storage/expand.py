@@ -22,31 +22,7 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import NOWHERE, Prov
-from compiler.ir.nodes import (
-    Alloc,
-    Array,
-    Assert,
-    Bin,
-    Body,
-    Exp,
-    ForLoop,
-    Function,
-    If,
-    KernelBody,
-    Lambda,
-    Loop,
-    Mem,
-    MemBind,
-    Param,
-    Prog,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Stm,
-    Type,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.spelling import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
@@ -65,37 +41,37 @@ PRIVATE_BYTES = 1024
 PRIVATE_TOTAL = 4096
 """How much memory of its own a thread may have, in bytes."""
 
-_SEGOPS = (SegMap, SegRed, SegScan, SegHist)
+_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
 
-def expand(prog: Prog, ctx: Ctx) -> Prog:
+def expand(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """Move every allocation out of kernels, but those of private and shared arrays.
 
     Needs: memory. Keeps: values; the memory of everything outside kernels.
     """
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
-    return prog if same else Prog(funs)
+    return prog if same else ir.Prog(funs)
 
 
-def _function(fun: Function, ctx: Ctx) -> Function:
-    types: dict[Name, Type] = {param.name: param.type for param in fun.params}
+def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
+    types: dict[Name, ir.Type] = {param.name: param.type for param in fun.params}
     called = Inhabitants(fun, ctx.names.said)
     stms = _host(fun.body.stms, types, ctx, Sizes(fun, ctx.proved_here()), called)
     if stms is fun.body.stms:
         return fun
-    return replace(fun, body=Body(stms, fun.body.results))
+    return replace(fun, body=ir.Body(stms, fun.body.results))
 
 
 def _host(
-    stms: tuple[Stm, ...],
-    types: dict[Name, Type],
+    stms: tuple[ir.Stm, ...],
+    types: dict[Name, ir.Type],
     ctx: Ctx,
     sizes: Sizes,
     called: Inhabitants,
-) -> tuple[Stm, ...]:
+) -> tuple[ir.Stm, ...]:
     """Statements outside kernels."""
-    out: list[Stm] = []
+    out: list[ir.Stm] = []
     changed = False
     for stm in stms:
         new = stm
@@ -103,34 +79,34 @@ def _host(
             if _allocates(stm):
                 new = Expansion(ctx, types, stm.exp, sizes, called).kernel(stm, stm.exp, out)
         elif type(stm.exp) in NESTED:
-            if isinstance(stm.exp, Loop):
+            if isinstance(stm.exp, ir.Loop):
                 types.update((param.name, param.type) for param in stm.exp.params)
             exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx, sizes, called))
-            new = stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
+            new = stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov)
         types.update((param.name, param.type) for param in stm.pat)
         changed = changed or new is not stm
         out.append(new)
     return tuple(out) if changed else stms
 
 
-def _shapes(stms: tuple[Stm, ...]) -> dict[Name, tuple[Poly, ...]]:
+def _shapes(stms: tuple[ir.Stm, ...]) -> dict[Name, tuple[Poly, ...]]:
     """The shape of an array that fills its block, for blocks made in a kernel."""
     counts: dict[Name, Poly] = {}
     found: dict[Name, tuple[Poly, ...]] = {}
     for stm in all_stms(stms):
-        if isinstance(stm.exp, Alloc):
+        if isinstance(stm.exp, ir.Alloc):
             counts[stm.pat[0].name] = stm.exp.count
         for param in stm.pat:
             kind = param.type
-            if isinstance(kind, Array) and kind.mem is not None and kind.rank > 1:
+            if isinstance(kind, ir.Array) and kind.mem is not None and kind.rank > 1:
                 block = kind.mem.block
                 if block not in found and counts.get(block) == Poly.product(kind.shape):
                     found[block] = kind.shape
     return found
 
 
-def _allocates(stm: Stm) -> bool:
-    return any(isinstance(inner.exp, Alloc) for inner in all_stms((stm,)))
+def _allocates(stm: ir.Stm) -> bool:
+    return any(isinstance(inner.exp, ir.Alloc) for inner in all_stms((stm,)))
 
 
 class Owner:
@@ -138,7 +114,7 @@ class Owner:
 
     def __init__(self, dims: tuple[tuple[Name, Poly], ...]) -> None:
         self.dims = dims
-        self.private: list[Stm] = []
+        self.private: list[ir.Stm] = []
         """Allocations that stay, at the top of the owner's body."""
         self.left = PRIVATE_TOTAL
 
@@ -149,8 +125,8 @@ class Expansion:
     def __init__(
         self,
         ctx: Ctx,
-        outer: dict[Name, Type],
-        exp: SegOp,
+        outer: dict[Name, ir.Type],
+        exp: ir.SegOp,
         sizes: Sizes,
         called: Inhabitants,
     ) -> None:
@@ -158,10 +134,10 @@ class Expansion:
         self.sizes = sizes
         self.ctx = ctx
         self.outer = outer
-        self.types: MutableMapping[Name, Type] = outer
+        self.types: MutableMapping[Name, ir.Type] = outer
         self.counts = AllocationSizes(ctx, exp.space, sizes.names)
         self.owner = Owner(exp.space.dims)
-        self.before: list[Stm] = []
+        self.before: list[ir.Stm] = []
         self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
         """For a block that is expanded: the new block, whose it was, and each one's size."""
         self.travelling: set[Name] = set()
@@ -169,13 +145,13 @@ class Expansion:
         self.shapes: dict[Name, tuple[Poly, ...]] = {}
         """The shape of an array that fills its block, by block."""
 
-    def kernel(self, stm: Stm, exp: SegOp, out: list[Stm]) -> Stm:
+    def kernel(self, stm: ir.Stm, exp: ir.SegOp, out: list[ir.Stm]) -> ir.Stm:
         """The kernel without allocations; those it needs join `out`."""
         fixed = FixedBlocks(self.ctx, self.outer, self.called.spell)
         stms = tuple(fixed.transform(exp.body.stms))
         self.types = fixed.types
         self.travelling = fixed.travelling
-        body = KernelBody(stms, exp.body.results, exp.body.returns)
+        body = ir.KernelBody(stms, exp.body.results, exp.body.returns)
         body = merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
         self.shapes = _shapes(body.stms)
         new = self._owned(replace(exp, body=body), top=True)
@@ -185,57 +161,57 @@ class Expansion:
                     self.ctx, self.outer, earlier.exp, self.sizes, self.called
                 ).kernel(earlier, earlier.exp, out)
             out.append(earlier)
-        return Stm(stm.pat, new, stm.prov)
+        return ir.Stm(stm.pat, new, stm.prov)
 
-    def _owned(self, exp: SegOp, top: bool) -> SegOp:
+    def _owned(self, exp: ir.SegOp, top: bool) -> ir.SegOp:
         """The operator that `self.owner` belongs to, its private blocks first in its body."""
         stms = self._stms(exp.body.stms, top)
-        body = KernelBody((*self.owner.private, *stms), exp.body.results, exp.body.returns)
+        body = ir.KernelBody((*self.owner.private, *stms), exp.body.results, exp.body.returns)
         exp = replace(exp, body=body)
         return rewrite(exp, Rewrite(fn=self._operator, kernel=lambda same: same))
 
-    def _stms(self, stms: tuple[Stm, ...], top: bool = False) -> tuple[Stm, ...]:
-        out: list[Stm] = []
+    def _stms(self, stms: tuple[ir.Stm, ...], top: bool = False) -> tuple[ir.Stm, ...]:
+        out: list[ir.Stm] = []
         for stm in stms:
             self.counts.enter(stm, top)
-            if isinstance(stm.exp, Alloc):
+            if isinstance(stm.exp, ir.Alloc):
                 out += self._alloc(stm.pat[0], stm.exp, stm.prov)
             else:
                 out.append(self._stm(stm))
         return tuple(out)
 
-    def _stm(self, stm: Stm) -> Stm:
-        exp: Exp = stm.exp
+    def _stm(self, stm: ir.Stm) -> ir.Stm:
+        exp: ir.Exp = stm.exp
         if isinstance(exp, _SEGOPS):
             exp = self._inner(exp)
-        elif isinstance(exp, Loop):
-            if isinstance(exp.form, ForLoop):
+        elif isinstance(exp, ir.Loop):
+            if isinstance(exp.form, ir.ForLoop):
                 self.counts.index(exp.form.index, poly_of(exp.form.bound))
             for param in exp.params:
                 self.counts.made[param.name] = stm
             exp = replace(
                 exp,
                 params=tuple(self._rebound(param) for param in exp.params),
-                body=Body(self._stms(exp.body.stms), exp.body.results),
+                body=ir.Body(self._stms(exp.body.stms), exp.body.results),
             )
-        elif isinstance(exp, If):
+        elif isinstance(exp, ir.If):
             then, orelse = self._branch(stm, exp.then), self._branch(stm, exp.orelse)
-            exp = If(exp.cond, then, orelse)
-        return Stm(tuple(self._rebound(param) for param in stm.pat), exp, stm.prov)
+            exp = ir.If(exp.cond, then, orelse)
+        return ir.Stm(tuple(self._rebound(param) for param in stm.pat), exp, stm.prov)
 
-    def _branch(self, stm: Stm, body: Body) -> Body:
+    def _branch(self, stm: ir.Stm, body: ir.Body) -> ir.Body:
         """A branch; where an array that it returns with its place now lies, is returned."""
         stms = self._stms(body.stms)
         results = list(body.results)
         for first, last in carried(stm.pat):
             kind = self.types[str(results[last])]
-            assert isinstance(kind, Array)
+            assert isinstance(kind, ir.Array)
             assert kind.mem is not None
             if last - first == 2 + kind.rank and kind.mem.block != results[first]:
                 results[first:last] = layout_parts(kind.mem)
-        return Body(stms, tuple(results))
+        return ir.Body(stms, tuple(results))
 
-    def _inner(self, exp: SegOp) -> SegOp:
+    def _inner(self, exp: ir.SegOp) -> ir.SegOp:
         """An operator inside the kernel: at block level, it has threads of its own."""
         for index, bound in exp.space.dims:
             self.counts.index(index, bound)
@@ -249,24 +225,24 @@ class Expansion:
         self.owner = outer
         return exp
 
-    def _operator(self, fn: Lambda) -> Lambda:
+    def _operator(self, fn: ir.Lambda) -> ir.Lambda:
         """An operator's function, which nobody can number the calls of: all it has is private."""
-        if not any(isinstance(stm.exp, Alloc) for stm in all_stms(fn.body.stms)):
+        if not any(isinstance(stm.exp, ir.Alloc) for stm in all_stms(fn.body.stms)):
             return fn
         outer = self.owner
         self.owner = Owner(())
         stms = self._stms(fn.body.stms)
-        body = Body((*self.owner.private, *stms), fn.body.results)
+        body = ir.Body((*self.owner.private, *stms), fn.body.results)
         self.owner = outer
-        return Lambda(fn.params, body, fn.returns)
+        return ir.Lambda(fn.params, body, fn.returns)
 
     # --- one block ---
 
-    def _alloc(self, param: Param, exp: Alloc, prov: Prov) -> list[Stm]:
+    def _alloc(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
         """Decide where a block of the kernel goes; what stays in its place."""
         size = exp.count.constant
         if exp.space == "shared":
-            self.owner.private.append(Stm((param,), exp, prov))
+            self.owner.private.append(ir.Stm((param,), exp, prov))
             return []
         if (
             size is not None
@@ -274,16 +250,18 @@ class Expansion:
             and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left)
         ):
             self.owner.left -= size * BYTES[exp.prim]
-            kind = Mem(exp.prim, "private")
-            new = Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
+            kind = ir.Mem(exp.prim, "private")
+            new = ir.Stm(
+                (ir.Param(param.name, kind),), ir.Alloc(exp.count, exp.prim, "private"), prov
+            )
             self.owner.private.append(new)
             return []
         return self._expand(param, exp, prov)
 
-    def _expand(self, param: Param, exp: Alloc, prov: Prov) -> list[Stm]:
+    def _expand(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
         """Procedure 4.5 for one block; statements that stay in its place."""
         count = None
-        checks: list[Stm] = []
+        checks: list[ir.Stm] = []
         if self.owner.dims:
             shape = self.shapes.get(param.name, (exp.count,))
             count = self.counts.outside(exp.count, shape)
@@ -303,27 +281,30 @@ class Expansion:
         self._make(param, exp, count, prov)
         return checks
 
-    def _kept(self, param: Param, exp: Alloc, prov: Prov) -> Stm:
+    def _kept(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> ir.Stm:
         """A block whose size only its thread knows, which makes it for itself."""
         name = self.called(param.name, prov)
         because = f"Every thread makes memory for {name}, of a size that only it knows."
         numbers = (("per thread", self.called.spell.size(exp.prim, exp.count)),)
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
-        kind = Mem(exp.prim, "private")
-        return Stm((Param(param.name, kind),), Alloc(exp.count, exp.prim, "private"), prov)
+        kind = ir.Mem(exp.prim, "private")
+        return ir.Stm((ir.Param(param.name, kind),), ir.Alloc(exp.count, exp.prim, "private"), prov)
 
-    def _fits(self, exp: Alloc, most: Poly, prov: Prov) -> list[Stm]:
+    def _fits(self, exp: ir.Alloc, most: Poly, prov: Prov) -> list[ir.Stm]:
         """A check that a thread's block is not larger than its part of the memory for all."""
         stms, count = saturated(exp.count, self.ctx.fresh, prov)
         size = f" elements of {BYTES[exp.prim]} bytes (type {exp.prim})."
         message = ("There is not enough memory for an array of ", count, size)
-        return [*stms, Stm((), Assert(Bin("<=", "i64", count, se_of(most)), message), prov)]
+        return [
+            *stms,
+            ir.Stm((), ir.Assert(ir.Bin("<=", "i64", count, se_of(most)), message), prov),
+        ]
 
-    def _make(self, param: Param, exp: Alloc, count: Poly, prov: Prov) -> None:
+    def _make(self, param: ir.Param, exp: ir.Alloc, count: Poly, prov: Prov) -> None:
         """Make one block for all threads, each of which needs that many elements."""
         total = Poly.product(bound for _, bound in self.owner.dims) * count
-        new = Param(self.ctx.fresh(param.name), Mem(exp.prim))
-        self.before.append(Stm((new,), Alloc(total, exp.prim), prov))
+        new = ir.Param(self.ctx.fresh(param.name), ir.Mem(exp.prim))
+        self.before.append(ir.Stm((new,), ir.Alloc(total, exp.prim), prov))
         self.moved[param.name] = (new.name, self.owner, count)
         order = "one thread's after another's"
         if self.ctx.target.in_step:
@@ -336,13 +317,13 @@ class Expansion:
         numbers = (("per thread", sizes[0]), ("in all", sizes[1]))
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
-    def _rebound(self, param: Param) -> Param:
+    def _rebound(self, param: ir.Param) -> ir.Param:
         """A name with its array's new index function."""
         kind = param.type
-        if isinstance(kind, Array) and kind.mem is not None and kind.mem.block in self.moved:
+        if isinstance(kind, ir.Array) and kind.mem is not None and kind.mem.block in self.moved:
             block, owner, count = self.moved[kind.mem.block]
-            mem = MemBind(block, self._of_thread(kind.mem.lmad, owner, count))
-            param = Param(param.name, Array(kind.prim, kind.shape, mem), param.unique)
+            mem = ir.MemBind(block, self._of_thread(kind.mem.lmad, owner, count))
+            param = ir.Param(param.name, ir.Array(kind.prim, kind.shape, mem), param.unique)
         self.types[param.name] = param.type
         return param
 

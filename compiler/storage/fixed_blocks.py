@@ -20,21 +20,7 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
 from compiler.base.spans import NOWHERE, Prov
-from compiler.ir.nodes import (
-    I64,
-    Alloc,
-    Array,
-    Body,
-    Copy,
-    If,
-    Loop,
-    Mem,
-    MemBind,
-    Operand,
-    Param,
-    Stm,
-    Type,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
 from compiler.ir.walk import NESTED, Replacement, map_stms, subst
@@ -49,11 +35,11 @@ DOUBLE_BUFFER = Rule(
 class FixedBlocks:
     """One kernel's blocks. `outer` holds the types of what is bound outside."""
 
-    def __init__(self, ctx: Ctx, outer: dict[Name, Type], spell: Spelling) -> None:
+    def __init__(self, ctx: Ctx, outer: dict[Name, ir.Type], spell: Spelling) -> None:
         self.ctx = ctx
         self.spell = spell
         self.outer = outer
-        self.types: ChainMap[Name, Type] = ChainMap({}, outer)
+        self.types: ChainMap[Name, ir.Type] = ChainMap({}, outer)
         """With the types of what is bound inside as well."""
         self.pointers: set[Name] = set()
         """Names bound inside for blocks that are made outside."""
@@ -62,25 +48,25 @@ class FixedBlocks:
         self.mapping: dict[Name, Replacement] = {}
         """What became of names that are no longer bound."""
 
-    def transform(self, stms: Sequence[Stm]) -> list[Stm]:
+    def transform(self, stms: Sequence[ir.Stm]) -> list[ir.Stm]:
         """The statements of a body, in order."""
-        out: list[Stm] = []
+        out: list[ir.Stm] = []
         for stm in stms:
             if self.mapping:
                 stm = subst(stm, self.mapping)
-            if isinstance(stm.exp, If):
+            if isinstance(stm.exp, ir.If):
                 self._branches(stm, stm.exp, out)
-            elif isinstance(stm.exp, Loop):
+            elif isinstance(stm.exp, ir.Loop):
                 self._loop(stm, stm.exp, out)
             else:
                 if type(stm.exp) in NESTED:
                     exp = map_stms(stm.exp, lambda inner: tuple(self.transform(inner)))
-                    stm = Stm(stm.pat, exp, stm.prov)
+                    stm = ir.Stm(stm.pat, exp, stm.prov)
                 out.append(stm)
             self._bind(out[-1].pat)
         return out
 
-    def _bind(self, params: Iterable[Param]) -> None:
+    def _bind(self, params: Iterable[ir.Param]) -> None:
         for param in params:
             self.types[param.name] = param.type
 
@@ -88,35 +74,37 @@ class FixedBlocks:
         """Whether a block is certainly one that is made outside the kernel."""
         return block in self.outer or block in self.pointers
 
-    def _mem(self, array: Name) -> MemBind:
+    def _mem(self, array: Name) -> ir.MemBind:
         kind = self.types[array]
-        assert isinstance(kind, Array)
+        assert isinstance(kind, ir.Array)
         assert kind.mem is not None
         return kind.mem
 
-    def _allocate(self, like: Param, kind: Array, prov: Prov, out: list[Stm]) -> Name:
+    def _allocate(self, like: ir.Param, kind: ir.Array, prov: Prov, out: list[ir.Stm]) -> Name:
         """A block for an array of that shape, in the space of the block parameter `like`."""
-        assert isinstance(like.type, Mem)
+        assert isinstance(like.type, ir.Mem)
         name = self.ctx.fresh(like.name)
         count = Poly.product(kind.shape)
-        self._bind((Param(name, like.type),))
-        made = Alloc(count, kind.prim, like.type.space)
-        out.append(Stm((Param(name, like.type),), made, prov))
+        self._bind((ir.Param(name, like.type),))
+        made = ir.Alloc(count, kind.prim, like.type.space)
+        out.append(ir.Stm((ir.Param(name, like.type),), made, prov))
         return name
 
-    def _copied(self, array: Name, kind: Array, block: Name, prov: Prov, out: list[Stm]) -> Name:
+    def _copied(
+        self, array: Name, kind: ir.Array, block: Name, prov: Prov, out: list[ir.Stm]
+    ) -> Name:
         """A statement that copies `array` to the start of `block`."""
         name = self.ctx.fresh(array)
-        mem = MemBind(block, Lmad.row_major(kind.shape))
-        param = Param(name, Array(kind.prim, kind.shape, mem))
+        mem = ir.MemBind(block, Lmad.row_major(kind.shape))
+        param = ir.Param(name, ir.Array(kind.prim, kind.shape, mem))
         self._bind((param,))
-        out.append(Stm((param,), Copy(array), prov))
+        out.append(ir.Stm((param,), ir.Copy(array), prov))
         return name
 
-    def _forget(self, parts: Sequence[Param], array: Param, block: Name) -> Param:
+    def _forget(self, parts: Sequence[ir.Param], array: ir.Param, block: Name) -> ir.Param:
         """The array at the start of `block`; the parts of its place become what they now are."""
         kind = array.type
-        assert isinstance(kind, Array)
+        assert isinstance(kind, ir.Array)
         assert kind.mem is not None
         lmad = Lmad.row_major(kind.shape)
         self.mapping[parts[0].name] = block
@@ -127,13 +115,15 @@ class FixedBlocks:
             name = old.as_name
             if name is not None and any(name == part.name for part in parts):
                 self.mapping[name] = new
-        return Param(array.name, Array(kind.prim, kind.shape, MemBind(block, lmad)), array.unique)
+        return ir.Param(
+            array.name, ir.Array(kind.prim, kind.shape, ir.MemBind(block, lmad)), array.unique
+        )
 
     # --- branches ---
 
-    def _branches(self, stm: Stm, exp: If, out: list[Stm]) -> None:
+    def _branches(self, stm: ir.Stm, exp: ir.If, out: list[ir.Stm]) -> None:
         bodies = [self._body(exp.then), self._body(exp.orelse)]
-        pat: list[Param] = list(stm.pat)
+        pat: list[ir.Param] = list(stm.pat)
         dropped: set[int] = set()
         travelling: dict[int, int] = {}
         for first, last in carried(stm.pat):
@@ -142,7 +132,7 @@ class FixedBlocks:
                 self.pointers.add(stm.pat[first].name)
                 continue
             kind = stm.pat[last].type
-            assert isinstance(kind, Array)
+            assert isinstance(kind, ir.Array)
             names = {param.name for param in stm.pat}
             if any(names & size.names() for size in kind.shape):
                 travelling[last] = first
@@ -159,36 +149,36 @@ class FixedBlocks:
                 side[first : last + 1] = self._parts(str(side[last]))
             dropped = {k + len(pat) - len(stm.pat) if k > last else k for k in dropped}
         then, orelse = (
-            Body(body.stms, _without(side, dropped))
+            ir.Body(body.stms, _without(side, dropped))
             for body, side in zip(bodies, results, strict=True)
         )
-        out.append(Stm(_without(pat, dropped), If(exp.cond, then, orelse), stm.prov))
+        out.append(ir.Stm(_without(pat, dropped), ir.If(exp.cond, then, orelse), stm.prov))
 
-    def _with_parts(self, block: Param, array: Param) -> list[Param]:
+    def _with_parts(self, block: ir.Param, array: ir.Param) -> list[ir.Param]:
         """A block that travels, and the array in it by an offset and strides that do as well."""
         kind = array.type
-        assert isinstance(kind, Array)
+        assert isinstance(kind, ir.Array)
         base = base_of(array.name)
-        offset = Param(self.ctx.fresh(f"{base}_offset"), I64)
-        strides = [Param(self.ctx.fresh(f"{base}_stride"), I64) for _ in kind.shape]
+        offset = ir.Param(self.ctx.fresh(f"{base}_offset"), ir.I64)
+        strides = [ir.Param(self.ctx.fresh(f"{base}_stride"), ir.I64) for _ in kind.shape]
         pairs = zip(kind.shape, strides, strict=True)
         dims = tuple(Dim(size, Poly.var(stride.name)) for size, stride in pairs)
-        mem = MemBind(block.name, Lmad(Poly.var(offset.name), dims))
-        new = Param(array.name, Array(kind.prim, kind.shape, mem), array.unique)
+        mem = ir.MemBind(block.name, Lmad(Poly.var(offset.name), dims))
+        new = ir.Param(array.name, ir.Array(kind.prim, kind.shape, mem), array.unique)
         return [block, offset, *strides, new]
 
-    def _parts(self, array: Name) -> list[Operand]:
+    def _parts(self, array: Name) -> list[ir.Operand]:
         """The values for `_with_parts`."""
         return [*layout_parts(self._mem(array)), array]
 
-    def _body(self, body: Body) -> Body:
+    def _body(self, body: ir.Body) -> ir.Body:
         stms = tuple(self.transform(body.stms))
         results = subst(body.results, self.mapping) if self.mapping else body.results
-        return Body(stms, results)
+        return ir.Body(stms, results)
 
     def _into(
-        self, body: Body, first: int, last: int, kind: Array, block: Name, prov: Prov
-    ) -> Body:
+        self, body: ir.Body, first: int, last: int, kind: ir.Array, block: Name, prov: Prov
+    ) -> ir.Body:
         """A branch whose result lies at the start of `block`: built there, or copied."""
         array, made = str(body.results[last]), body.results[first]
         count = Poly.product(kind.shape)
@@ -196,19 +186,19 @@ class FixedBlocks:
         alone = body.results.count(made) == 1 and lmad.offset == 0 and lmad.is_row_major()
         for at, stm in enumerate(body.stms):
             exp = stm.exp
-            if isinstance(exp, Alloc) and stm.pat[0].name == made:
+            if isinstance(exp, ir.Alloc) and stm.pat[0].name == made:
                 if alone and exp.count == count:
-                    rest = Body(body.stms[:at] + body.stms[at + 1 :], body.results)
+                    rest = ir.Body(body.stms[:at] + body.stms[at + 1 :], body.results)
                     return subst(rest, {str(made): block})
                 break
         stms = list(body.stms)
         copied = self._copied(array, kind, block, prov, stms)
         results = (*body.results[:last], copied, *body.results[last + 1 :])
-        return Body(tuple(stms), results)
+        return ir.Body(tuple(stms), results)
 
     # --- loops ---
 
-    def _loop(self, stm: Stm, exp: Loop, out: list[Stm]) -> None:
+    def _loop(self, stm: ir.Stm, exp: ir.Loop, out: list[ir.Stm]) -> None:
         local = self._local(exp)
         params, init, pat = list(exp.params), list(exp.init), list(stm.pat)
         blocks: dict[int, Name] = {}
@@ -219,7 +209,7 @@ class FixedBlocks:
                 self.pointers |= {params[first].name, pat[first].name}
                 continue
             kind = params[last].type
-            assert isinstance(kind, Array)
+            assert isinstance(kind, ir.Array)
             if any(names & size.names() for size in kind.shape):
                 raise _unknown_size(self.spell.array(params[last].name), stm.prov)
             block, init[last] = self._start(exp, first, last, kind, stm.prov, out)
@@ -231,11 +221,11 @@ class FixedBlocks:
         body = self._body(exp.body)
         if blocks:
             body = self._back(body, blocks, params, stm.prov)
-        body = Body(body.stms, _without(body.results, dropped))
-        new = Loop(_without(params, dropped), _without(init, dropped), exp.form, body)
-        out.append(Stm(_without(pat, dropped), new, stm.prov))
+        body = ir.Body(body.stms, _without(body.results, dropped))
+        new = ir.Loop(_without(params, dropped), _without(init, dropped), exp.form, body)
+        out.append(ir.Stm(_without(pat, dropped), new, stm.prov))
 
-    def _local(self, exp: Loop) -> set[int]:
+    def _local(self, exp: ir.Loop) -> set[int]:
         """Positions of the block parameters through which a block made in the kernel may go."""
         firsts = {exp.params[first].name: first for first, _ in carried(exp.params)}
         local: set[int] = set()
@@ -251,7 +241,7 @@ class FixedBlocks:
         return local
 
     def _start(
-        self, exp: Loop, first: int, last: int, kind: Array, prov: Prov, out: list[Stm]
+        self, exp: ir.Loop, first: int, last: int, kind: ir.Array, prov: Prov, out: list[ir.Stm]
     ) -> tuple[Name, Name]:
         """The block that a loop's array stays in, and the initial value there.
 
@@ -266,11 +256,11 @@ class FixedBlocks:
         return block, self._copied(array, kind, block, prov, out)
 
     def _back(
-        self, body: Body, blocks: dict[int, Name], params: Sequence[Param], prov: Prov
-    ) -> Body:
+        self, body: ir.Body, blocks: dict[int, Name], params: Sequence[ir.Param], prov: Prov
+    ) -> ir.Body:
         """The iteration's results copied to where the next one looks for them."""
         stms = list(body.stms)
-        results: list[Operand] = list(body.results)
+        results: list[ir.Operand] = list(body.results)
         waiting: dict[int, Name] = {}
         for last, block in blocks.items():
             here, there = self._mem(str(results[last])), self._mem(params[last].name)
@@ -279,19 +269,19 @@ class FixedBlocks:
         while waiting:
             last = self._next(waiting, blocks, params, results, stms, prov)
             kind = params[last].type
-            assert isinstance(kind, Array)
+            assert isinstance(kind, ir.Array)
             del waiting[last]
             results[last] = self._copied(str(results[last]), kind, blocks[last], prov, stms)
             self._explain(params[last].name, kind, prov)
-        return Body(tuple(stms), tuple(results))
+        return ir.Body(tuple(stms), tuple(results))
 
     def _next(
         self,
         waiting: dict[int, Name],
         blocks: dict[int, Name],
-        params: Sequence[Param],
-        results: list[Operand],
-        stms: list[Stm],
+        params: Sequence[ir.Param],
+        results: list[ir.Operand],
+        stms: list[ir.Stm],
         prov: Prov,
     ) -> int:
         """A result whose copy overwrites nothing that is still to be copied.
@@ -304,14 +294,14 @@ class FixedBlocks:
         last = next(iter(waiting))
         owner = next(other for other in waiting if waiting[other] == blocks[last])
         kind = params[owner].type
-        assert isinstance(kind, Array)
-        like = Param(blocks[owner], self.types[blocks[owner]])
+        assert isinstance(kind, ir.Array)
+        like = ir.Param(blocks[owner], self.types[blocks[owner]])
         temporary = self._allocate(like, kind, prov, stms)
         results[owner] = self._copied(str(results[owner]), kind, temporary, prov, stms)
         waiting[owner] = temporary
         return self._next(waiting, blocks, params, results, stms, prov)
 
-    def _explain(self, name: Name, kind: Array, prov: Prov) -> None:
+    def _explain(self, name: Name, kind: ir.Array, prov: Prov) -> None:
         size = self.spell.size(kind.prim, Poly.product(kind.shape))
         because = sentence(
             f"{self.spell.array(name)} goes round a loop inside a kernel: each iteration's result "
@@ -321,20 +311,20 @@ class FixedBlocks:
         self.ctx.tell("note", DOUBLE_BUFFER, prov, because, numbers=numbers)
 
 
-def layout_parts(mem: MemBind) -> list[Operand]:
+def layout_parts(mem: ir.MemBind) -> list[ir.Operand]:
     """An array's block, offset and strides as operands."""
     strides = [se_of(dim.stride) for dim in mem.lmad.dims]
     return [mem.block, se_of(mem.lmad.offset), *strides]
 
 
-def carried(params: Sequence[Param]) -> list[tuple[int, int]]:
+def carried(params: Sequence[ir.Param]) -> list[tuple[int, int]]:
     """Positions of block parameters and of the arrays after them that live there."""
     found: list[tuple[int, int]] = []
     for first, param in enumerate(params):
-        if isinstance(param.type, Mem):
+        if isinstance(param.type, ir.Mem):
             for last in range(first + 1, len(params)):
                 kind = params[last].type
-                if isinstance(kind, Array):
+                if isinstance(kind, ir.Array):
                     if kind.mem is not None and kind.mem.block == param.name:
                         found.append((first, last))
                     break

@@ -16,23 +16,7 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
-from compiler.ir.nodes import (
-    I64,
-    SE,
-    ZERO,
-    Alloc,
-    Bin,
-    Body,
-    ForLoop,
-    If,
-    Lit,
-    Loop,
-    Mem,
-    Operand,
-    Param,
-    Select,
-    Stm,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
@@ -50,22 +34,22 @@ DOUBLE = Rule(
 class Enclosing:
     """The body that a loop is in: its statements with the loop at `at`, and what it returns."""
 
-    stms: Sequence[Stm]
+    stms: Sequence[ir.Stm]
     at: int
-    results: Sequence[Operand]
+    results: Sequence[ir.Operand]
     sizes: Sizes
     called: Inhabitants
 
 
-def hoist_from_loop(outer: Enclosing, ctx: Ctx) -> list[Stm]:
+def hoist_from_loop(outer: Enclosing, ctx: Ctx) -> list[ir.Stm]:
     """The loop without the allocations that can be made before it, behind those allocations.
 
     Alone, and the same object, if there are none.
     """
     stm = outer.stms[outer.at]
     loop = stm.exp
-    assert isinstance(loop, Loop)
-    made = {s.pat[0].name: s for s in loop.body.stms if isinstance(s.exp, Alloc)}
+    assert isinstance(loop, ir.Loop)
+    made = {s.pat[0].name: s for s in loop.body.stms if isinstance(s.exp, ir.Alloc)}
     if not made:
         return [stm]
     return _Hoisting(outer, stm, loop, made, ctx).all()
@@ -75,7 +59,7 @@ class _Hoisting:
     """One loop; `made` are the allocations of its body."""
 
     def __init__(
-        self, outer: Enclosing, stm: Stm, loop: Loop, made: dict[Name, Stm], ctx: Ctx
+        self, outer: Enclosing, stm: ir.Stm, loop: ir.Loop, made: dict[Name, ir.Stm], ctx: Ctx
     ) -> None:
         self.outer = outer
         self.stm = stm
@@ -86,19 +70,19 @@ class _Hoisting:
         self.inside = {param.name for stm in loop.body.stms for param in stm.pat}
         """Names that are not known before the loop."""
         self.inside.update(param.name for param in loop.params)
-        if isinstance(loop.form, ForLoop):
+        if isinstance(loop.form, ir.ForLoop):
             self.inside.add(loop.form.index)
-        self.before: list[Stm] = []
+        self.before: list[ir.Stm] = []
         self.gone: set[Name] = set()
-        self.params: list[Param] = []
-        self.init: list[Operand] = []
-        self.results: list[Operand] = []
-        self.pat: list[Param] = []
+        self.params: list[ir.Param] = []
+        self.init: list[ir.Operand] = []
+        self.results: list[ir.Operand] = []
+        self.pat: list[ir.Param] = []
 
-    def all(self) -> list[Stm]:
+    def all(self) -> list[ir.Stm]:
         """The new statements."""
         results = zip(self.loop.params, self.loop.body.results, strict=True)
-        blocks = [(k, str(r)) for k, (p, r) in enumerate(results) if isinstance(p.type, Mem)]
+        blocks = [(k, str(r)) for k, (p, r) in enumerate(results) if isinstance(p.type, ir.Mem)]
         kept = {self.same.find(name) for _, name in blocks if name not in self.made}
         for name, stm in self.made.items():
             positions = [k for k, result in blocks if result == name]
@@ -107,17 +91,17 @@ class _Hoisting:
         if not self.gone:
             return [self.stm]
         stms = tuple(s for s in self.loop.body.stms if not s.pat or s.pat[0].name not in self.gone)
-        body = Body(stms, (*self.results, *self.loop.body.results))
+        body = ir.Body(stms, (*self.results, *self.loop.body.results))
         params, init = (*self.params, *self.loop.params), (*self.init, *self.loop.init)
         loop = replace(self.loop, params=params, init=init, body=body)
-        return [*self.before, Stm((*self.pat, *self.stm.pat), loop, self.stm.prov)]
+        return [*self.before, ir.Stm((*self.pat, *self.stm.pat), loop, self.stm.prov)]
 
     def _move(
-        self, name: Name, stm: Stm, positions: list[int], blocks: list[tuple[int, Name]]
+        self, name: Name, stm: ir.Stm, positions: list[int], blocks: list[tuple[int, Name]]
     ) -> None:
         """Make a block before the loop, if its size is known there; else say why not."""
         exp = stm.exp
-        assert isinstance(exp, Alloc)
+        assert isinstance(exp, ir.Alloc)
         inside = exp.count.names() & self.inside
         if inside:
             self._refused(name, stm, exp, min(inside))
@@ -132,18 +116,18 @@ class _Hoisting:
         sizes = self.outer.sizes
         return sizes.nonnegative(count) or sizes.fits(count) or _less(count) is not None
 
-    def _at_least_none(self, count: Poly) -> SE:
+    def _at_least_none(self, count: Poly) -> ir.SE:
         """The larger of a size and 0: `max(k, 3) - 3` for `k - 3`, which may wrap."""
         less = None if self.outer.sizes.fits(count) else _less(count)
         if less is None:
-            return Bin("max", "i64", se_of(count), ZERO)
-        by = Lit(less, "i64")
-        return Bin("-", "i64", Bin("max", "i64", se_of(count + less), by), by)
+            return ir.Bin("max", "i64", se_of(count), ir.ZERO)
+        by = ir.Lit(less, "i64")
+        return ir.Bin("-", "i64", ir.Bin("max", "i64", se_of(count + less), by), by)
 
-    def _per_iteration(self, exp: Alloc) -> tuple[tuple[str, str]]:
+    def _per_iteration(self, exp: ir.Alloc) -> tuple[tuple[str, str]]:
         return (("allocated per iteration", self.outer.called.spell.size(exp.prim, exp.count)),)
 
-    def _refused(self, name: Name, stm: Stm, exp: Alloc, other: Name) -> None:
+    def _refused(self, name: Name, stm: ir.Stm, exp: ir.Alloc, other: Name) -> None:
         called = self.outer.called
         because = sentence(
             f"{called(name, stm.prov)} gets new memory in every iteration of the loop, because its "
@@ -153,7 +137,7 @@ class _Hoisting:
         kind = NotHoisted.OWN_SIZE
         self.ctx.commit(HOIST, stm.prov, Missed(because, kind.hint(), numbers, kind.id))
 
-    def _hoist(self, name: Name, stm: Stm, exp: Alloc) -> None:
+    def _hoist(self, name: Name, stm: ir.Stm, exp: ir.Alloc) -> None:
         """Make a block that no iteration hands on before the loop."""
         array = self.outer.called(name, stm.prov)
         because = f"Allocates the memory of {array} once, not in every iteration of the loop."
@@ -163,30 +147,30 @@ class _Hoisting:
         self._allocate(stm.pat[0], exp, stm)
         self.gone.add(name)
 
-    def _allocate(self, block: Param, exp: Alloc, stm: Stm) -> None:
+    def _allocate(self, block: ir.Param, exp: ir.Alloc, stm: ir.Stm) -> None:
         """An allocation in front of the loop.
 
         A size that no iteration may need can be negative, or more than there is.
         """
         count = exp.count
         if not self.outer.sizes.nonnegative(count):
-            size = Param(self.ctx.fresh("size"), I64)
+            size = ir.Param(self.ctx.fresh("size"), ir.I64)
             value = self._at_least_none(count)
             runs = self._runs()
             if runs is not None:
-                value = Select(runs, value, ZERO)
+                value = ir.Select(runs, value, ir.ZERO)
             self.outer.sizes.known.define(size.name, value)
-            self.before.append(Stm((size,), value, stm.prov))
+            self.before.append(ir.Stm((size,), value, stm.prov))
             count = Poly.var(size.name)
-        self.before.append(Stm((block,), replace(exp, count=count), stm.prov))
+        self.before.append(ir.Stm((block,), replace(exp, count=count), stm.prov))
 
-    def _runs(self) -> SE | None:
+    def _runs(self) -> ir.SE | None:
         """Whether the loop has a first iteration; None if it certainly has."""
         form = self.loop.form
-        if isinstance(form, ForLoop):
-            if isinstance(form.bound, Lit) and form.bound.value > 0:
+        if isinstance(form, ir.ForLoop):
+            if isinstance(form.bound, ir.Lit) and form.bound.value > 0:
                 return None
-            return Bin(">", form.prim, form.bound, Lit(0, form.prim))
+            return ir.Bin(">", form.prim, form.bound, ir.Lit(0, form.prim))
         names = [param.name for param in self.loop.params]
         first = self.loop.init[names.index(form.cond)]
         assert not isinstance(first, str)
@@ -195,7 +179,7 @@ class _Hoisting:
     # --- double buffering ---
 
     def _double_buffer(
-        self, at: int, name: Name, stm: Stm, exp: Alloc, blocks: list[tuple[int, Name]]
+        self, at: int, name: Name, stm: ir.Stm, exp: ir.Alloc, blocks: list[tuple[int, Name]]
     ) -> None:
         """Let blocks take turns in being the one that is written."""
         array = self.outer.called(self.loop.params[at].name, stm.prov)
@@ -222,15 +206,15 @@ class _Hoisting:
         self.gone.add(name)
         ring: list[Name] = []
         for _ in range(count - len(own)):
-            new = Param(self.ctx.fresh(name), stm.pat[0].type)
+            new = ir.Param(self.ctx.fresh(name), stm.pat[0].type)
             ring.append(new.name)
             self._allocate(new, exp, stm)
         ring += own
         held = [name] + [self.ctx.fresh(name) for _ in ring[1:]]
-        self.params += [Param(one, stm.pat[0].type) for one in held]
+        self.params += [ir.Param(one, stm.pat[0].type) for one in held]
         self.init += ring
         self.results += [*held[1:], held[0]]
-        self.pat += [Param(self.ctx.fresh(name), stm.pat[0].type) for _ in held]
+        self.pat += [ir.Param(self.ctx.fresh(name), stm.pat[0].type) for _ in held]
 
     def _chain(self, at: int, blocks: list[tuple[int, Name]]) -> list[int] | None:
         """The places of the loop that a block goes through, first to last; None if not known."""
@@ -257,11 +241,11 @@ class _Hoisting:
             return None
         return chain
 
-    def _owned(self, start: Name, exp: Alloc) -> bool:
+    def _owned(self, start: Name, exp: ir.Alloc) -> bool:
         """Whether what the loop starts with is a block of that size that nobody else needs."""
         stms, at = self.outer.stms, self.outer.at
         binder = next((s for s in stms[:at] if s.pat and s.pat[0].name == start), None)
-        if binder is None or not isinstance(binder.exp, Alloc):
+        if binder is None or not isinstance(binder.exp, ir.Alloc):
             return False
         old = binder.exp
         if (old.prim, old.space) != (exp.prim, exp.space):
@@ -282,15 +266,15 @@ class _Hoisting:
         return not (inside or given or duplicate or returned)
 
 
-def hoist_from_branches(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[Stm]:
+def hoist_from_branches(stm: ir.Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -> list[ir.Stm]:
     """A branch whose two sides each return a new block of one size: the block is made before it.
 
     Answers the statements. The statement alone, and the same object, if there is no such block.
     """
     exp = stm.exp
-    assert isinstance(exp, If)
+    assert isinstance(exp, ir.If)
     sides = [_allocations(exp.then), _allocations(exp.orelse)]
-    before: list[Stm] = []
+    before: list[ir.Stm] = []
     renamed: dict[Name, Name] = {}
     dropped: set[int] = set()
     for k, param in enumerate(stm.pat):
@@ -302,21 +286,21 @@ def hoist_from_branches(stm: Stm, sizes: Sizes, ctx: Ctx, called: Inhabitants) -
         array = called(param.name, stm.prov)
         because = f"Allocates memory for {array} once, before the branches: both need it."
         if ctx.commit(HOIST, stm.prov, Applied(True, because)) is not None:
-            before.append(Stm((param,), alloc, stm.prov))
+            before.append(ir.Stm((param,), alloc, stm.prov))
             renamed |= dict.fromkeys(names, param.name)
             dropped.add(k)
     if not dropped:
         return [stm]
     then, orelse = (_renamed(body, renamed, dropped) for body in (exp.then, exp.orelse))
     pat = tuple(param for k, param in enumerate(stm.pat) if k not in dropped)
-    return [*before, Stm(pat, If(exp.cond, then, orelse), stm.prov)]
+    return [*before, ir.Stm(pat, ir.If(exp.cond, then, orelse), stm.prov)]
 
 
-def _renamed(body: Body, renamed: Mapping[Name, Name], dropped: set[int]) -> Body:
+def _renamed(body: ir.Body, renamed: Mapping[Name, Name], dropped: set[int]) -> ir.Body:
     """A branch without some results and allocations, which are other blocks."""
     stms = tuple(s for s in body.stms if not s.pat or s.pat[0].name not in renamed)
     results = tuple(result for k, result in enumerate(body.results) if k not in dropped)
-    return subst(Body(stms, results), renamed)
+    return subst(ir.Body(stms, results), renamed)
 
 
 def _less(count: Poly) -> int | None:
@@ -325,11 +309,13 @@ def _less(count: Poly) -> int | None:
     return -constant if constant < 0 and (count - constant).as_name is not None else None
 
 
-def _allocations(body: Body) -> dict[Name, Alloc]:
-    return {stm.pat[0].name: stm.exp for stm in body.stms if isinstance(stm.exp, Alloc)}
+def _allocations(body: ir.Body) -> dict[Name, ir.Alloc]:
+    return {stm.pat[0].name: stm.exp for stm in body.stms if isinstance(stm.exp, ir.Alloc)}
 
 
-def _outside(exp: If, first: Alloc | None, second: Alloc | None, sizes: Sizes) -> Alloc | None:
+def _outside(
+    exp: ir.If, first: ir.Alloc | None, second: ir.Alloc | None, sizes: Sizes
+) -> ir.Alloc | None:
     """The allocation of a block that both sides make, if its size is known before the branch."""
     if first is None or second is None:
         return None

@@ -12,23 +12,7 @@ from dataclasses import replace
 from compiler.algebra.poly import Poly
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
-from compiler.ir.nodes import (
-    Array,
-    Body,
-    HistOp,
-    KernelBody,
-    Lambda,
-    Level,
-    Operator,
-    Param,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegSpace,
-    Stm,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.storage.array_operators import combines_arrays, sequential
 from compiler.storage.state import SHARED_BYTES, MemoryState
 
@@ -38,32 +22,32 @@ ARRAY_OPERATOR = Rule(
 ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", optional=False)
 
 
-def transform_segmap(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def transform_segmap(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Arrays over the space."""
     exp = stm.exp
-    assert isinstance(exp, SegMap)
+    assert isinstance(exp, ir.SegMap)
     body = _kernel_body(state, exp.level, exp.space, exp.body, exp.per_block)
     pat = _results(state, stm, body, out)
-    out.append(Stm(pat, SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
+    out.append(ir.Stm(pat, ir.SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
 
 
-def transform_fold(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Reductions over the outer dimensions, or all prefixes; then arrays over the whole space."""
     exp = stm.exp
-    assert isinstance(exp, SegRed | SegScan)
+    assert isinstance(exp, ir.SegRed | ir.SegScan)
     if any(map(combines_arrays, exp.ops)):
         _row_by_row(state, stm, out)
         return
     ops = _operators(state, exp.ops)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     pat = _results(state, stm, body, out)
-    out.append(Stm(pat, replace(exp, ops=ops, body=body), stm.prov))
+    out.append(ir.Stm(pat, replace(exp, ops=ops, body=body), stm.prov))
 
 
-def transform_seghist(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def transform_seghist(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """The histograms stay where the destinations are."""
     exp = stm.exp
-    assert isinstance(exp, SegHist)
+    assert isinstance(exp, ir.SegHist)
     if any(combines_arrays(op.op) for op in exp.ops):
         _row_by_row(state, stm, out)
         return
@@ -71,18 +55,20 @@ def transform_seghist(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     dests = [dest for op in exp.ops for dest in op.dests]
     pat = tuple(_in_place(state, p, d) for p, d in zip(stm.pat, dests, strict=True))
-    ops = tuple(HistOp(h.dests, h.rank, o) for h, o in zip(exp.ops, operators, strict=True))
-    out.append(Stm(pat, SegHist(exp.level, exp.space, ops, body), stm.prov))
+    ops = tuple(ir.HistOp(h.dests, h.rank, o) for h, o in zip(exp.ops, operators, strict=True))
+    out.append(ir.Stm(pat, ir.SegHist(exp.level, exp.space, ops, body), stm.prov))
 
 
-def _results(state: MemoryState, stm: Stm, body: KernelBody, out: list[Stm]) -> tuple[Param, ...]:
+def _results(
+    state: MemoryState, stm: ir.Stm, body: ir.KernelBody, out: list[ir.Stm]
+) -> tuple[ir.Param, ...]:
     """The pattern: fresh blocks for arrays, those of the destinations for writes."""
-    pat: list[Param] = []
+    pat: list[ir.Param] = []
     for param, result in zip(stm.pat, body.results, strict=True):
         kind = param.type
-        if isinstance(result, Write):
+        if isinstance(result, ir.Write):
             pat.append(_in_place(state, param, result.dest))
-        elif isinstance(kind, Array):
+        elif isinstance(kind, ir.Array):
             pat.append(state.allocate(param.name, kind.prim, kind.shape, stm.prov, out))
             _explain_row(state, param, result, stm.prov)
         else:
@@ -90,16 +76,20 @@ def _results(state: MemoryState, stm: Stm, body: KernelBody, out: list[Stm]) -> 
     return tuple(pat)
 
 
-def _in_place(state: MemoryState, param: Param, dest: str) -> Param:
+def _in_place(state: MemoryState, param: ir.Param, dest: str) -> ir.Param:
     """A result that takes over the memory of the array it consumes."""
     kind = param.type
-    assert isinstance(kind, Array)
-    return state.bind(Param(param.name, Array(kind.prim, kind.shape, state.mem(dest))))
+    assert isinstance(kind, ir.Array)
+    return state.bind(ir.Param(param.name, ir.Array(kind.prim, kind.shape, state.mem(dest))))
 
 
 def _kernel_body(
-    state: MemoryState, level: Level, space: SegSpace, body: KernelBody, per_block: bool = False
-) -> KernelBody:
+    state: MemoryState,
+    level: ir.Level,
+    space: ir.SegSpace,
+    body: ir.KernelBody,
+    per_block: bool = False,
+) -> ir.KernelBody:
     """The body with memory, its statements one scope further in."""
     saved = state.per_block, state.shared_left, state.in_kernel
     state.per_block = per_block
@@ -111,24 +101,24 @@ def _kernel_body(
     stms = state.transform(body.stms)
     state.depth -= 1
     state.per_block, state.shared_left, state.in_kernel = saved
-    return KernelBody(tuple(stms), body.results, body.returns)
+    return ir.KernelBody(tuple(stms), body.results, body.returns)
 
 
-def _operators(state: MemoryState, ops: Sequence[Operator]) -> tuple[Operator, ...]:
+def _operators(state: MemoryState, ops: Sequence[ir.Operator]) -> tuple[ir.Operator, ...]:
     """Operators whose bodies have memory where they use arrays inside."""
-    return tuple(Operator(_lambda(state, op.fn), op.neutral, op.commutative) for op in ops)
+    return tuple(ir.Operator(_lambda(state, op.fn), op.neutral, op.commutative) for op in ops)
 
 
-def _lambda(state: MemoryState, fn: Lambda) -> Lambda:
+def _lambda(state: MemoryState, fn: ir.Lambda) -> ir.Lambda:
     state.depth += 1
     for param in fn.params:
         state.bind(param)
     stms = state.transform(fn.body.stms)
     state.depth -= 1
-    return Lambda(fn.params, Body(tuple(stms), fn.body.results), fn.returns)
+    return ir.Lambda(fn.params, ir.Body(tuple(stms), fn.body.results), fn.returns)
 
 
-def _row_by_row(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
+def _row_by_row(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """An operator on arrays: a loop for each row."""
     state.note(
         ARRAY_OPERATOR,
@@ -140,7 +130,7 @@ def _row_by_row(state: MemoryState, stm: Stm, out: list[Stm]) -> None:
     out += state.transform(sequential(stm, state.ctx.fresh))
 
 
-def _explain_row(state: MemoryState, param: Param, result: object, prov: Prov) -> None:
+def _explain_row(state: MemoryState, param: ir.Param, result: object, prov: Prov) -> None:
     """Tell of a row that is copied into its place."""
     if not isinstance(result, str):
         return

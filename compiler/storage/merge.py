@@ -17,27 +17,7 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Pass, Rule
-from compiler.ir.nodes import (
-    I64,
-    Alloc,
-    Bin,
-    Body,
-    Function,
-    If,
-    KernelBody,
-    KernelResult,
-    Loop,
-    Mem,
-    Operand,
-    Param,
-    Prog,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Stm,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
@@ -53,19 +33,19 @@ from compiler.storage.interference import Life, Sizes, lives
 
 RULE = Rule("merge/blocks", "Two blocks become one.")
 KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
-AnyBody = TypeVar("AnyBody", Body, KernelBody)
+AnyBody = TypeVar("AnyBody", ir.Body, ir.KernelBody)
 
 
-def merge(prog: Prog, ctx: Ctx) -> Prog:
+def merge(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """The program with fewer blocks; the same object if none can be shared."""
     funs = tuple(_function(fun, ctx) for fun in prog.funs)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
-    return prog if same else Prog(funs)
+    return prog if same else ir.Prog(funs)
 
 
 def merge_inside(
-    body: KernelBody, sizes: Sizes, ctx: Ctx, called: Inhabitants, least: int
-) -> KernelBody:
+    body: ir.KernelBody, sizes: Sizes, ctx: Ctx, called: Inhabitants, least: int
+) -> ir.KernelBody:
     """A kernel's body in which the blocks of a thread share memory; the same object if none do.
 
     Arrays of a constant size of up to `least` bytes are left alone: they are no memory in the end.
@@ -75,7 +55,7 @@ def merge_inside(
     return _Inside(sizes, ctx, called, least).body(body)
 
 
-def _function(fun: Function, ctx: Ctx) -> Function:
+def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     body = _Merging(Sizes(fun, ctx.proved_here()), ctx, Inhabitants(fun, ctx.names.said)).body(
         fun.body
     )
@@ -90,9 +70,9 @@ class _Merging:
     ctx: Ctx
     called: Inhabitants
 
-    def body(self, body: Body) -> Body:
+    def body(self, body: ir.Body) -> ir.Body:
         """A body with fewer blocks; the same object if there are none to share."""
-        stms: list[Stm] = []
+        stms: list[ir.Stm] = []
         changed = False
         for stm in body.stms:
             new = _in_bodies(stm, self.body)
@@ -100,28 +80,28 @@ class _Merging:
             stms.append(new)
         stms, moved = self._hoisted(stms, body)
         if changed or moved:
-            body = Body(tuple(stms), body.results)
+            body = ir.Body(tuple(stms), body.results)
         return body if self.ctx.options.is_off(RULE) else self._shared(body)
 
-    def _hoisted(self, stms: list[Stm], body: Body) -> tuple[list[Stm], bool]:
+    def _hoisted(self, stms: list[ir.Stm], body: ir.Body) -> tuple[list[ir.Stm], bool]:
         """What loops and branches allocate, in front of them where that is possible."""
         if self.ctx.options.is_off(HOIST) and self.ctx.options.is_off(DOUBLE):
             return stms, False
-        out: list[Stm] = []
+        out: list[ir.Stm] = []
         for at, stm in enumerate(stms):
             match stm.exp:
-                case Loop():
+                case ir.Loop():
                     rest = [*out, *stms[at:]]
                     out += hoist_from_loop(
                         Enclosing(rest, len(out), body.results, self.sizes, self.called), self.ctx
                     )
-                case If() if not self.ctx.options.is_off(HOIST):
+                case ir.If() if not self.ctx.options.is_off(HOIST):
                     out += hoist_from_branches(stm, self.sizes, self.ctx, self.called)
                 case _:
                     out.append(stm)
         return out, len(out) != len(stms)
 
-    def _shared(self, body: Body) -> Body:
+    def _shared(self, body: ir.Body) -> ir.Body:
         """A body whose own allocations share memory."""
         return _with_colours(
             body, Colouring(body, self.sizes, self.ctx, self.called).of(lives(body))
@@ -142,7 +122,7 @@ class _Inside:
         stms = tuple(map(self._stm, body.stms))
         if any(new is not old for new, old in zip(stms, body.stms, strict=True)):
             body = replace(body, stms=stms)
-        plain = Body(body.stms, tuple(_named(body.results)))
+        plain = ir.Body(body.stms, tuple(_named(body.results)))
         found = [life for life in lives(plain) if self._large(life)]
         if len(found) < 2:
             return body
@@ -155,25 +135,25 @@ class _Inside:
         size = life.bytes.constant
         return life.alloc.space == "shared" or size is None or size > self.least
 
-    def _stm(self, stm: Stm) -> Stm:
+    def _stm(self, stm: ir.Stm) -> ir.Stm:
         exp = stm.exp
-        if not isinstance(exp, SegMap | SegRed | SegScan | SegHist):
+        if not isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist):
             return _in_bodies(stm, self.body)
         kernel = self.body(exp.body)
-        return stm if kernel is exp.body else Stm(stm.pat, replace(exp, body=kernel), stm.prov)
+        return stm if kernel is exp.body else ir.Stm(stm.pat, replace(exp, body=kernel), stm.prov)
 
 
-def _in_bodies(stm: Stm, change: Callable[[Body], Body]) -> Stm:
+def _in_bodies(stm: ir.Stm, change: Callable[[ir.Body], ir.Body]) -> ir.Stm:
     """A branch or loop with its bodies changed; the same object if they stay as they are."""
     match stm.exp:
-        case If(cond, then, orelse):
+        case ir.If(cond, then, orelse):
             first, second = change(then), change(orelse)
             if first is not then or second is not orelse:
-                return Stm(stm.pat, If(cond, first, second), stm.prov)
-        case Loop(body=body):
+                return ir.Stm(stm.pat, ir.If(cond, first, second), stm.prov)
+        case ir.Loop(body=body):
             inner = change(body)
             if inner is not body:
-                return Stm(stm.pat, replace(stm.exp, body=inner), stm.prov)
+                return ir.Stm(stm.pat, replace(stm.exp, body=inner), stm.prov)
     return stm
 
 
@@ -187,7 +167,7 @@ class Colour:
     members: list[Life]
     until: int
     count: Poly
-    grown: list[Stm] = field(default_factory=list)
+    grown: list[ir.Stm] = field(default_factory=list)
     larger: dict[Name, tuple[Poly, Poly]] = field(default_factory=dict)
     """Names in `count` that stand for the larger of two sizes, where none is computed."""
 
@@ -196,12 +176,12 @@ class Colour:
         """The first block."""
         return self.members[0]
 
-    def allocation(self) -> list[Stm]:
+    def allocation(self) -> list[ir.Stm]:
         """The statements that allocate the block."""
         keeper = self.keeper
-        made = Alloc(self.count, keeper.alloc.prim, keeper.alloc.space)
-        block = Param(keeper.name, Mem(made.prim, made.space))
-        return [*self.grown, Stm((block,), made, keeper.prov)]
+        made = ir.Alloc(self.count, keeper.alloc.prim, keeper.alloc.space)
+        block = ir.Param(keeper.name, ir.Mem(made.prim, made.space))
+        return [*self.grown, ir.Stm((block,), made, keeper.prov)]
 
 
 class Colouring:
@@ -209,7 +189,7 @@ class Colouring:
 
     def __init__(
         self,
-        body: Body,
+        body: ir.Body,
         sizes: Sizes,
         ctx: Ctx | None,
         called: Inhabitants | None = None,
@@ -287,9 +267,9 @@ class Colouring:
             return colour
         size = self.ctx.fresh("size")
         common, small, large = _common(small, large)
-        value = Bin("max", "i64", se_of(small), se_of(large))
+        value = ir.Bin("max", "i64", se_of(small), se_of(large))
         self.sizes.known.define(size, value)
-        colour.grown.append(Stm((Param(size, I64),), value, life.prov))
+        colour.grown.append(ir.Stm((ir.Param(size, ir.I64),), value, life.prov))
         colour.count = common * Poly.var(size)
         return colour
 
@@ -364,10 +344,10 @@ def _refused(
     ctx.commit(RULE, life.prov, Missed(sentence(because), kind.hint(), numbers, kind.id))
 
 
-def _named(results: Iterable[KernelResult]) -> Iterator[Operand]:
+def _named(results: Iterable[ir.KernelResult]) -> Iterator[ir.Operand]:
     """What a body returns, and what its writes mention."""
     for result in results:
-        if isinstance(result, Write):
+        if isinstance(result, ir.Write):
             yield result.dest
             yield from (value for _, value in result.writes)
         else:
@@ -377,7 +357,7 @@ def _named(results: Iterable[KernelResult]) -> Iterator[Operand]:
 def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
     """The body with one allocation per colour."""
     renamed: dict[Name, Name] = {}
-    larger: dict[Name, list[Stm]] = {}
+    larger: dict[Name, list[ir.Stm]] = {}
     for colour in colours:
         for life in colour.members[1:]:
             renamed[life.name] = colour.keeper.name
@@ -385,9 +365,9 @@ def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
             larger[colour.keeper.name] = colour.allocation()
     if not renamed:
         return body
-    stms: list[Stm] = []
+    stms: list[ir.Stm] = []
     for stm in body.stms:
-        name = stm.pat[0].name if isinstance(stm.exp, Alloc) else ""
+        name = stm.pat[0].name if isinstance(stm.exp, ir.Alloc) else ""
         if name in larger:
             stms += larger[name]
         elif name not in renamed:

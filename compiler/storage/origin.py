@@ -5,34 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.base.names import Name
-from compiler.ir.nodes import (
-    Body,
-    If,
-    Loop,
-    Rearrange,
-    Reshape,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Update,
-    Write,
-)
+from compiler.ir import nodes as ir
 
 
-def origin(body: Body, name: Name) -> Name:
+def origin(body: ir.Body, name: Name) -> Name:
     """The name that `name`'s memory comes from: one bound outside `body`, or where it is made."""
     return _follow(_definitions(body.stms), name)
 
 
-def _definitions(stms: Sequence[Stm]) -> dict[Name, tuple[Stm, int]]:
+def _definitions(stms: Sequence[ir.Stm]) -> dict[Name, tuple[ir.Stm, int]]:
     """Where each name is bound: the statement, and the place in its pattern."""
     return {param.name: (stm, k) for stm in stms for k, param in enumerate(stm.pat)}
 
 
-def _follow(made: dict[Name, tuple[Stm, int]], name: Name) -> Name:
+def _follow(made: dict[Name, tuple[ir.Stm, int]], name: Name) -> Name:
     while name in made:
         stm, k = made[name]
         before = _source(stm, k)
@@ -42,26 +28,31 @@ def _follow(made: dict[Name, tuple[Stm, int]], name: Name) -> Name:
     return name
 
 
-def _source(stm: Stm, k: int) -> Name | None:
+def _source(stm: ir.Stm, k: int) -> Name | None:
     """The array whose memory result `k` of a statement takes over or looks at, if there is one."""
     match stm.exp:
-        case Update(array, _, _) | Slice(array, _) | Rearrange(_, array) | Reshape(_, array):
+        case (
+            ir.Update(array, _, _)
+            | ir.Slice(array, _)
+            | ir.Rearrange(_, array)
+            | ir.Reshape(_, array)
+        ):
             return array
-        case SegMap(_, _, body) | SegRed(_, _, _, body) | SegScan(_, _, _, body):
+        case ir.SegMap(_, _, body) | ir.SegRed(_, _, _, body) | ir.SegScan(_, _, _, body):
             result = body.results[k]
-            return result.dest if isinstance(result, Write) else None
-        case SegHist(_, _, ops, _):
+            return result.dest if isinstance(result, ir.Write) else None
+        case ir.SegHist(_, _, ops, _):
             return [dest for op in ops for dest in op.dests][k]
-        case If(_, then, orelse):
+        case ir.If(_, then, orelse):
             return _of_branches(then, orelse, k)
-        case Loop(params, init, _, body):
+        case ir.Loop(params, init, _, body):
             result, start = body.results[k], init[k]
             if isinstance(result, str) and isinstance(start, str):
                 return start if origin(body, result) == params[k].name else None
     return None
 
 
-def _of_branches(then: Body, orelse: Body, k: int) -> Name | None:
+def _of_branches(then: ir.Body, orelse: ir.Body, k: int) -> Name | None:
     one, other = then.results[k], orelse.results[k]
     if not isinstance(one, str) or not isinstance(other, str):
         return None

@@ -12,21 +12,8 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    I64,
-    SE,
-    Alloc,
-    Array,
-    Conv,
-    Copy,
-    Mem,
-    MemBind,
-    Param,
-    Space,
-    Stm,
-    Type,
-)
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.spelling import Spelling, sentence
 
@@ -72,7 +59,7 @@ class MemoryState:
         """What to do with a statement, by the class of its expression; others stay as they are."""
         self.known = Known()
         """Equalities between sizes, by their definitions."""
-        self.types: dict[Name, Type] = {}
+        self.types: dict[Name, ir.Type] = {}
         self.levels: dict[Name, int] = {}
         self.depth = 0
         self.notes: list[Remark] = []
@@ -82,9 +69,9 @@ class MemoryState:
         """Whether the statements at hand are run by a whole block of threads."""
         self.shared_left = 0
 
-    def transform(self, stms: Sequence[Stm]) -> list[Stm]:
+    def transform(self, stms: Sequence[ir.Stm]) -> list[ir.Stm]:
         """Procedure 4.2: the statements with memory, new ones in between."""
-        out: list[Stm] = []
+        out: list[ir.Stm] = []
         handlers = self.handlers
         for stm in stms:
             handler = handlers.get(type(stm.exp))
@@ -96,7 +83,7 @@ class MemoryState:
                 handler(self, stm, out)
         return out
 
-    def bind(self, param: Param) -> Param:
+    def bind(self, param: ir.Param) -> ir.Param:
         """Enter a name with its type; answers it again."""
         self.types[param.name] = param.type
         self.levels[param.name] = self.depth
@@ -106,13 +93,13 @@ class MemoryState:
         """Enter an i64 index of a loop or kernel."""
         self.levels[name] = self.depth
 
-    def array(self, name: Name) -> Array:
+    def array(self, name: Name) -> ir.Array:
         """The type of an array, which has its memory by now."""
         found = self.types[name]
-        assert isinstance(found, Array)
+        assert isinstance(found, ir.Array)
         return found
 
-    def mem(self, name: Name) -> MemBind:
+    def mem(self, name: Name) -> ir.MemBind:
         """Where an array lives."""
         found = self.array(name).mem
         assert found is not None
@@ -122,10 +109,10 @@ class MemoryState:
         """Whether an array lies densely in row-major order, by what is known of the sizes."""
         return lmad.is_row_major() or self.known.normal_lmad(lmad).is_row_major()
 
-    def space_of(self, block: Name) -> Space:
+    def space_of(self, block: Name) -> ir.Space:
         """Where a block lies."""
         found = self.types[block]
-        assert isinstance(found, Mem)
+        assert isinstance(found, ir.Mem)
         return found.space
 
     def in_scope(self, poly: Poly, depth: int) -> bool:
@@ -151,9 +138,9 @@ class MemoryState:
         prim: Prim,
         shape: Sequence[Poly],
         prov: Prov,
-        out: list[Stm],
-        space: Space | None = None,
-    ) -> Param:
+        out: list[ir.Stm],
+        space: ir.Space | None = None,
+    ) -> ir.Param:
         """A parameter for the array `name`, row-major in a fresh block made in `out`.
 
         The block's size is computed without wrapping around. An array's size is not: one whose
@@ -164,12 +151,12 @@ class MemoryState:
             for size in shape
         )
         space = space or self._choose_space(prim, count)
-        block = self.bind(Param(self.ctx.fresh(f"{base_of(name)}_mem"), Mem(prim, space)))
-        out.append(Stm((block,), Alloc(count, prim, space), prov))
-        mem = MemBind(block.name, Lmad.row_major(shape))
-        return self.bind(Param(name, Array(prim, tuple(shape), mem)))
+        block = self.bind(ir.Param(self.ctx.fresh(f"{base_of(name)}_mem"), ir.Mem(prim, space)))
+        out.append(ir.Stm((block,), ir.Alloc(count, prim, space), prov))
+        mem = ir.MemBind(block.name, Lmad.row_major(shape))
+        return self.bind(ir.Param(name, ir.Array(prim, tuple(shape), mem)))
 
-    def _choose_space(self, prim: Prim, count: Poly) -> Space:
+    def _choose_space(self, prim: Prim, count: Poly) -> ir.Space:
         """Shared memory for what a block of threads works on, if it is known to fit."""
         size = count.constant
         if not self.per_block or size is None or size * BYTES[prim] > self.shared_left:
@@ -177,27 +164,29 @@ class MemoryState:
         self.shared_left -= size * BYTES[prim]
         return "shared"
 
-    def copy(self, array: Name, prov: Prov, out: list[Stm], space: Space | None = None) -> Name:
+    def copy(
+        self, array: Name, prov: Prov, out: list[ir.Stm], space: ir.Space | None = None
+    ) -> Name:
         """A row-major copy of `array` in a fresh block."""
         old = self.array(array)
         new = self.allocate(self.ctx.fresh(array), old.prim, old.shape, prov, out, space)
-        out.append(Stm((new,), Copy(array), prov))
+        out.append(ir.Stm((new,), ir.Copy(array), prov))
         return new.name
 
-    def poly(self, se: SE, prov: Prov, out: list[Stm]) -> Poly:
+    def poly(self, se: ir.SE, prov: Prov, out: list[ir.Stm]) -> Poly:
         """`se` as a polynomial; what is not one gets an i64 name in `out`."""
         found = poly_of(se)
         if found is not None:
             return found
         prim = prim_of(se)
-        return self._named(se if prim == "i64" else Conv(prim, "i64", se), "at", prov, out)
+        return self._named(se if prim == "i64" else ir.Conv(prim, "i64", se), "at", prov, out)
 
-    def _named(self, se: SE, base: str, prov: Prov, out: list[Stm]) -> Poly:
-        param = self.bind(Param(self.ctx.fresh(base), I64))
+    def _named(self, se: ir.SE, base: str, prov: Prov, out: list[ir.Stm]) -> Poly:
+        param = self.bind(ir.Param(self.ctx.fresh(base), ir.I64))
         self.known.define(param.name, se)
-        out.append(Stm((param,), se, prov))
+        out.append(ir.Stm((param,), se, prov))
         return Poly.var(param.name)
 
 
-Handler = Callable[[MemoryState, Stm, list[Stm]], None]
+Handler = Callable[[MemoryState, ir.Stm, list[ir.Stm]], None]
 """Appends the statements that a statement becomes."""
