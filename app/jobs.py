@@ -93,6 +93,7 @@ class Jobs:
         self._asking = threading.Lock()
         self.compile_pool = self._pool("compile")
         self.run_pool = self._pool("run")
+        self.compile_pool.peers = self.run_pool.peers = (self.compile_pool, self.run_pool)
         metrics.watch(self.compile_pool, self.run_pool)
 
     def of(self, client: Client) -> ClientJobs:

@@ -29,6 +29,8 @@ START_SECONDS = 30.0
 STOP_SECONDS = 2.0
 LOOK = 0.2
 """Seconds between two looks of a waiting job at its client."""
+SPARED = 1
+"""So many jobs that have become long do not count: others get a worker more in their stead."""
 GRACE = 1.0
 """Seconds that a job goes on without its client: to end by itself is cheaper than a new worker."""
 
@@ -59,7 +61,10 @@ class PoolLimits:
 
 
 class Pool:
-    """At most `size` workers, confined if there is a policy. Turns are as `app/turns.py` says."""
+    """Workers, confined if there is a policy. Turns are as `app/turns.py` says.
+
+    They have `size` jobs at a time, and SPARED that have become long beside these.
+    """
 
     def __init__(
         self,
@@ -72,6 +77,8 @@ class Pool:
         self.name = name
         self.size = size
         self.replaced = 0
+        self.peers: Sequence[Pool] = (self,)
+        """The pools of the same machine."""
         self._command = command
         self._bounds = bounds
         self._policy = policy
@@ -79,6 +86,7 @@ class Pool:
         self._changed = threading.Condition()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
+        self._spared: set[Worker] = set()
         self._closed = False
         self._ended = False
         atexit.register(self.close)
@@ -97,6 +105,11 @@ class Pool:
         """The worker processes."""
         with self._changed:
             return [pid for pid in (worker.pid for worker in self._all) if pid is not None]
+
+    def has_others(self, client: Client) -> bool:
+        """Whether another client has a job, waiting or running."""
+        with self._changed:
+            return self._turns.has_others(client)
 
     def warm(self) -> None:
         """Start all workers, in the background."""
@@ -167,7 +180,7 @@ class Pool:
             if self._ended:
                 raise Stopping
             worker.client = client.key
-            yield from worker.ask(request, self._watch(ticket, seconds))
+            yield from worker.ask(request, self._watch(ticket, worker, seconds))
             finished = True
         except WorkerDied:
             if self._closed:
@@ -180,27 +193,45 @@ class Pool:
                 self._turns.end(ticket, stopped=not finished)
                 self._changed.notify_all()
 
-    def _watch(self, ticket: Ticket, seconds: float) -> Watch:
+    def _watch(self, ticket: Ticket, worker: Worker, seconds: float) -> Watch:
         """Stops a job at its deadline, or when it has no client any more."""
         gone_since = float("inf")
-        hurry = self._bounds.hurry_seconds
 
-        def watch(elapsed: float) -> None:
+        def watch(elapsed: float) -> bool:
             nonlocal gone_since
+            hurry = self._bounds.hurry_seconds
             if elapsed >= seconds:
                 raise DeadlinePassed(seconds)
-            if elapsed >= hurry and self._others_wait(ticket):
+            if worker.long:
+                self._spare(worker)
+            if elapsed >= hurry and self._others_wait(ticket, worker):
                 raise DeadlinePassed(hurry, hurried=True)
             if ticket.client.gone():
                 gone_since = min(gone_since, elapsed)
                 if elapsed - gone_since >= GRACE:
                     raise ClientGone
+            return any(pool.has_others(ticket.client) for pool in self.peers)
 
         return watch
 
-    def _others_wait(self, ticket: Ticket) -> bool:
+    def _others_wait(self, ticket: Ticket, worker: Worker) -> bool:
+        """Whether another client could have a worker if this one were free."""
         with self._changed:
-            return self._turns.others_wait(ticket)
+            return worker not in self._spared and self._turns.others_wait(ticket)
+
+    def _spare(self, worker: Worker) -> None:
+        """Do not count a job that has become long, if there are not too many such."""
+        with self._changed:
+            if worker in self._spared or len(self._spared) >= SPARED:
+                return
+            self._spared.add(worker)
+            self._changed.notify_all()
+        self._start_in_background()
+
+    @property
+    def _room(self) -> int:
+        """How many workers may have a job (or start)."""
+        return self.size + len(self._spared)
 
     def _acquire(self, ticket: Ticket) -> Iterator[int | Worker]:
         """Yield the place in the queue whenever it changes, then a worker."""
@@ -234,15 +265,13 @@ class Pool:
         Best is the one that this client had last, which may still know its program; else the one
         that has been idle longest.
         """
-        if self._turns.next() is not ticket:
+        if self._turns.next() is not ticket or self.busy >= self._room:
             return None
         if self._idle:
             worker = next((w for w in self._idle if w.client == ticket.client.key), self._idle[0])
             self._idle.remove(worker)
-        elif len(self._all) < self.size:
-            worker = self._new_worker()
         else:
-            return None
+            worker = self._new_worker()
         self._turns.start(ticket)
         self._changed.notify_all()
         return worker
@@ -254,6 +283,8 @@ class Pool:
         return worker
 
     def _release(self, worker: Worker, finished: bool) -> None:
+        with self._changed:
+            self._spared.discard(worker)
         if finished and worker.alive and worker.jobs < self._bounds.worker_jobs:
             with self._changed:
                 if not self._closed:
@@ -269,7 +300,7 @@ class Pool:
 
     def _start_in_background(self) -> None:
         with self._changed:
-            if self._closed or len(self._all) >= self.size:
+            if self._closed or len(self._all) >= self._room:
                 return
             worker = self._new_worker()
         threading.Thread(target=self._prepare, args=(worker,), daemon=True).start()
@@ -277,7 +308,7 @@ class Pool:
     def _prepare(self, worker: Worker) -> None:
         """Start a worker and make it idle."""
         with contextlib.suppress(WorkerDied):
-            self._start(worker, START_SECONDS)
+            self._start(worker)
             with self._changed:
                 if not self._closed:
                     self._idle.append(worker)
@@ -288,10 +319,10 @@ class Pool:
             self._all.discard(worker)
             self._changed.notify_all()
 
-    def _start(self, worker: Worker, warm_up: float = 0.0) -> None:
+    def _start(self, worker: Worker) -> None:
         """Start a worker. Raises WorkerDied where the machine has no room for one."""
         try:
-            worker.start(warm_up)
+            worker.start(START_SECONDS)
         except OSError as error:
             LOG.warning("a worker could not be started: %s", error)
             raise WorkerDied(None) from None

@@ -148,6 +148,11 @@ class Turns:
         order = sorted(self.waiting, key=lambda one: (not self._may_run(one), self._rank(one)))
         return order.index(ticket) + 1
 
+    def has_others(self, client: Client) -> bool:
+        """Whether another client has a job."""
+        waiting = {one.client.key for one in self.waiting}
+        return bool((waiting | self._running.keys()) - {client.key})
+
     def others_wait(self, ticket: Ticket) -> bool:
         """Whether another client could use the worker that this job has."""
         mine = ticket.client.key

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
@@ -34,8 +34,16 @@ FOLDER = "stridescope-"
 WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+1) xs)\n"}
 """A small job that loads what a first job would otherwise wait for."""
 
-Watch = Callable[[float], None]
-"""Called every POLL seconds of a job with the seconds since its start; raises to stop it."""
+LONG = 1.0
+"""Seconds of processor that a thread of a job has before it gives way."""
+LOW = 19
+"""The priority (as `nice` counts) of what gives way: it has what nobody else wants."""
+
+Watch = Callable[[float], bool]
+"""Called every POLL seconds of a job with the seconds since its start; raises to stop it.
+
+Whether anybody else has a job: to that one it gives way when it has become long.
+"""
 
 
 class WorkerDied(Exception):
@@ -84,6 +92,10 @@ class Worker:
         self.jobs = 0
         self.client = ""
         """Who had the last job: what was compiled for it may still be known here."""
+        self.long = False
+        """Whether it has a job that has become long, and gives way to others."""
+        self._had: dict[str, float] = {}
+        self._session = 0
 
     @property
     def alive(self) -> bool:
@@ -138,9 +150,20 @@ class Worker:
         then be stopped.
         """
         process = self._process
-        if process is None or process.stdin is None:
+        if process is None:
             raise WorkerDied(None)
         self.jobs += 1
+        self._had.clear()
+        self._lower_session(process.pid, 0)
+        try:
+            yield from self._answers(process, request, watch)
+        finally:
+            self.long = False
+
+    def _answers(
+        self, process: subprocess.Popen[bytes], request: dict[str, Any], watch: Watch
+    ) -> Iterator[dict[str, Any]]:
+        assert process.stdin is not None
         number = next(self._ids)
         began, left = time.monotonic(), self._longest or sys.maxsize
         line = json.dumps({"id": number, **request}).encode() + b"\n"
@@ -171,9 +194,7 @@ class Worker:
             ready = select.select([pipe], [], [], POLL)[0]
             if not ready or time.monotonic() - looked > POLL:
                 looked = time.monotonic()
-                watch(looked - began)
-                if self._memory and tree_memory(process.pid) > self._memory:
-                    raise MemoryExceeded
+                self._look(list(tree(process.pid)), gives_way=watch(looked - began))
             if not ready:
                 continue
             try:
@@ -188,6 +209,34 @@ class Worker:
                 raise AnswerTooLong
         line, _, self._buffer = b"".join(pieces).partition(b"\n")
         return line
+
+    def _look(self, family: list[Path], gives_way: bool) -> None:
+        """Stop what has too much memory; lower, if it `gives_way`, what has computed for LONG.
+
+        Who may only raise that number cannot take it back. So a worker answers each request in a
+        thread of its own, and a run is a process: the next job is as quick as any.
+        """
+        if self._memory and memory(family) > self._memory:
+            raise MemoryExceeded
+        for thread in (thread for process in family for thread in process.glob("task/*")):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                seconds = processor_seconds(thread)
+                is_long = seconds - self._had.setdefault(thread.name, seconds) >= LONG
+                if is_long and gives_way:
+                    self.long = True
+                    os.setpriority(os.PRIO_PROCESS, int(thread.name), LOW)
+        if family:
+            self._lower_session(int(family[0].name), LOW if self.long else 0)
+
+    def _lower_session(self, leader: int, number: int) -> None:
+        """Give a session that priority among others; the kernel takes few such orders a second.
+
+        Where it groups processes by sessions (autogroups), those of threads hold within one.
+        """
+        if number != self._session:
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{leader}/autogroup").write_text(str(number))
+                self._session = number
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
@@ -204,9 +253,10 @@ def _parsed(line: bytes) -> dict[str, Any]:
 def deadline(seconds: float) -> Watch:
     """Stops a job after that many seconds."""
 
-    def watch(elapsed: float) -> None:
+    def watch(elapsed: float) -> bool:
         if elapsed >= seconds:
             raise DeadlinePassed(seconds)
+        return False
 
     return watch
 
@@ -338,14 +388,28 @@ def _start_warden() -> subprocess.Popen[str]:
 _WARDEN = _Warden()
 
 
-def tree_memory(pid: int) -> int:
-    """Resident bytes of a process and its descendants; 0 where the system does not tell."""
-    total, todo = 0, [pid]
-    page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+def tree(pid: int) -> Iterator[Path]:
+    """The folders in /proc of a process and its descendants; none where there is no /proc."""
+    todo = [pid]
     while todo:
         folder = Path("/proc") / str(todo.pop())
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            total += int((folder / "statm").read_text().split()[1]) * page
+        with contextlib.suppress(OSError, ValueError):
             for children in folder.glob("task/*/children"):
                 todo += [int(child) for child in children.read_text().split()]
+        yield folder
+
+
+def memory(family: Iterable[Path]) -> int:
+    """Resident bytes of processes; 0 where the system does not tell."""
+    total = 0
+    page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+    for folder in family:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            total += int((folder / "statm").read_text().split()[1]) * page
     return total
+
+
+def processor_seconds(folder: Path) -> float:
+    """What a process or a thread has computed so far."""
+    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

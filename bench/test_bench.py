@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,15 @@ from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
 from compiler.algebra.disjoint import Verdict, disjoint
+from compiler.protocol.operations import OPERATIONS
+from compiler.protocol.reading import checked
 from compiler.runtime import runner
 from compiler.storage.short_circuit import assumptions
+from testing import endless
 from testing.campaign import Report
 from testing.forgeries import family
 from testing.fuzz import Report as Cases
+from testing.waiting import until
 
 ROOT = Path(__file__).parent.parent
 MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date": "today"}
@@ -149,6 +155,43 @@ def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None
     )
     assert "| alone | 7 | 0 |" in text
     assert "| run, 10 lines |" in text
+
+
+def test_what_a_class_and_who_is_beside_it_ask_has_its_shape(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody is held up by a request that is refused at once."""
+    sent: list[tuple[str, Any]] = []
+
+    class Recorder:
+        def __init__(self, *page: Any) -> None:
+            pass
+
+        def ask(self, method: str, path: str, body: Any = None, stream: bool = False) -> str:
+            sent.append((path, json.loads(json.dumps(body))))
+            return "ok"
+
+    monkeypatch.setattr(classroom, "Browser", Recorder)
+    classroom._warm(0)
+    for number in range(classroom.PUPILS):
+        classroom.pupil(number, 0, classroom.Record())
+    stop = threading.Event()
+    for forges in (False, True):
+        classroom.hostile(0, stop, classroom.Record(), forges)
+    assert until(lambda: sum(body is not None and is_endless(body) for _, body in sent) >= 8)
+    stop.set()
+    asked = [(path.removeprefix("/api/"), body) for path, body in sent if body is not None]
+    assert {op for op, _ in asked} == {"batch", "run", "show"}
+    assert {op for op, body in asked if is_endless(body)} == {"run", "show"}
+    batched = [one for _, body in asked for one in body.get("requests", ())]
+    asked += [(one["op"], {**one, "source": ""}) for one in batched]
+    for op, body in asked:
+        checked(OPERATIONS[op], body, own=False)
+
+
+def is_endless(body: dict[str, Any]) -> bool:
+    """Whether a request's program never ends, as it is compiled or as it runs."""
+    return str(body["source"]).startswith((endless.COMPILE, endless.RUN))
 
 
 def test_the_page_of_figures_is_what_was_measured() -> None:

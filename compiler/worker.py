@@ -13,7 +13,8 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import IO, Any
 
 from compiler import api
@@ -72,13 +73,17 @@ def end_with_parent() -> None:
 
 
 def serve(requests: IO[bytes], answers: IO[str]) -> None:
-    """Answer requests until the input ends."""
+    """Answer requests until the input ends, each in a thread of its own.
+
+    So one that was given a lower priority, because it took long, takes that with it.
+    """
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
-    with_deep_stack(lambda: serve_lines(requests, answers))
+    for line in requests:
+        with_deep_stack(partial(serve_lines, [line], answers))
 
 
-def serve_lines(requests: IO[bytes], answers: IO[str]) -> None:
+def serve_lines(requests: Iterable[bytes], answers: IO[str]) -> None:
     """Answer requests on the stack that there is."""
 
     def send(answer: Json) -> None:

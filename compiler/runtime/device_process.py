@@ -34,6 +34,7 @@ from compiler.runtime import runner_child as child
 from compiler.runtime.runs import (
     RunResult,
     Value,
+    apart,
     exchange,
     late,
     memory_file,
@@ -111,7 +112,7 @@ def _ask(request: Plain, deadline_s: float) -> Plain:
             stderr=subprocess.DEVNULL,
             env=made.environment,
             pass_fds=[request[name] for name in ("inputs", "results") if name in request],
-            start_new_session=True,
+            **apart(),
         )
         other.close()
         try:

@@ -45,6 +45,7 @@ from compiler.runtime.cc import compile_c, find_compiler
 from compiler.runtime.runs import (
     RunResult,
     Value,
+    apart,
     exchange,
     failed_check,
     late,
@@ -236,7 +237,7 @@ class _Runner:
             stderr=subprocess.DEVNULL if self.said is None else self.said,
             env=environment if self.said is None else sanitize.environment(environment),
             close_fds=True,
-            start_new_session=True,
+            **apart(),
         )
         other.close()
 
@@ -261,8 +262,11 @@ class _Runner:
             _Runner.wall = self.walls[0]
 
     def usable(self) -> bool:
-        """Whether the process can run programs."""
-        return self.process.poll() is None
+        """Whether the process can run programs, with no lower priority than who asks has."""
+        if self.process.poll() is not None:
+            return False
+        mine, its = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, self.process.pid))
+        return its <= mine
 
     def close(self) -> None:
         """End the process, and a run with it."""

@@ -21,6 +21,7 @@ from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.signature import Plain, check_shapes, solve_sizes
 from compiler.ir.entry import check_extent
 from compiler.runtime import runner_child as child
+from compiler.sandbox import walls
 
 Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
 """An array or a scalar; what comes back are arrays and NumPy scalars."""
@@ -110,6 +111,15 @@ def memory_file() -> int:
         return os.memfd_create("values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with tempfile.TemporaryFile() as made:
         return os.dup(made.fileno())
+
+
+def apart() -> dict[str, Any]:
+    """For `Popen`: a process group of its own, which can be killed at once, and no terminal.
+
+    A server's worker has none. What it starts stays in its session, because the kernel may divide
+    the processor among sessions first: the server then lowers both together.
+    """
+    return {"process_group": 0} if walls.is_confined() else {"start_new_session": True}
 
 
 def seal(file: int) -> None:

@@ -22,7 +22,7 @@ from app.pool import (
     TooMany,
     WorkerDied,
 )
-from app.worker import tree_memory
+from app.worker import memory, tree
 from testing.waiting import until
 from tests.app.conftest import FAKE
 
@@ -284,8 +284,8 @@ def test_waiting_too_long_is_busy() -> None:
 
 
 def test_the_memory_of_a_process_tree_is_seen() -> None:
-    assert tree_memory(os.getpid()) > 1 << 20
-    assert tree_memory(2**30) == 0
+    assert memory(tree(os.getpid())) > 1 << 20
+    assert memory(tree(2**30)) == 0
 
 
 def test_a_machine_without_room_for_a_worker_gets_one_later(

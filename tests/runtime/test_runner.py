@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 import numpy as np
@@ -170,6 +172,26 @@ def test_a_single_run_is_repeated_if_it_is_short() -> None:
     assert len(result.times) == runner.SHORT_RUNS
     text = code("def main (n: i64): i64 = loop s = 1 for i < n do (s * 3 + i) % 1000003")
     assert len(runner.run_c(text, "main", [np.int64(20_000_000)]).times) == 1
+
+
+def test_a_run_has_the_priority_of_who_asks_and_not_of_who_asked_before() -> None:
+    text = code("def main (x: i64): i64 = x + 1")
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    found: list[int] = []
+
+    def job(lower: int) -> None:
+        os.setpriority(os.PRIO_PROCESS, 0, min(19, usual + lower))
+        one = runner.Settings(cores=1)
+        assert runner.run_c(text, "main", [np.int64(1)], settings=one).values == [2]
+        made = runner._runner(1, sanitized=False)
+        found.append(os.getpriority(os.PRIO_PROCESS, made.process.pid) - usual)
+
+    runner.close_runners()
+    for lower in (3, 0, 3):
+        thread = threading.Thread(target=job, args=(lower,))
+        thread.start()
+        thread.join()
+    assert found == [min(19 - usual, 3), 0, 0], "one that is there is good enough"
 
 
 def test_peak_memory_counts_inputs_results_and_what_lives_between() -> None:
