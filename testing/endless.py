@@ -1,8 +1,16 @@
 """Programs that are small and never end: one while it is compiled, one while it runs."""
 
-_CALLS = "".join(f"def f{k} (x: i64): i64 = f{k - 1} (f{k - 1} x)\n" for k in range(1, 45))
-COMPILE = f"def f0 (x: i64): i64 = x * 3 + 1\n{_CALLS}entry main (x: i64): i64 = f44 x\n"
-"""Inlined, it has 2^44 multiplications."""
+
+def inlined(levels: int) -> str:
+    """A program that has 2^levels multiplications, once its functions are inlined."""
+    calls = "".join(
+        f"def f{k} (x: i64): i64 = f{k - 1} (f{k - 1} x)\n" for k in range(1, levels + 1)
+    )
+    first = "def f0 (x: i64): i64 = x * 3 + 1\n"
+    return f"{first}{calls}entry main (x: i64): i64 = f{levels} x\n"
+
+
+COMPILE = inlined(44)
 RUN = """\
 entry main (n: i64): i64 =
   let (s, _) = loop (s, i) = (1, 0) while i < n do ((s * 3 + i) % 1000003, (i + 1) % n)

@@ -14,7 +14,6 @@ import pytest
 from app import worker
 from app.pool import Client, ClientGone, DeadlinePassed, Pool, PoolLimits
 from app.worker import COMMAND, LOW, processor_seconds, tree
-from bench.compile import program_of
 from compiler.sandbox import walls
 from testing import endless
 from testing.waiting import until
@@ -188,7 +187,7 @@ def test_the_next_job_of_a_worker_is_as_quick_as_any(
     assert pool.ask(SHORT, PATIENCE)["ok"]
     held = worker_of(pool)
     monkeypatch.setattr(os, "setpriority", recording)
-    assert pool.ask({"op": "show", "source": program_of(150)}, PATIENCE)["ok"]
+    assert pool.ask({"op": "show", "source": endless.inlined(13)}, PATIENCE)["ok"]
     assert lowered
     assert held in pool.pids(), "the worker is kept"
     assert until(lambda: set(lowered).isdisjoint(threads(held))), "that thread has ended"
