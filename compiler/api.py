@@ -26,6 +26,7 @@ from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
+from compiler.base.names import Called
 from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.explain import layout, validity
@@ -391,20 +392,23 @@ def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
 
 def _with_memory(
     asked: storage.MemoryRequest | storage.LifetimesRequest | storage.InterferenceRequest,
-) -> Prog:
-    """The program at the stage that is asked about. Raises UsageError for one without memory."""
+) -> tuple[Prog, Called]:
+    """The program at the stage that is asked about, and what its names are called.
+
+    Raises UsageError for one without memory.
+    """
     if asked.stage not in MEMORY_STAGES:
         known = ", ".join(MEMORY_STAGES)
         raise UsageError(f"The stage `{asked.stage}` has no memory.", hint=f"These have: {known}.")
-    prog: Prog = compilation(asked).result(asked.stage).prog
-    return prog
+    work = compilation(asked)
+    return work.result(asked.stage).prog, work.names().called
 
 
 @answers(storage.MEMORY)
 def memory(asked: storage.MemoryRequest) -> Json:
     """Blocks, arrays and kernels; for values an array's cells, and which threads touch which."""
-    prog, symbols = _with_memory(asked), asked.values or {}
-    answer: Json = {"functions": layout.describe(prog)}
+    (prog, called), symbols = _with_memory(asked), asked.values or {}
+    answer: Json = {"functions": layout.describe(prog, called)}
     if asked.array:
         answer |= layout.cells(prog, asked.array, symbols)
     if asked.kernel:
@@ -415,13 +419,14 @@ def memory(asked: storage.MemoryRequest) -> Json:
 @answers(storage.LIFETIMES)
 def lifetimes(asked: storage.LifetimesRequest) -> Json:
     """Which blocks and arrays are needed where, in bytes if values are given."""
-    return {"ok": True, **lifetimes_of(_with_memory(asked), asked.values)}
+    prog, called = _with_memory(asked)
+    return {"ok": True, **lifetimes_of(prog, asked.values, called)}
 
 
 @answers(storage.INTERFERENCE)
 def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
     """Which blocks are needed at the same time, and which can share memory."""
-    return {"ok": True, "functions": interference_of(_with_memory(asked))}
+    return {"ok": True, "functions": interference_of(*_with_memory(asked))}
 
 
 @answers(proofs.ATTEMPTS)

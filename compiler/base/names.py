@@ -1,22 +1,34 @@
 """Unique names. A name is a plain string `base_tag`; the text form shows it as it is.
 
 Every binding of a program has a name of its own: passes may move code without capturing anything.
+
+Note [Names are strings]. A class of names that carries base and number costs nothing that can be
+measured, even as a subclass of `str`. But names come from outside as well: out of the text form,
+certificates, requests and problems for the prover, whose readers would have to make values of
+strings of which nobody knows a number; and the checker of proofs takes strings and no subclasses.
+What a tag says is read here alone, by `base_of`. What cannot be read off a name, since authors end
+names in digits too, a `NameSource` knows: whether it is an author's, and how that one spelt it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 Name = str
+Called = Callable[[Name], str]
+"""How a name is shown."""
 Mark = tuple[int, int]
 """How far a source of names was: the last number, and how many names were authors'."""
 
 
 def base_of(name: Name) -> str:
-    """`xs` for `xs_12`: what the author of the program called it."""
-    base, underscore, tag = name.rpartition("_")
-    return base if underscore and tag.isdigit() else name
+    """`xs` for `xs_12`: what a unique name was made from, and `_1` for `_1`, never nothing.
+
+    An author's `xs_07` reads `xs` as well: `NameSource.called` is who knows what authors wrote.
+    """
+    base, _, tag = name.rpartition("_")
+    return base if base and tag.isdigit() else name
 
 
 class NameSource:
@@ -61,6 +73,11 @@ class NameSource:
         if self._authors is not None:
             self._authors[name] = said
         return name
+
+    def called(self, name: Name) -> str:
+        """What it was made from, in full where that is the author's name: `xs_07`, and not `xs`."""
+        base, said = base_of(name), self.said(name)
+        return said if said is not None and base_of(said) == base else base
 
     def said(self, name: Name) -> str | None:
         """What the author of the program calls it; None if that is nobody's name but ours."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.algebra.plain import applied, plain
-from compiler.base.names import Name, base_of
+from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
 from compiler.explain.lifetimes import label
@@ -17,21 +17,21 @@ from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.merge import Colour, Colouring
 
 
-def interference(prog: Prog) -> list[FunctionGraphs]:
-    """For each function one graph per body with several blocks."""
-    return [_function(fun) for fun in prog.funs]
+def interference(prog: Prog, called: Called = base_of) -> list[FunctionGraphs]:
+    """For each function one graph per body with several blocks; `called`: how names are shown."""
+    return [_function(fun, called) for fun in prog.funs]
 
 
-def _function(fun: Function) -> FunctionGraphs:
-    bodies = _graphs(fun)
-    called = {name: base_of(name) for name in names_in(bodies)}
-    return {"name": fun.name, "names": called, "bodies": bodies}
+def _function(fun: Function, called: Called) -> FunctionGraphs:
+    bodies = _graphs(fun, called)
+    names = {name: called(name) for name in names_in(bodies)}
+    return {"name": fun.name, "names": names, "bodies": bodies}
 
 
-def _graphs(fun: Function) -> list[Interference]:
+def _graphs(fun: Function, called: Called) -> list[Interference]:
     sizes = Sizes(fun)
     return [
-        _graph(where, prov, found, body, sizes)
+        _graph(where, prov, found, body, sizes, called)
         for where, prov, body in _bodies(f"`{fun.name}`", fun.prov, fun.body)
         if (found := lives(body))
     ]
@@ -49,7 +49,9 @@ def _bodies(where: str, prov: Prov, body: Body) -> Iterator[tuple[str, Prov, Bod
                 yield from _bodies(label(stm), stm.prov, stm.exp.body)
 
 
-def _graph(where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes) -> Interference:
+def _graph(
+    where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes, called: Called
+) -> Interference:
     colours = Colouring(body, sizes, None).of(found)
     colour = {life.name: k for k, one in enumerate(colours) for life in one.members}
     number = {life.name: k for k, life in enumerate(found)}
@@ -58,7 +60,7 @@ def _graph(where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes) 
         "where": where,
         "src": user_spans(prov),
         "points": [*points, {"label": "results", "src": []}],
-        "nodes": [_node(life, colour[life.name]) for life in found],
+        "nodes": [_node(life, colour[life.name], called) for life in found],
         "edges": [
             {"a": i, "b": j, "at": max(a.start, b.start), "until": min(a.until, b.until)}
             for i, a in enumerate(found)
@@ -69,10 +71,10 @@ def _graph(where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes) 
     }
 
 
-def _node(life: Life, colour: int) -> Node:
+def _node(life: Life, colour: int, called: Called) -> Node:
     return {
         "name": life.name,
-        "base": base_of(life.name),
+        "base": called(life.name),
         "bytes": plain(life.bytes),
         "prim": life.alloc.prim,
         "space": life.alloc.space,

@@ -13,7 +13,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.plain import plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
-from compiler.base.names import Name, base_of
+from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
 from compiler.explain.touched import touches
@@ -31,12 +31,15 @@ LIMIT = 4096
 """At most so many cells, or pairs of a thread and a cell, in one answer."""
 
 
-def describe(prog: ir.Prog) -> list[MemoryFunction]:
-    """For each function its blocks, arrays and kernels, in order of the program."""
-    return [_function(fun) for fun in prog.funs]
+def describe(prog: ir.Prog, called: Called = base_of) -> list[MemoryFunction]:
+    """For each function its blocks, arrays and kernels, in order of the program.
+
+    `called` says how names are shown.
+    """
+    return [_function(fun, called) for fun in prog.funs]
 
 
-def _function(fun: ir.Function) -> MemoryFunction:
+def _function(fun: ir.Function, called: Called) -> MemoryFunction:
     known = _definitions(fun)
     blocks: list[BlockInfo] = []
     arrays: list[ArrayInfo] = []
@@ -46,14 +49,13 @@ def _function(fun: ir.Function) -> MemoryFunction:
         if isinstance(kind, ir.Mem):
             blocks.append(_block(param, kind, exp, prov))
         elif isinstance(kind, ir.Array) and kind.mem is not None:
-            arrays.append(_array(param, kind, known, prov))
+            arrays.append(_array(param, kind, known, prov, called))
     for stm in all_stms(fun.body.stms):
         if isinstance(stm.exp, _SEGOPS) and stm.pat:
             kernels.append(_kernel(stm, stm.exp))
-    called = {name: base_of(name) for name in names_in([*blocks, *arrays, *kernels])}
     return {
         "name": fun.name,
-        "names": called,
+        "names": {name: called(name) for name in names_in([*blocks, *arrays, *kernels])},
         "blocks": blocks,
         "arrays": arrays,
         "kernels": kernels,
@@ -86,12 +88,12 @@ def _block(param: ir.Param, kind: ir.Mem, exp: object, prov: Prov) -> BlockInfo:
     }
 
 
-def _array(param: ir.Param, kind: ir.Array, known: Known, prov: Prov) -> ArrayInfo:
+def _array(param: ir.Param, kind: ir.Array, known: Known, prov: Prov, called: Called) -> ArrayInfo:
     assert kind.mem is not None
     lmad = known.normal_lmad(kind.mem.lmad)
     return {
         "name": param.name,
-        "base": base_of(param.name),
+        "base": called(param.name),
         "prim": kind.prim,
         "shape": [plain(size) for size in kind.shape],
         "block": kind.mem.block,

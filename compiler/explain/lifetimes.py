@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from compiler.algebra.plain import plain, plain_cells
 from compiler.algebra.poly import Poly
-from compiler.base.names import Name, base_of
+from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov, user_spans
 from compiler.ir import nodes as ir
@@ -31,7 +31,9 @@ _SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 ONE = Poly.const(1)
 
 
-def lifetimes(prog: ir.Prog, values: Mapping[Name, int] | None = None) -> Json:
+def lifetimes(
+    prog: ir.Prog, values: Mapping[Name, int] | None = None, called: Called = base_of
+) -> Json:
     """Under `functions`, for each its name, points, blocks, arrays, symbols and totals.
 
     A point: label, depth (of loops and branches), src. A block: name, prim, space, kind
@@ -39,9 +41,9 @@ def lifetimes(prog: ir.Prog, values: Mapping[Name, int] | None = None) -> Json:
     of a kernel), src. An array: name, base, shape, lmad, blocks (its roots; several if it lies in
     one of them), first, last, src. With `values` also: size of each block in bytes, `live` (bytes
     needed at each point) and `peak`: bytes and point; beside `functions` then stand the `values` of
-    all symbols, of which those that were not given are proposed.
+    all symbols, of which those that were not given are proposed. `called` says how names are shown.
     """
-    walks = [_Walk(fun) for fun in prog.funs]
+    walks = [_Walk(fun, called) for fun in prog.funs]
     functions = [walk.data() for walk in walks]
     if values is None:
         return {"functions": functions}
@@ -83,6 +85,7 @@ class _Walk:
     """One function on the way through its statements."""
 
     fun: ir.Function
+    called: Called
     points: list[Json] = field(default_factory=list)
     blocks: dict[Name, _Block] = field(default_factory=dict)
     arrays: dict[Name, _Array] = field(default_factory=dict)
@@ -228,10 +231,10 @@ class _Walk:
     def _answer(self) -> Json:
         sizes = self._sizes()
         blocks = [self._block(block, sizes[block.name]) for block in self.blocks.values()]
-        arrays = [_array(array) for array in self.arrays.values()]
+        arrays = [_array(array, self.called) for array in self.arrays.values()]
         return {
             "name": self.fun.name,
-            "names": {name: base_of(name) for name in names_in([*blocks, *arrays])},
+            "names": {name: self.called(name) for name in names_in([*blocks, *arrays])},
             "points": self.points,
             "blocks": blocks,
             "arrays": arrays,
@@ -313,11 +316,11 @@ class _Walk:
         return total
 
 
-def _array(array: _Array) -> Json:
+def _array(array: _Array, called: Called) -> Json:
     assert array.kind.mem is not None
     return {
         "name": array.param.name,
-        "base": base_of(array.param.name),
+        "base": called(array.param.name),
         "prim": array.kind.prim,
         "shape": [plain(size) for size in array.kind.shape],
         "lmad": plain_cells(array.kind.mem.lmad),
