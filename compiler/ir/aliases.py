@@ -7,9 +7,11 @@ view of it; results of `Update`, `Scatter`, .. take the place of the operand tha
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
+from compiler.ir.walk import free
 
 Sources = frozenset[Name]
 NOTHING: Sources = frozenset()
@@ -46,6 +48,57 @@ def of_body(
             sources[param.name] = frozenset(y for x in names for y in sources.get(x, (x,)))
     ends = (sources.get(r, frozenset((r,))) if isinstance(r, str) else NOTHING for r in results)
     return tuple(found), tuple(ends)
+
+
+def read(exp: ir.Exp, funs: Funs | None = None) -> frozenset[Name]:
+    """What `exp` uses beside what it consumes: a name may stand for both in one statement."""
+    return frozenset(free(_without_consumed(exp, funs))) - {_NOBODY}
+
+
+_NOBODY: Name = ""
+"""Stands where a consumed array stood."""
+
+
+def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
+    """An expression without the operands that it consumes; what its bodies consume stays."""
+    match exp:
+        case ir.Update():
+            return replace(exp, array=_NOBODY)
+        case ir.Scatter():
+            return replace(exp, dests=(), arrays=_kept_arrays(exp.fn, exp.arrays))
+        case ir.Hist():
+            return replace(exp, ops=_only_operators(exp), arrays=_kept_arrays(exp.fn, exp.arrays))
+        case ir.Map() | ir.Reduce() | ir.Scan():
+            return replace(exp, arrays=_kept_arrays(exp.fn, exp.arrays))
+        case ir.SegHist():
+            return replace(exp, ops=_only_operators(exp))
+        case ir.SegMap() | ir.SegRed() | ir.SegScan():
+            results = (
+                replace(r, dest=_NOBODY) if isinstance(r, ir.Write) else r for r in exp.body.results
+            )
+            return replace(exp, body=replace(exp.body, results=tuple(results)))
+        case ir.Loop(params, init):
+            return replace(exp, init=_shared_operands(params, init))
+        case ir.Call(fun, args) if funs is not None and fun in funs:
+            return replace(exp, args=_shared_operands(funs[fun].params, args))
+    return exp
+
+
+def _kept_arrays(fn: ir.Lambda, arrays: tuple[Name, ...]) -> tuple[Name, ...]:
+    """The arrays whose rows a lambda does not overwrite."""
+    gone = consumed_params(fn)
+    return tuple(a for p, a in zip(fn.params, arrays, strict=False) if p.name not in gone)
+
+
+def _only_operators(exp: ir.Hist | ir.SegHist) -> tuple[ir.HistOp, ...]:
+    return tuple(replace(op, dests=()) for op in exp.ops)
+
+
+def _shared_operands(
+    params: tuple[ir.Param, ...], given: tuple[ir.Operand, ...]
+) -> tuple[ir.Operand, ...]:
+    """What is given to parameters that are not unique."""
+    return tuple(v for p, v in zip(params, given, strict=True) if not p.unique)
 
 
 def consumed_params(fn: ir.Lambda) -> frozenset[Name]:

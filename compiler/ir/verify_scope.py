@@ -14,14 +14,14 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
 from compiler.ir import nodes as ir
-from compiler.ir.aliases import aliases, consumed
+from compiler.ir.aliases import aliases, consumed, read
 from compiler.ir.forms import Form
 from compiler.ir.known import Known
 from compiler.ir.printer import show_stm
 from compiler.ir.show_scalar import show_type
 from compiler.ir.sizes import poly_of
 from compiler.ir.verify_scalar import ScalarChecker
-from compiler.ir.walk import free, subst
+from compiler.ir.walk import subst
 
 Roots = frozenset[Name]
 Types = Sequence[ir.Type] | None
@@ -276,19 +276,14 @@ class ScopeChecker(ScalarChecker):
 
     def no_sharing(self, stm: ir.Stm, taken: Sequence[Name]) -> None:
         """Check that a consumed array is not also used by the same statement in another way."""
-        if not taken:
-            return
+        if not taken or isinstance(stm.exp, ir.If):
+            return  # Of branches only one is run, and each has been checked.
         gone: set[Name] = set()
         for name in taken:
             roots = self.roots.get(name, frozenset((name,)))
-            self.must(
-                isinstance(stm.exp, _BRANCHES) or not roots & gone, f"`{name}` is consumed twice"
-            )
+            self.must(not roots & gone, f"`{name}` is consumed twice")
             gone |= roots
-        if isinstance(stm.exp, _BRANCHES):
-            return
-        others = free(stm.exp) - set(taken)
-        for name in others:
+        for name in read(stm.exp, self.funs):
             if isinstance(self.types.get(name), ir.Array):
                 shared = self.roots.get(name, frozenset((name,))) & gone
                 self.must(not shared, f"`{name}` is used where memory that it shares is consumed")
@@ -301,6 +296,3 @@ class ScopeChecker(ScalarChecker):
         self.leave(names)
         after, self.dead = self.dead, before
         return after
-
-
-_BRANCHES = (ir.If, ir.Loop)
