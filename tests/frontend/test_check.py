@@ -215,6 +215,10 @@ ERRORS = [
     ("def f (a: *[][]i32) = a with [0] = a[1]", 1, "the array that is updated"),
     ("def c = [1, 2] def f (i: i64) = c with [i] = 3", 1, "a constant of the program"),
     ("def f (a: *[]i32) (n: i64) =\n  loop b = a for i < n do b with [i] = a[i]", 2, "used inside"),
+    ("def f (a: *[]i32) =\n  loop (b, c) = (a, a) for i < 3 do (b with [0] = 1, c)", 2,
+     "`b` and `c` may begin as the same array"),
+    ("def f (a: *[]i32) =\n let d = a[1:] in loop (b, c) = (a, d) for i < 3 do (b with [0] = 1, c)",
+     2, "`b` and `c` may begin as the same array"),
 ]  # fmt: skip
 
 
@@ -227,6 +231,9 @@ def test_error(source: str, line: int, text: str) -> None:
 
 
 FINE = [
+    "def f (a: *[]i32) = loop (b, c) = (a, copy a) for i < 3i64 do (b with [0] = c[0], c)",
+    "def f (a: []i32) = loop (b, c) = (a, a) for i < 3i64 do (map (+ 1) b, c)",
+    "def f (a: *[]i32) = loop (b, c) = (a, a[0]) for i < 3i64 do (b with [0] = c, c)",
     "def f (a: *[]i32) : *[]i32 = loop b = a for i < 3i64 do b with [i] = b[i] + 1",
     "def f [n] (a: *[n]i32) = let b = copy a let c = b with [0] = 1 in (a, c)",
     "def f c (a: *[]i32) = let b = if c then a else (a with [0] = 1) in b with [1] = 2",

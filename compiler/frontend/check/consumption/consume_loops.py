@@ -53,6 +53,7 @@ def walk_loop(walk: Walk, e: t.Loop) -> Aliases:
     read, walk.observed = walk.observed, read_before
     walk.observed.update(read)
     final: Names = walk.nameless() if _some_share(parts) else NONE
+    _not_begun_twice(parts, e.init.span)
     for part in parts:
         if part.starred and not part.eaten:
             walk.needless_stars.add(part.name)
@@ -74,6 +75,19 @@ def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
                 read[name],
                 COPY,
             )
+
+
+def _not_begun_twice(parts: list[_Part], span: Span) -> None:
+    """What a loop consumes as the initial value of a parameter is that of no other."""
+    for at, part in enumerate(parts):
+        for other in parts[:at]:
+            if (part.eaten or other.eaten) and flat(part.init) & flat(other.init):
+                raise TypeError_(
+                    f"`{shown(other.name)}` and `{shown(part.name)}` may begin as the same array,"
+                    " and the loop consumes one of them.",
+                    span,
+                    COPY,
+                )
 
 
 def _some_share(parts: list[_Part]) -> bool:
