@@ -85,4 +85,4 @@ def _warm(app: Flask, permalinks: Permalinks) -> None:
     for name in app.jinja_env.list_templates(["html"]):
         app.jinja_env.get_template(name)
     with suppress(AppError):
-        permalinks.text("")
+        permalinks.read("")

@@ -33,8 +33,10 @@ def html_lines(text: str, kind: str) -> list[Markup]:
     text = text.removesuffix("\n")
     if len(text) > LONGEST:
         return [escape(line) for line in text.split("\n")]
+    known: dict[tuple[str, str], str] = {}
     runs = LANGUAGES[language(kind)].runs(text)
-    return [Markup(line) for line in "".join(_html(name, run) for name, run in runs).split("\n")]
+    made = (known.get(run) or known.setdefault(run, _html(*run)) for run in runs)
+    return [Markup(line) for line in "".join(made).split("\n")]
 
 
 def _html(name: str, run: str) -> str:

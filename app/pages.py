@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from flask import (
@@ -65,7 +64,7 @@ def permalink_json(name: str) -> Response:
     """All of a frozen state."""
     parts().limits.count("read")
     link = _link_id(name)
-    make = copy_current_request_context(lambda _: _text(link))
+    make = copy_current_request_context(lambda _: _read(link)[1])
     made = parts().renderings.get(link, "state", make)
     return zipped(made.content, "application/json", made.token, FOREVER)
 
@@ -74,7 +73,7 @@ def permalink_json(name: str) -> Response:
 def permalink_stage(name: str, stage: str) -> Response:
     """One stage of a frozen state, or its source."""
     parts().limits.count("read")
-    state: State = json.loads(_text(_link_id(name)))
+    state, _ = _read(_link_id(name))
     if stage == "source":
         text = str(state["source"])
     else:
@@ -124,15 +123,15 @@ def rendered_page(name: str) -> Rendering:
 
     def make(nonce: str) -> str:
         g.nonce = nonce
-        view = frozen_view(json.loads(_text(name)))
-        return render_template("frozen.html", name=name, frozen=view)
+        state, _ = _read(name)
+        return render_template("frozen.html", name=name, frozen=frozen_view(state))
 
     return parts().renderings.get(name, "page", copy_current_request_context(make))
 
 
-def _text(name: str) -> str:
-    """A frozen state as JSON. 404 where there is none."""
-    text = parts().permalinks.text(name)
-    if text is None:
+def _read(name: str) -> tuple[State, str]:
+    """A frozen state, and the same as JSON. 404 where there is none."""
+    found = parts().permalinks.read(name)
+    if found is None:
         abort(404, "There is no such link here. It may have been made on another server.")
-    return text
+    return found

@@ -95,8 +95,8 @@ class Permalinks:
                 session.commit()
         return True
 
-    def text(self, name: str) -> str | None:
-        """The state behind an id, as JSON."""
+    def read(self, name: str) -> tuple[State, str] | None:
+        """The state behind an id, and the same as JSON."""
         with available("read"):
             row = self._find(name)
         if row is None:
@@ -104,7 +104,7 @@ class Permalinks:
         text = zstandard.decompress(row.content).decode()
         state = json.loads(text)
         today = upgraded(state)
-        return text if today is state else json.dumps(today, separators=(",", ":"))
+        return today, text if today is state else json.dumps(today, separators=(",", ":"))
 
 
 def is_id(name: str) -> bool:

@@ -15,6 +15,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -34,8 +35,6 @@ LEVEL = 6
 """Of compression."""
 BEHIND = 1.0
 """Seconds after which a link is made anew: readers come all at once, and are answered first."""
-LOCKS = 64
-"""So many things are made at a time at most, each for all who wait for it."""
 
 
 class RenderedLink(Base):
@@ -74,7 +73,8 @@ class Renderings:
         self._memory: Bounded[Rendering] = Bounded(memory)
         self._stored = stored
         self._renderer = renderer or renderer_name()
-        self._locks = tuple(threading.Lock() for _ in range(LOCKS))
+        self._lock = threading.Lock()
+        self._flights: dict[str, Future[Rendering]] = {}
         self._renewing: set[str] = set()
         self._behind = threading.Lock()
 
@@ -88,31 +88,45 @@ class Renderings:
         found = self._memory.get(key)
         if found is not None and (found.current or key in self._renewing):
             return found
-        with self._locks[hash(key) % LOCKS]:
+        with self._lock:
+            is_first = key not in self._flights
+            flight = self._flights.setdefault(key, Future())
+        if not is_first:
+            return flight.result()
+        try:
             found = self._memory.get(key) or self._load(link, form)
             if found is None:
-                return self._make(link, form, make)
+                flight.set_result(self._make(key, make))
+                self._store(link, form, flight.result())  # when all others have it
+                return flight.result()
             self._memory.keep(key, found, len(found.content))
-            if not found.current and key not in self._renewing:
-                self._renewing.add(key)
-                later = threading.Timer(BEHIND, self._renew, (key, link, form, make))
-                later.daemon = True
-                later.start()
+            flight.set_result(found)
+        except BaseException as problem:
+            if not flight.done():
+                flight.set_exception(problem)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+        if not found.current and key not in self._renewing:
+            self._renewing.add(key)
+            later = threading.Timer(BEHIND, self._renew, (key, link, form, make))
+            later.daemon = True
+            later.start()
         return found
 
-    def _make(self, link: str, form: Form, make: Callable[[str], str]) -> Rendering:
+    def _make(self, key: str, make: Callable[[str], str]) -> Rendering:
         token = secrets.token_urlsafe(12)
         content = gzip.compress(make(token).encode(errors="replace"), LEVEL, mtime=0)
         made = Rendering(token, content)
-        self._store(link, form, made)
-        self._memory.keep(f"{link} {form}", made, len(content))
+        self._memory.keep(key, made, len(content))
         return made
 
     def _renew(self, key: str, link: str, form: Form, make: Callable[[str], str]) -> None:
         """Make a link anew, when no other is. A failure is logged: its next reader tries again."""
         try:
             with self._behind:
-                self._make(link, form, make)
+                self._store(link, form, self._make(key, make))
         except Exception:
             log.exception("link %s cannot be rendered anew", link)
         finally:

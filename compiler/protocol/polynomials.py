@@ -128,18 +128,24 @@ def reason(proved: Mapping[str, Any], spell: Spell = str) -> str:
     return str(proved["reason"])
 
 
-def names_in(data: object) -> Iterator[str]:
-    """The names in all polynomials of an answer, or of a part of one."""
-    if isinstance(data, Mapping):
+def names_in(data: object) -> list[str]:
+    """The names in all polynomials of an answer, or of a part of one, as they come."""
+    found: list[str] = []
+    _gather_names(data, found)
+    return found
+
+
+def _gather_names(data: object, found: list[str]) -> None:
+    if isinstance(data, dict):
         for part in data.values():
-            yield from names_in(part)
+            _gather_names(part, found)
     elif isinstance(data, list):
         is_term = isinstance(data[0], int) if data else False
         for part in data:
-            if isinstance(part, str) and is_term:
-                yield part
-            else:
-                yield from names_in(part)
+            if isinstance(part, dict | list):
+                _gather_names(part, found)
+            elif is_term and isinstance(part, str):
+                found.append(part)
 
 
 def in_turn(called: Mapping[str, str]) -> Spell:

@@ -118,6 +118,6 @@ def test_a_store_that_failed_opens_later(tmp_path: Path) -> None:
     folder = tmp_path / "later"
     store = Permalinks(Database(lambda: f"sqlite:///{folder / 'links.sqlite'}"), lambda: None)
     with pytest.raises(Exception, match="cannot be read now"):
-        store.text("abc")
+        store.read("abc")
     folder.mkdir()
-    assert store.text("abc") is None
+    assert store.read("abc") is None

@@ -199,8 +199,11 @@ def test_ids_grow_where_they_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert new
     assert also_new
     assert len(second) > len(first)
-    assert json.loads(store.text(first) or "")["source"] == "a"
-    assert json.loads(store.text(second) or "")["source"] == "b"
+    for name, source in ((first, "a"), (second, "b")):
+        found = store.read(name)
+        assert found is not None
+        assert found[0] == json.loads(found[1])
+        assert found[0]["source"] == source
 
 
 def test_another_database_can_be_named(make_app: MakeApp, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import string
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from app.context import EXTENSION
 from app.database import Database
 from app.factory import WARMING
 from app.frozen import FrozenView, frozen_view
-from app.renderings import Renderings, renderer_name
+from app.renderings import Rendering, Renderings, renderer_name
+from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 
 OLD = Path(__file__).parent / "links_0_1_0.sql"
@@ -238,6 +240,84 @@ def test_what_is_larger_than_the_bound_is_shown_and_not_stored(tmp_path: Path) -
     kept = store(tmp_path, memory=0, stored=500)
     assert gzip.decompress(kept.get("x", "page", noise(1)).content).decode() == noise(1)("")
     assert not (tmp_path / "permalinks.sqlite").exists() or rows(tmp_path) == []
+
+
+class Flights(dict[str, Future[Rendering]]):
+    """What is being made, which counts who has come for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.came = threading.Semaphore(0)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        self.came.release()
+        return super().setdefault(key, default)
+
+    def wait_for(self, readers: int) -> None:
+        """Until so many have come."""
+        assert all(self.came.acquire(timeout=30) for _ in range(readers))
+
+
+def read_at_once(kept: Renderings, make: Callable[[str], str]) -> list[str]:
+    """What twenty readers of one link get: a token, or the name of an error."""
+    found: list[str] = []
+
+    def read() -> None:
+        try:
+            found.append(kept.get("x", "page", make).token)
+        except ArithmeticError as error:
+            found.append(type(error).__name__)
+
+    threads = [threading.Thread(target=read) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+@pytest.mark.parametrize("memory", [0, 1000])
+def test_twenty_readers_at_once_have_one_rendering_though_nothing_can_be_kept(
+    tmp_path: Path, memory: int
+) -> None:
+    kept, made = store(tmp_path, memory, stored=0), list[str]()
+    kept._flights = flights = Flights()
+
+    def make(token: str) -> str:
+        flights.wait_for(20)
+        made.append(token)
+        return "1"
+
+    assert read_at_once(kept, make) == made * 20
+    assert len(made) == 1
+    assert not flights
+
+
+def test_who_waits_for_a_page_does_not_wait_until_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = store(tmp_path, 0, 10_000)
+    read = threading.Event()
+    monkeypatch.setattr(kept, "_store", lambda *what: read.wait(30) or pytest.fail("they wait"))
+    first = threading.Thread(target=kept.get, args=("x", "page", lambda token: "1"))
+    first.start()
+    assert until(lambda: any(flight.done() for flight in kept._flights.values()))
+    again = kept.get("x", "page", lambda token: pytest.fail("it is made"))
+    assert gzip.decompress(again.content) == b"1"
+    read.set()
+    first.join()
+
+
+def test_a_defect_is_an_error_for_all_who_wait_and_for_nobody_later(tmp_path: Path) -> None:
+    kept = store(tmp_path, 1000, 10_000)
+    kept._flights = flights = Flights()
+
+    def make(token: str) -> str:
+        flights.wait_for(20)
+        return str(1 // 0)
+
+    assert read_at_once(kept, make) == ["ZeroDivisionError"] * 20
+    assert gzip.decompress(kept.get("x", "page", lambda token: "2").content) == b"2"
 
 
 def join_renewals() -> None:
