@@ -23,17 +23,25 @@ class AllocationSizes:
         self.sizes = sizes
         self.ctx = ctx
         self.space = space
-        self.index_bounds: dict[Name, Poly] = dict(space.dims)
-        """Indices, which run from 0 up to, not including, a bound."""
+        self.index_bounds: dict[Name, Poly | None] = dict(space.dims)
+        """Indices, which run from 0 up to, not including, a bound; None if no size is known that
+        the bound does not exceed."""
         self.made: dict[Name, ir.Stm] = {}
         """The statement that binds a name inside the kernel."""
         self.top: list[ir.Stm] = []
         """The kernel's own statements so far, in order; nested ones are not among them."""
 
-    def index(self, name: Name, bound: Poly | None) -> None:
-        """Enter a loop's or a kernel's index."""
-        if bound is not None:
-            self.index_bounds[name] = bound
+    def index(self, name: Name, bound: Poly) -> None:
+        """Enter an index of a kernel."""
+        self.index_bounds[name] = bound
+
+    def loop(self, name: Name, bound: ir.SE) -> None:
+        """Enter a loop's index."""
+        self.index_bounds[name] = self._fewest(_limits(bound, self.sizes))
+
+    def _fewest(self, limits: Sequence[Poly]) -> Poly | None:
+        """The limit with the fewest names that have no meaning outside."""
+        return min(limits, key=lambda limit: len(self.inner(limit)), default=None)
 
     def enter(self, stm: ir.Stm, top: bool) -> None:
         """Enter a statement of the kernel."""
@@ -84,19 +92,25 @@ class AllocationSizes:
     def _replaced(self, count: Poly, name: Name) -> Poly | None:
         """`count` without `name`; None if nothing is known that would do."""
         if name in self.index_bounds:
-            rises = _rises(count, name)
-            if rises is None:
-                return None
-            return count.subst({name: self.index_bounds[name] - 1 if rises else Poly.const(0)})
+            bound = self.index_bounds[name]
+            match _rises(count, name):
+                case True if bound is not None:
+                    return count.subst({name: bound - 1})
+                case False:
+                    return count.subst({name: Poly.const(0)})
+            return None
         stm = self.made[name]
         exact = poly_of(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else None
         if exact is not None:
             return count.subst({name: exact})
         if _rises(count, name):
-            limits = _limits(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else []
-            limits.sort(key=lambda limit: len(self.inner(limit)))
-            if limits:
-                return count.subst({name: limits[0]})
+            limit = (
+                self._fewest(_limits(stm.exp, self.sizes))
+                if isinstance(stm.exp, ir.SE_NODES)
+                else None
+            )
+            if limit is not None:
+                return count.subst({name: limit})
         return None
 
     def maximum(self, count: Poly, prov: Prov, out: list[ir.Stm]) -> Poly | None:
@@ -194,28 +208,38 @@ def _rises(count: Poly, name: Name) -> bool | None:
     return signs.pop() if len(signs) == 1 else None
 
 
-def _limits(se: ir.SE) -> list[Poly]:
+def _limits(se: ir.SE, sizes: frozenset[Name]) -> list[Poly]:
     """Polynomials that an expression never exceeds, unless both are negative.
 
-    A size below 0 needs as little memory as 0, so bounds of what is positive will do.
+    A size below 0 needs as little memory as 0, so bounds of what is positive will do. `sizes` are
+    names that are not negative: a quotient of a sum of them is not larger than the sum.
     """
     exact = poly_of(se)
     if exact is not None:
         return [exact]
     match se:
         case ir.Bin("min", "i64", lhs, rhs):
-            return _limits(lhs) + _limits(rhs)
+            return _limits(lhs, sizes) + _limits(rhs, sizes)
         case ir.Bin("max", "i64", lhs, rhs) | ir.Select(_, lhs, rhs):
-            return [c for a in _limits(lhs) for b in _limits(rhs) for c in _larger(a, b)]
+            return [
+                c for a in _limits(lhs, sizes) for b in _limits(rhs, sizes) for c in _larger(a, b)
+            ]
         case ir.Bin("%", "i64", _, rhs):
-            return [limit - 1 for limit in _limits(rhs)]
+            return [limit - 1 for limit in _limits(rhs, sizes)]
         case ir.Bin("&", "i64", _, ir.Lit(value, _)) if value >= 0:
             return [Poly.const(int(value))]
         case ir.Bin("/" | "//", "i64", lhs, ir.Lit(value, _)) if value >= 1:
-            return _limits(lhs)
+            return _limits(lhs, sizes)
+        case ir.Bin("/" | "//", "i64", lhs, _):
+            return [limit for limit in _limits(lhs, sizes) if _is_sum(limit, sizes)]
         case ir.Conv("bool", "i64", _):
             return [Poly.const(1)]
     return []
+
+
+def _is_sum(poly: Poly, sizes: frozenset[Name]) -> bool:
+    """Whether a polynomial is a sum of products of sizes: not negative, unless it wraps around."""
+    return poly.names() <= sizes and all(coeff > 0 for coeff in poly.terms.values())
 
 
 def _larger(a: Poly, b: Poly) -> list[Poly]:

@@ -23,7 +23,7 @@ from compiler.base.prim import BYTES
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import NOWHERE, Prov
 from compiler.ir import nodes as ir
-from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.allocation_size import AllocationSizes
@@ -186,7 +186,7 @@ class Expansion:
             exp = self._inner(exp)
         elif isinstance(exp, ir.Loop):
             if isinstance(exp.form, ir.ForLoop):
-                self.counts.index(exp.form.index, poly_of(exp.form.bound))
+                self.counts.loop(exp.form.index, exp.form.bound)
             for param in exp.params:
                 self.counts.made[param.name] = stm
             exp = replace(
