@@ -75,13 +75,13 @@ def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namesp
         return OK
     except Exception as problem:
         error = worker.as_error(problem)
-    source = _text_or_nothing(args.file)
+    source, files = _text_or_nothing(args.file), getattr(args, "files", {})
     if args.json:
-        print(json.dumps(failure(error, source), ensure_ascii=False))
+        print(json.dumps(failure(error, source, files), ensure_ascii=False))
     else:
         for e in (error, *error.others):
             at = "" if e.span.file else f"{args.file}:"
-            print(f"{at}{e.render(source)}", file=sys.stderr)
+            print(f"{at}{e.render(source, files)}", file=sys.stderr)
     if error.kind == "usage" and not isinstance(error, InputError):
         return WRONG_USAGE
     return INTERNAL if error.kind == "internal" else WRONG_PROGRAM
@@ -116,7 +116,7 @@ def _show(args: argparse.Namespace) -> int:
         print(stage["text"], end="" if single else "\n")
     if args.remarks:
         for remark in answer["remarks"]:
-            place = ":".join(map(str, remark["src"][0][:2])) if remark["src"] else "-"
+            place = _place(remark["src"][0]) if remark["src"] else "-"
             hint = f" {remark['hint']}" if remark["hint"] else ""
             print(f"{place}: {remark['kind']} {remark['rule']}: {remark['because']}{hint}")
     return OK
@@ -158,7 +158,7 @@ def _attempts(args: argparse.Namespace) -> int:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
     for attempt in answer["attempts"]:
-        place = ":".join(map(str, attempt["src"][0][:2])) if attempt["src"] else "-"
+        place = _place(attempt["src"][0]) if attempt["src"] else "-"
         outcome = "done" if attempt["done"] else f"fails at condition {attempt['condition']}"
         hint = f" {attempt['hint']}" if attempt["hint"] else ""
         print(f"{place}: {attempt['rule']} {outcome}: {attempt['because']}{hint}")
@@ -174,6 +174,11 @@ def _attempts(args: argparse.Namespace) -> int:
     return OK
 
 
+def _place(span: Sequence[int | str]) -> str:
+    """`line:column`, in an imported file with its path."""
+    return ":".join(map(str, (*span[4:], *span[:2])))
+
+
 def _verdict(proved: Mapping[str, Any], spell: Spell = str) -> str:
     because = reason(proved, spell)
     return str(proved["verdict"]) + (f": {because}" if because else "")
@@ -187,7 +192,7 @@ def _bounds(args: argparse.Namespace) -> int:
     if not answer["accesses"]:
         print("The program has no index, slice or update, so that nothing is checked.")
     for access in answer["accesses"]:
-        place = ":".join(map(str, access["src"][:2]))
+        place = _place(access["src"])
         print(f"{place}: {access['kind']} {access['state']}: {access['because']}")
         for claim in access["claims"]:
             print(f"  {claim['says']}" + (", since" if claim["facts"] else ""))
@@ -327,6 +332,7 @@ def _program(args: argparse.Namespace) -> _Program:
     if args.file == "-":
         return _source("-"), _options(args), {}, ""
     found = read_program(args.file)
+    args.files = found.files  # for errors
     return found.source, _options(args), found.files, found.main
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from compiler.base.errors import CompileError
 from compiler.base.remarks import Remark
 from compiler.base.spans import Span, plain, user_spans
@@ -11,14 +14,18 @@ from compiler.frontend.warning import Warning_
 from compiler.protocol import programs
 from compiler.protocol.programs import Entry, Failure, Line, Problem
 
+_NO_FILES: Mapping[str, str] = MappingProxyType({})
 
-def failure(error: CompileError, source: str = "") -> Failure:
+
+def failure(error: CompileError, source: str = "", files: Mapping[str, str] = _NO_FILES) -> Failure:
     """An answer that says what went wrong; `errors` has all that one run found, in order."""
-    found = [error_json(e, source) for e in (error, *error.others)]
+    found = [error_json(e, source, files) for e in (error, *error.others)]
     return {"ok": False, "error": {**found[0], "errors": found}}
 
 
-def error_json(error: CompileError, source: str = "") -> Problem:
+def error_json(
+    error: CompileError, source: str = "", files: Mapping[str, str] = _NO_FILES
+) -> Problem:
     """One error. A wrong stage, option, entry or input is of kind `runtime` to the outside."""
     kind = "runtime" if error.kind == "usage" else error.kind
     answer: Problem = {
@@ -27,19 +34,21 @@ def error_json(error: CompileError, source: str = "") -> Problem:
         "span": span_json(error.span),
         "hint": error.hint,
     }
+    if error.calls:
+        answer["calls"] = user_spans(error.calls)
     if source:
-        answer["rendered"] = error.render(source)
+        answer["rendered"] = error.render(source, files)
     return answer
 
 
-def warning_json(warning: Warning_, source: str) -> Problem:
+def warning_json(warning: Warning_, source: str, files: Mapping[str, str]) -> Problem:
     """One warning, in the shape of an error."""
     return {
         "kind": "warning",
         "message": warning.message,
         "span": span_json(warning.span),
         "hint": warning.hint,
-        "rendered": warning.render(source),
+        "rendered": warning.render(source, files),
     }
 
 

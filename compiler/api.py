@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -33,6 +34,7 @@ from compiler.explain import layout, validity
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
+from compiler.explain.calls import calls
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
 from compiler.frontend.check.scope.scope import did_you_mean
@@ -197,7 +199,7 @@ def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
     return {
         "ok": True,
         "entries": [entry_json(e) for e in typed.entries],
-        "warnings": [warning_json(w, asked.source) for w in found],
+        "warnings": [warning_json(w, asked.source, asked.files) for w in found],
     }
 
 
@@ -298,11 +300,12 @@ def run_values(
     if sanitized and run is None:
         able = " and ".join(f"`{name}`" for name, one in BACK_ENDS.items() if one.sanitized)
         raise UsageError(f"Only the back end {able} runs under sanitisers.")
-    if chosen is None or run is None:
-        return _run_reference(work, entry, args, stage or "soa", seconds)
-    if chosen.stand_in and not sanitized and chosen.missing():
-        return {**_run_reference(work, entry, args, "soa", seconds), "note": chosen.stand_in}
-    done = run(work.result(backend).text, entry, args, seconds)
+    with _telling_calls(work, backend):
+        if chosen is None or run is None:
+            return _run_reference(work, entry, args, stage or "soa", seconds)
+        if chosen.stand_in and not sanitized and chosen.missing():
+            return {**_run_reference(work, entry, args, "soa", seconds), "note": chosen.stand_in}
+        done = run(work.result(backend).text, entry, args, seconds)
     return {
         "values": done.values,
         "ms": round(done.ms, 3),
@@ -310,6 +313,18 @@ def run_values(
         "peak_bytes": done.peak_bytes,
         "cores": done.cores,
     }
+
+
+@contextmanager
+def _telling_calls(work: Compilation, backend: str) -> Iterator[None]:
+    """Give an error of a run the calls that led there."""
+    try:
+        yield
+    except RuntimeError_ as error:
+        if error.site is not None:
+            error.prov = work.record(backend)[error.site]
+        error.calls = calls(work.result("typed").prog, error.prov)
+        raise
 
 
 def _run_reference(

@@ -395,9 +395,6 @@ class Compilation:
             names, spent = ctx.names.mark(), ctx.fuel.spent
             return StageResult(stage, prog, ms, dict(asked.answers), names, spent)
         except CompileError as error:
-            files = dict(self.options.files)
-            for one in (error, *error.others):
-                one.text = files.get(one.span.file, "")
             return error
         except (RecursionError, MemoryError):
             raise

@@ -147,6 +147,7 @@ def _float(text: str) -> float:
 def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json:
     """The answer to one request, without its id; never an exception."""
     source = ""
+    files: dict[str, str] = {}
     try:
         operation = _operation(request)
         given = dict(request)
@@ -156,10 +157,11 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
         asked = operation.request(**checked(operation, given, own=True))
         if isinstance(asked, OfProgram) and request.get("path") is None:
             check_paths(asked.files, asked.main)
+        files = getattr(asked, "files", files)
         found: Json = api.ANSWERS[operation.id](asked, *((partial,) if operation.partial else ()))
         return found
     except Exception as problem:
-        return dict(failure(as_error(problem), source))
+        return dict(failure(as_error(problem), source, files))
 
 
 def _operation(request: Json) -> Operation[Any]:

@@ -7,9 +7,11 @@ built what it needs. `CompilerBug`: a promise between our own parts was broken.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
-from compiler.base.spans import NOWHERE, Span, caret
+from compiler.base.spans import NOWHERE, Prov, Span, caret, line_of
 
 ErrorKind = Literal["syntax", "type", "usage", "runtime", "limitation", "timeout", "internal"]
 
@@ -28,12 +30,23 @@ class CompileError(Exception):
         self.others: tuple[CompileError, ...] = ()
         """Further errors found in the same run, this one first in the text."""
         self.text = ""
-        """The text of `span.file`, if that is a file that the program imports."""
+        """The text of `span.file`, where nobody else has it."""
+        self.prov: Prov = ()
+        """Of what failed in a run: the places that it came from, the first of which is `span`."""
+        self.calls: Prov = ()
+        """Of what failed in a run: the calls that led there, the innermost first."""
 
-    def render(self, source: str = "") -> str:
-        """The message with its position, the line with carets, and the hint."""
+    def render(self, source: str = "", files: Mapping[str, str] = MappingProxyType({})) -> str:
+        """The message with its position, the line with carets, the calls, and the hint."""
         head = f"{self.span.position}: {self.message}" if self.span.line else self.message
-        parts = [head, caret(self.text if self.span.file else source, self.span), self.hint]
+        text = self.text or (files.get(self.span.file, "") if self.span.file else source)
+        called = ", ".join(line_of((span,)) for span in self.calls)
+        parts = [
+            head,
+            caret(text, self.span),
+            called and f"Calls that led there, from the inside: {called}.",
+            self.hint,
+        ]
         return "\n".join(part for part in parts if part)
 
 
@@ -59,6 +72,8 @@ class RuntimeError_(UserError):
     """A run failed: index out of bounds, assertion, division by zero, bad input."""
 
     kind: ErrorKind = "runtime"
+    site: int | None = None
+    """The number of the check that failed, in a program that knows its checks by number."""
 
 
 class TimeoutError_(RuntimeError_):

@@ -25,9 +25,14 @@ class Span(NamedTuple):
         return Span(self.line, self.col, other.end_line, other.end_col, self.file)
 
     @property
+    def in_prelude(self) -> bool:
+        """Whether it is in a file of the prelude, not in one of the user's."""
+        return self.file[:1] == PRELUDE[0] and self.file.startswith(PRELUDE)
+
+    @property
     def is_own(self) -> bool:
-        """Whether it is somewhere in the user's files, not in the prelude's."""
-        return self.line > 0 and not self.file.startswith(PRELUDE)
+        """Whether it is somewhere in the user's files."""
+        return self.line > 0 and not self.in_prelude
 
     @property
     def position(self) -> str:
@@ -95,6 +100,11 @@ _BLANKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 def user_spans(prov: Iterable[Span]) -> list[list[int | str]]:
     """Spans in the user's own files, in the protocol's shape."""
     return [plain(span) for span in prov if span.is_own]
+
+
+def by_file(span: Span) -> tuple[str, Span]:
+    """A key that sorts spans file by file, the main program first."""
+    return span.file, span
 
 
 def line_of(prov: Iterable[Span]) -> str:

@@ -18,8 +18,9 @@ from compiler.algebra.encode import inequality
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.remarks import Fate
-from compiler.base.spans import Span
+from compiler.base.spans import Span, by_file, plain
 from compiler.frontend import typed as ty
+from compiler.frontend.shown import shown
 from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import all_stms, children, stms_of
@@ -62,7 +63,7 @@ def theorems(
     found: dict[str, Json] = {}
     checks: set[str] = set()
     for fate in fates:
-        at = ":".join(map(str, fate.at[0][:2])) if fate.at else "-"
+        at = fate.at[0].position if fate.at else "-"
         for argument in fate.why:
             text = _line(words.claim(argument))
             checks.add(text)
@@ -82,18 +83,18 @@ def _line(claim: Claim) -> str:
 
 
 def _accesses(typed: ty.TypedProg) -> list[ty.Index | ty.Update]:
-    """The accesses of the user's own text, once each, in its order."""
+    """The accesses of the user's own text, once each, in its order; then of files that it uses."""
     found: dict[Span, ty.Index | ty.Update] = {}
-    stack: list[Any] = [typed]
+    stack: list[Any] = [*shown(typed)]
     while stack:
         node = stack.pop()
         if isinstance(node, tuple | list):
             stack.extend(node)
         elif is_dataclass(node) and not isinstance(node, type):
-            if isinstance(node, ty.Index | ty.Update) and node.span.line and not node.span.file:
+            if isinstance(node, ty.Index | ty.Update) and node.span.is_own:
                 found.setdefault(node.span, node)
             stack.extend(getattr(node, field.name) for field in fields(node))
-    return [found[span] for span in sorted(found)]
+    return [found[span] for span in sorted(found, key=by_file)]
 
 
 def _left(prog: Prog) -> Iterator[_Left]:
@@ -119,8 +120,8 @@ def _record(
     state, because = _state(fates, left)
     arguments = dict.fromkeys(argument for fate in fates for argument in fate.why)
     return {
-        "src": list(access.span[:4]),
-        "at": list(_brackets(access)[:4]),
+        "src": plain(access.span),
+        "at": plain(_brackets(access)),
         "kind": _kind(access),
         "state": state,
         "because": because,
@@ -142,7 +143,7 @@ def _brackets(access: ty.Index | ty.Update) -> Span:
         part.span
         for dim in access.dims
         for part in ((dim.at,) if isinstance(dim, ty.IndexFix) else (dim.start, dim.stop, dim.step))
-        if part is not None and part.span.line and not part.span.file
+        if part is not None and part.span.is_own
     ]
     return min(parts).to(max(parts)) if parts else access.span
 

@@ -13,28 +13,29 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from compiler.base.names import Name
-from compiler.base.spans import PRELUDE, Span
+from compiler.base.spans import Span
 from compiler.base.text import Line, Text
 from compiler.frontend import typed as t
 from compiler.frontend.show_type import is_tuple, show_size, show_type
+from compiler.frontend.shown import shown
 from compiler.frontend.types import Type
 
 WIDTH = 96
 
 
 def show(prog: t.TypedProg) -> Text:
-    """The definitions of the program's main file; those of others are listed in the last lines."""
-    printer = _Printer({d.name: d.source_name for d in prog.defs if d.span.file})
-    for d in prog.defs:
-        if not d.span.file:
-            printer.definition(d)
-    others: dict[str, list[str]] = {}
-    for d in prog.defs:
-        if d.span.file:
-            file = "the prelude" if d.span.file.startswith(PRELUDE) else f"`{d.span.file}`"
-            others.setdefault(file, []).append(d.source_name)
-    for file, used in others.items():
-        printer.emit(f"-- from {file}: {', '.join(used)}", ())
+    """The program's definitions, file by file; those of the prelude are listed in the last line."""
+    printer = _Printer({d.name: d.source_name for d in prog.defs if d.span.in_prelude})
+    file = ""
+    for d in shown(prog):
+        if d.span.file != file:
+            file = d.span.file
+            printer.emit("", ())
+            printer.emit(f"-- {file}", ())
+        printer.definition(d)
+    used = [d.source_name for d in prog.defs if d.span.in_prelude]
+    if used:
+        printer.emit(f"-- from the prelude: {', '.join(used)}", ())
     return tuple(printer.lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.base.spans import Span, caret
@@ -15,7 +16,8 @@ class Warning_:
     span: Span
     hint: str = ""
 
-    def render(self, source: str) -> str:
+    def render(self, source: str, files: Mapping[str, str]) -> str:
         """The message with its position, the line with carets, and the hint."""
+        text = files.get(self.span.file, "") if self.span.file else source
         head = f"{self.span.position}: warning: {self.message}"
-        return "\n".join(p for p in (head, caret(source, self.span), self.hint) if p)
+        return "\n".join(p for p in (head, caret(text, self.span), self.hint) if p)

@@ -138,11 +138,11 @@ def in_place(
         if ext and isinstance(code, ty.Lambda):
             return True
         key = (id(code), sp.owner)
-        if key in sp.placed and not code.span.file and is_larger(code.body, LARGE):
+        if key in sp.placed and not code.span.in_prelude and is_larger(code.body, LARGE):
             return False
         sp.placed.add(key)
         return True
-    if not code.span.file or "noinline" in code.attrs:
+    if not code.span.in_prelude or "noinline" in code.attrs:
         return False
     if any(isinstance(a, Closure | Rec | Tagged) for a in args):
         return True
@@ -175,7 +175,7 @@ def inline(
 
 def _go_into(sp: Specialiser, code: ty.Def | ty.Lambda, span: Span) -> None:
     """Code of the prelude that the user's code calls has the place of this call."""
-    if code.span.file and not span.file:
+    if code.span.in_prelude and not span.in_prelude:
         sp.site = span
 
 

@@ -93,7 +93,7 @@ class Specialiser:
 
 def user_span(sp: Specialiser, span: Span) -> Span:
     """The span for code from `span`: prelude code takes the user's call that led there."""
-    return span if not span.file or sp.site is None else sp.site
+    return sp.site if span.in_prelude and sp.site is not None else span
 
 
 def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
@@ -280,7 +280,7 @@ def _bind_variable(sp: Specialiser, p: ty.PVar, value: Value, env: Env, out: lis
     if not isinstance(value, ty.Exp) or isinstance(value, ty.Const | ty.Var):
         env.names[p.name] = value
         return
-    from_prelude = bool(p.span.file)
+    from_prelude = p.span.in_prelude
     size = exp_size(value, 3) if from_prelude and p.type == I64 else None
     if size is not None:
         env.names[p.name] = size

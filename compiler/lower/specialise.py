@@ -203,7 +203,7 @@ def _let(
         out.append((value.sizes, value.pat, value.rhs))
         value = value.body
     names = fresh_sizes(sp, sizes, env)
-    if rhs.span.file and not sizes:
+    if rhs.span.in_prelude and not sizes:
         bind(sp, pat, value, env, out)
     else:
         out.append((names, pattern(sp, pat, env), value))
@@ -299,7 +299,7 @@ def _part(sp: Specialiser, part: object, name: str, env: Env) -> object:
 
 
 def _const(sp: Specialiser, e: ty.Const | ty.StringConst, env: Env) -> ty.Exp:
-    return replace(e, span=sp.site) if e.span.file and sp.site is not None else e
+    return replace(e, span=sp.site) if e.span.in_prelude and sp.site is not None else e
 
 
 def _prim_op(sp: Specialiser, e: ty.PrimOp, env: Env) -> ty.Exp:

@@ -123,7 +123,7 @@ class _Inliner:
         return name
 
     def _remark(self, fun: Function, prov: Prov) -> None:
-        if any(not span.file and span.line for span in fun.prov):
+        if any(span.is_own for span in fun.prov):
             said = f"The body of `{base_of(fun.name)}` stands here instead of the call."
             self.ctx.tell("applied", INLINED, prov, said)
 
@@ -153,7 +153,7 @@ def placed(stms: tuple[Stm, ...], call: Prov) -> tuple[Stm, ...]:
         for stm in todo:
             prov = merged.get(stm.prov)
             if prov is None:
-                own = tuple(span for span in stm.prov if not span.file)
+                own = tuple(span for span in stm.prov if not span.in_prelude)
                 prov = merged[stm.prov] = merge_prov(own, call)
             new.append(Stm(stm.pat, walk.map_stms(stm.exp, go), prov))
         return tuple(new)

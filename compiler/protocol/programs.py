@@ -29,6 +29,8 @@ class Problem(TypedDict):
     """a way out, or nothing"""
     span: Span | None
     """null where there is no place in the user's texts"""
+    calls: NotRequired[list[Span]]
+    """of a run that failed: the calls that led to `span`, the innermost first"""
     rendered: NotRequired[str]
     """all of it as text, with the line"""
     errors: NotRequired[list[Problem]]

@@ -99,7 +99,9 @@ class Device:
         shown = iter(values)
         parts = [p if isinstance(p, str) else _shown(next(shown)) for p in message["parts"]]
         span = NOWHERE if message["span"] is None else Span(*message["span"])
-        raise RuntimeError_("".join(parts), span)
+        error = RuntimeError_("".join(parts), span)
+        error.site = site
+        raise error
 
     def read(self, block: Any, at: int) -> Any:
         """One cell, after all kernels."""

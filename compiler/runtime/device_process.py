@@ -26,7 +26,7 @@ import numpy as np
 
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
-from compiler.base.spans import Span
+from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Text, plain
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.runtime import cuda_device
@@ -144,9 +144,12 @@ def _error(given: Any) -> CompileError:
         return senseless()
     kind = _ERRORS.get(str(given.get("kind")), RuntimeError_)
     span = given.get("span")
-    if not (isinstance(span, list) and len(span) == 4 and all(type(n) is int for n in span)):
-        span = [0, 0, 0, 0]
-    return kind(str(given.get("message"))[:5000], Span(*span), str(given.get("hint"))[:1000])
+    if not (isinstance(span, list) and list(map(type, span)) == [int, int, int, int, str]):
+        span = NOWHERE
+    error = kind(str(given.get("message"))[:5000], Span(*span), str(given.get("hint"))[:1000])
+    if isinstance(error, RuntimeError_):
+        error.site = given.get("site") if type(given.get("site")) is int else None
+    return error
 
 
 def _result(answer: Plain, entry: Plain, results: int) -> RunResult:
@@ -216,8 +219,8 @@ def main() -> None:
             "peak": done.peak_bytes,
         }
     except CompileError as error:
-        span = list(error.span[:4])
-        told = {"kind": error.kind, "message": error.message, "hint": error.hint, "span": span}
+        told: Plain = {"kind": error.kind, "message": error.message, "hint": error.hint}
+        told |= {"span": list(error.span), "site": getattr(error, "site", None)}
         answer = {"error": told}
     except Exception as problem:
         message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"

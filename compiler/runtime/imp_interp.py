@@ -194,9 +194,9 @@ class _Python:
             self.prints[type(stm)](self, stm)
 
     def site(self, prov: Prov) -> str:
-        """A name for a span of the source."""
+        """A name for places of the source."""
         name = f"site_{len(self.env)}"
-        self.env[name] = prov[0] if prov else NOWHERE
+        self.env[name] = prov
         return name
 
 
@@ -231,19 +231,25 @@ def _lmad(lmad: Lmad[Poly]) -> str:
 # --- what programs call ----------------------------------------------------------------------
 
 
-def _allocate(zero: Any, count: int, span: Any) -> list[Any]:
+def _allocate(zero: Any, count: int, prov: Prov) -> list[Any]:
     """A block; `count` is exact."""
     if not 0 <= count <= MAX_CELLS:
-        raise RuntimeError_(
+        raise _failure(
             f"There is not enough memory for an array of {count} elements: the interpreter has"
             f" at most {MAX_CELLS}.",
-            span,
+            prov,
         )
     return [zero] * count
 
 
-def _fail(span: Any, parts: Sequence[Any]) -> None:
-    raise RuntimeError_("".join(_shown(p) for p in parts), span)
+def _fail(prov: Prov, parts: Sequence[Any]) -> None:
+    raise _failure("".join(_shown(p) for p in parts), prov)
+
+
+def _failure(message: str, prov: Prov) -> RuntimeError_:
+    error = RuntimeError_(message, prov[0] if prov else NOWHERE)
+    error.prov = prov
+    return error
 
 
 def _shown(part: Any) -> str:

@@ -165,7 +165,9 @@ def failed_check(about: Plain, answer: Plain) -> RuntimeError_:
     values = iter(answer["values"])
     parts = [p if isinstance(p, str) else _shown(next(values, 0), p["prim"]) for p in site["parts"]]
     span = NOWHERE if site["span"] is None else Span(*site["span"])
-    return RuntimeError_("".join(parts), span)
+    error = RuntimeError_("".join(parts), span)
+    error.site = answer["site"]
+    return error
 
 
 def _shown(bits: int, prim: str) -> str:

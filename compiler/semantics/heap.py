@@ -207,7 +207,8 @@ def _call(machine: Machine, stm: Stm, exp: Call) -> None:
     outer = machine.env
     machine.env = {}
     bind(machine, fun.params, values)
-    results = machine.body(fun.body)
+    with machine.called():
+        results = machine.body(fun.body)
     machine.env = outer
     bind(machine, stm.pat, results)
 

@@ -217,7 +217,8 @@ def _call(m: Evaluator, exp: Call, pat: Sequence[Param]) -> list[Data]:
     for param, arg in zip(fun.params, args, strict=True):
         m.bind(param, arg)
     del args
-    results = m.body(fun.body)
+    with m.called():
+        results = m.body(fun.body)
     for param in fun.params:
         m.env.pop(param.name, None)
     return results

@@ -5,10 +5,11 @@ Time is bounded from outside, by `base/deadline.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from compiler.base.errors import RuntimeError_
-from compiler.base.spans import NOWHERE, Prov
+from compiler.base.spans import NOWHERE, Prov, merge_prov
 
 USUAL_BYTES = 1 << 33
 
@@ -24,7 +25,19 @@ class Watched:
 
     def error(self, message: str, code: str = "") -> RuntimeError_:
         """Make an error at the current statement."""
-        return RuntimeError_(message, self.prov[0] if self.prov else NOWHERE, code=code)
+        error = RuntimeError_(message, self.prov[0] if self.prov else NOWHERE, code=code)
+        error.prov = self.prov
+        return error
+
+    @contextmanager
+    def called(self) -> Iterator[None]:
+        """While a function's body runs: errors in it know the call."""
+        call = self.prov
+        try:
+            yield
+        except RuntimeError_ as error:
+            error.prov = merge_prov(error.prov, call)
+            raise
 
     def room(self, shape: Sequence[int], itemsize: int) -> None:
         """Refuse an array of negative size, or of more bytes than allowed."""

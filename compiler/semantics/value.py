@@ -570,7 +570,8 @@ def _loop(m: Interpreter, exp: Loop, pat: Sequence[Param]) -> Row:
 def _call(m: Interpreter, exp: Call, pat: Sequence[Param]) -> Row:
     fun = m.funs[exp.fun]
     m.bind(fun.params, [m.operand(arg) for arg in exp.args])
-    return m.body(fun.body)
+    with m.called():
+        return m.body(fun.body)
 
 
 def _threshold(m: Interpreter, exp: Threshold, pat: Sequence[Param]) -> Row:

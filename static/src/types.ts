@@ -15,6 +15,8 @@ export interface Problem {
   hint: string;
   /** null where there is no place in the user's texts */
   span: Span | null;
+  /** of a run that failed: the calls that led to `span`, the innermost first */
+  calls?: Span[];
   /** all of it as text, with the line */
   rendered?: string;
   /** all that were found, this one first */

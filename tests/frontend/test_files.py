@@ -51,12 +51,18 @@ def test_only_the_main_file_has_entry_points() -> None:
     assert [entry["name"] for entry in told["entries"]] == ["other"]
 
 
-def test_the_types_list_the_definitions_of_each_file() -> None:
-    told = asked(PROGRAM, FILES, op="show", stages=["typed"])
-    text = told["stages"]["typed"]["text"]
-    assert "-- from `lib/base/numbers.fut`: one, two\n" in text
-    assert "-- from `consts.fut`: c\n" in text
-    assert "def third" not in text
+def test_the_types_show_what_is_used_of_each_file() -> None:
+    told = asked(PROGRAM, FILES, op="show", stages=["typed", "mono"])
+    for stage in told["stages"].values():
+        text = stage["text"]
+        assert text.count("\n-- lib/base/numbers.fut\n") == text.count("\n-- consts.fut\n") == 1
+        assert text.index("entry main") < text.index("-- lib/base") < text.index("def third")
+        assert text.index("-- consts.fut") < text.index("def c_")
+        places = {line["text"].split("_")[0]: line["src"] for line in stage["lines"]}
+        assert places["def third"] == [[4, 5, 4, 10, "lib/sums.fut"]]
+        assert places["entry main"] == [[5, 7, 5, 11]]
+    assert "hidden" not in told["stages"]["mono"]["text"]
+    assert "entry main (x: i32)" not in told["stages"]["typed"]["text"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +98,76 @@ def test_a_cycle_is_told_with_its_path() -> None:
     assert "`a.fut` -> `lib/b.fut` -> `lib/c.fut` -> `a.fut`" in found["message"]
     assert found["span"] == [1, 1, 1, 14, "lib/c.fut"]
     assert "`a.fut` -> `a.fut`" in error('import "a"', {"a.fut": 'import "a"'})["message"]
+
+
+PICKS = {
+    "lib/pick.fut": 'import "offset"\n\ndef pick (xs: []i32) (i: i64): i32 =\n  xs[offset + i]\n'
+    "def double [n] (xs: [n]i32): [n]i32 = map (* 2) xs\ndef unused (xs: []i32) = xs[0]",
+    "lib/offset.fut": "def offset = 1i64",
+}
+PICKING = """import "lib/pick"
+def twice (xs: []i32) (i: i64): i32 = pick xs i + pick xs (i + 1)
+entry main [n] (xs: [n]i32) (is: []i64): []i32 = map (\\i -> twice xs i) is
+entry cat [n] [m] (xs: [n]i32) (ys: [m]i32) = double xs ++ double ys
+"""
+INDEX = [4, 3, 4, 17, "lib/pick.fut"]
+
+
+@pytest.mark.parametrize("stage", ["soa", "simplified", "merged", "imp", "c", "cuda"])
+def test_lines_of_every_stage_are_linked_to_the_file_that_they_are_from(stage: str) -> None:
+    shown = asked(PICKING, PICKS, op="show", stages=[stage])["stages"][stage]
+    spans = [line["src"] for line in shown["lines"] if line["src"]]
+    assert any(src[0] == INDEX for src in spans), spans
+    if stage == "simplified":  # the place, and the calls that led there
+        assert [INDEX, [2, 39, 2, 48], [3, 61, 3, 71]] in spans
+
+
+def test_what_is_told_of_an_imported_file_names_it() -> None:
+    bounds = asked(PICKING, PICKS, op="bounds")["accesses"]
+    assert [one["src"] for one in bounds] == [INDEX]
+    assert bounds[0]["at"] == [4, 6, 4, 16, "lib/pick.fut"]
+    found = asked(PICKING, PICKS, op="attempts")["attempts"]
+    assert "the map in line 5 of `lib/pick.fut`" in found[0]["because"]
+    lives = asked(PICKING, PICKS, op="lifetimes")["functions"]
+    memory = asked(PICKING, PICKS, op="memory")["functions"]
+    for one in (*lives, *memory):
+        places = [block["src"] for block in one["blocks"]]
+        assert one["name"] == "main" or [5, 39, 5, 51, "lib/pick.fut"] in sum(places, [])
+
+
+@pytest.mark.parametrize(
+    ("backend", "stage"), [("c", ""), ("ref", "soa"), ("ref", "funmem"), ("ref", "imp")]
+)
+def test_a_failure_names_its_file_and_the_calls_that_led_there(backend: str, stage: str) -> None:
+    asked_for: dict[str, Any] = {"entry": "main", "backend": backend, "stage": stage}
+    told = asked(PICKING, PICKS, op="run", input="[1, 2, 3] [0, 1]", **asked_for)["error"]
+    assert told["span"] == INDEX
+    assert told["calls"] == [[2, 51, 2, 66], [3, 61, 3, 71]]
+    assert told["rendered"].startswith("lib/pick.fut:4:3: Index [3] out of bounds")
+    assert "\n4 |   xs[offset + i]\n" in told["rendered"]
+    assert told["rendered"].endswith("from the inside: line 2, line 3.")
+
+
+def test_the_chain_of_calls_goes_through_modules_and_local_functions() -> None:
+    files = {
+        "a.fut": "def at (xs: []i32) i = xs[i]\ndef both xs = let go a b = at xs a + at xs b in go 0 7",
+        "b.fut": "module type t = {val f [n]: [n]i32 -> i32}\nmodule mk (P: t) = {def run xs = P.f xs}",
+    }
+    source = """import "a" import "b"
+module m = mk {def f = both}
+entry main (xs: []i32) = map (\\i -> at xs i + m.run xs) [0, 1]
+"""
+    told = asked(source, files, op="run", input="[1, 2, 3]", backend="c")["error"]
+    assert told["span"] == [1, 24, 1, 29, "a.fut"]
+    calls = [(*span[4:], span[0]) for span in told["calls"]]
+    assert calls == [("a.fut", 2), (2,), ("b.fut", 2), (3,)]
+
+
+def test_a_failure_in_the_entry_point_itself_has_no_calls() -> None:
+    source = "entry main (xs: []i32) (i: i64) = map (\\k -> xs[i + k]) (iota 2)"
+    told = asked(source, {}, op="run", input="[1, 2, 3] 2i64", backend="c")["error"]
+    assert "out of bounds" in told["message"]
+    assert "calls" not in told
 
 
 def test_the_program_lies_where_it_says() -> None:
@@ -165,6 +241,25 @@ def test_the_command_line_reads_what_a_program_imports(
     assert main(["check", str(folder / "lib" / "up.fut")]) == 0
     assert capsys.readouterr().out.startswith("entry main")
     assert answer({"op": "check", "path": str(folder / "program.fut")})["ok"]
+
+
+def test_the_command_line_names_files_as_they_are_named_from_its_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in {**PICKS, "src/m.fut": PICKING.replace("lib/", "../lib/")}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.chdir(folder)
+    assert main(["bounds", "src/m.fut"]) == 0
+    assert capsys.readouterr().out.startswith("lib/pick.fut:4:3: index kept")
+    monkeypatch.chdir(folder / "src")
+    assert main(["attempts", "m.fut"]) == 0
+    assert "line 5 of `../lib/pick.fut`" in capsys.readouterr().out
+    (folder / "input").write_text("[1, 2] [1]")
+    assert main(["run", "m.fut", "--entry", "main", "--input", "../input"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("../lib/pick.fut:4:3: Index [2] out of bounds")
+    assert "from the inside: line 2, line 3." in told
 
 
 def test_the_command_line_tells_the_file_of_an_error(

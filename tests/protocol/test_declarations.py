@@ -23,6 +23,7 @@ NESTED = """
 entry main [n][m] (xss: [n][m]f32): [n]f32 =
   map (\\xs -> loop acc = 0f32 for i < 3 do acc + reduce (+) 0f32 (map (+ f32.i64 i) xs)) xss
 """
+CALLING = "def at (xs: []i32) i = xs[i] entry main xs = at xs 7"
 FAILING = "entry main (xs: []i32) (i: i64) = xs[i]"
 CHOICE = """
 entry main [n][m] (b: bool) (xss: [n][m]f32): [n]f32 =
@@ -101,6 +102,7 @@ def requests() -> list[dict[str, Any]]:
         {"op": "run", "source": EXAMPLE, **small},
         {"op": "run", "source": EXAMPLE, **small, "backend": "ref", "longest": 10},
         {"op": "run", "source": FAILING, "input": "[1] 7i64"},
+        {"op": "run", "source": CALLING, "input": "[1]"},
         {"op": "prove", "a": "{(n : 1)}", "b": "m + {(n : 1)}"},
         {"op": "prove", "a": "{(n : 1)}", "b": "{(n : 1)}", "assumptions": {"nonnegative": ["n"]}},
         {"op": "prove", "a": "{(n : 2)}", "b": "1 + {(n : 2)}", "certificate": True},

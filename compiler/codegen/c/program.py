@@ -70,6 +70,7 @@ def emit(prog: ImpProg, ctx: Ctx, printer: type[MapKernels] = Kernels) -> Text:
     if scalars.helpers:
         head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
     lines = [Line(text) for part in head for text in part.split("\n")]
+    ctx.records["c"] = [prov for prov, _ in sites]
     return (*lines, *bodies, *_about(prog, sites))
 
 

@@ -39,6 +39,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     if scalars.helpers:
         head.append("".join(f"__device__ {text}\n" for text in scalars.helpers.values()))
     about = json.dumps(description(prog, sites))
+    ctx.records["cuda"] = [prov for prov, _ in sites]
     return (
         *(Line(text) for part in head for text in part.split("\n")),
         *kernels.lines,

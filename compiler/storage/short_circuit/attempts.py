@@ -118,7 +118,7 @@ class Attempt:
 
     def theorems(self) -> list[Json]:
         """What was proved for it, as claims of a certificate."""
-        at = ":".join(map(str, user_spans(self.prov)[0][:2])) if user_spans(self.prov) else "-"
+        at = next((span.position for span in self.prov if span.is_own), "-")
         return [
             one.verdict.theorem(f"{at} {self.rule.id.partition('/')[2]}: {one.why}")
             for one in self.obligations

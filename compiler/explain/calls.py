@@ -1,0 +1,74 @@
+"""The calls that led to a place: what a failure tells beside where it happened.
+
+A statement that came with a call has the place of the call behind its own, so that the places of a
+check are where it was written and where it is needed. Which of them called which is read off the
+program: each has to mention the function that the one before is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.base.names import Name
+from compiler.base.spans import Prov, Span
+from compiler.frontend import typed as t
+from compiler.frontend.parts import free_variables, parts
+
+
+def calls(prog: t.TypedProg, prov: Prov) -> Prov:
+    """The calls that led to the first of some places, the innermost first, as far as is known."""
+    functions = [one for d in prog.defs if d.span.is_own for one in _functions(d)]
+    left = list(prov[1:])
+    mentioned = {span: _mentioned(prog, span) for span in left}
+    found: list[Span] = []
+    here: Span | None = prov[0] if prov else None
+    while here is not None:
+        around = {one.name for one in functions if _holds(one.span, here)}
+        here = next((one for one in left if mentioned[one] & around), None)
+        if here is not None:
+            left.remove(here)
+            found.append(here)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A definition, or a function inside of one, from its name to its end."""
+
+    name: Name
+    span: Span
+
+    @staticmethod
+    def of(d: t.Def) -> _Function:
+        return _Function(d.name, d.span.to(d.body.span))
+
+
+def _functions(d: t.Def) -> Iterator[_Function]:
+    yield _Function.of(d)
+    for e in _inside(d.body):
+        if isinstance(e, t.LetFun):
+            yield _Function.of(e.fun)
+
+
+def _inside(e: t.Exp) -> Iterator[t.Exp]:
+    todo = [e]
+    while todo:
+        one = todo.pop()
+        yield one
+        todo.extend(parts(one))
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.file == inner.file and outer[:2] <= inner[:2] and inner[2:4] <= outer[2:4]
+
+
+def _mentioned(prog: t.TypedProg, span: Span) -> set[Name]:
+    """What expressions of that place mention."""
+    found: set[Name] = set()
+    for d in prog.defs:
+        if _holds(d.span.to(d.body.span), span):
+            for e in _inside(d.body):
+                if e.span == span:
+                    found |= free_variables(e)
+    return found
