@@ -56,7 +56,7 @@ def test_the_types_show_what_is_used_of_each_file() -> None:
     for stage in told["stages"].values():
         text = stage["text"]
         assert text.count("\n-- lib/base/numbers.fut\n") == text.count("\n-- consts.fut\n") == 1
-        assert text.index("entry main") < text.index("-- lib/base") < text.index("def third")
+        assert text.index("entry main") < min(text.index("-- lib/base"), text.index("def third"))
         assert text.index("-- consts.fut") < text.index("def c_")
         places = {line["text"].split("_")[0]: line["src"] for line in stage["lines"]}
         assert places["def third"] == [[4, 5, 4, 10, "lib/sums.fut"]]
@@ -131,8 +131,8 @@ def test_what_is_told_of_an_imported_file_names_it() -> None:
     lives = asked(PICKING, PICKS, op="lifetimes")["functions"]
     memory = asked(PICKING, PICKS, op="memory")["functions"]
     for one in (*lives, *memory):
-        places = [block["src"] for block in one["blocks"]]
-        assert one["name"] == "main" or [5, 39, 5, 51, "lib/pick.fut"] in sum(places, [])
+        places = [span for block in one["blocks"] for span in block["src"]]
+        assert one["name"] == "main" or [5, 39, 5, 51, "lib/pick.fut"] in places
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,10 @@ def test_a_failure_names_its_file_and_the_calls_that_led_there(backend: str, sta
 
 def test_the_chain_of_calls_goes_through_modules_and_local_functions() -> None:
     files = {
-        "a.fut": "def at (xs: []i32) i = xs[i]\ndef both xs = let go a b = at xs a + at xs b in go 0 7",
-        "b.fut": "module type t = {val f [n]: [n]i32 -> i32}\nmodule mk (P: t) = {def run xs = P.f xs}",
+        "a.fut": "def at (xs: []i32) i = xs[i]\n"
+        "def both xs = let go a b = at xs a + at xs b in go 0 7",
+        "b.fut": "module type t = {val f [n]: [n]i32 -> i32}\n"
+        "module mk (P: t) = {def run xs = P.f xs}",
     }
     source = """import "a" import "b"
 module m = mk {def f = both}
