@@ -26,27 +26,43 @@ Read = tuple[Poly, Prim | Literal[""], int]
 Terms = tuple[tuple[int, tuple[Poly, ...]], ...]
 
 
-class Arguer:
-    """Makes lines out of what is known now, and keeps them until the scope ends."""
+class Lines:
+    """The lines that were found so far, each until its scope ends."""
 
-    __slots__ = ("_claims", "_kept", "_known", "_now", "_open")
+    __slots__ = ("_scopes", "claims", "known")
 
-    def __init__(self, now: Ranges) -> None:
-        self._now = now
-        self._known: dict[Poly, Lemma] = {}
-        self._open: set[tuple[Poly, int]] = set()
-        """What is being argued for, and by what was known when: it cannot rest on itself."""
-        self._claims: dict[Read, tuple[Poly, ...]] = {}
-        self._kept: list[list[Poly]] = [[]]
+    def __init__(self) -> None:
+        self.known: dict[Poly, Lemma] = {}
+        self.claims: dict[Read, tuple[Poly, ...]] = {}
+        self._scopes: list[list[Poly]] = [[]]
 
     def enter(self) -> None:
         """Begin a scope."""
-        self._kept.append([])
+        self._scopes.append([])
 
     def leave(self) -> None:
         """End a scope: lines made in it may rest on what is forgotten."""
-        for claim in self._kept.pop():
-            self._known.pop(claim, None)
+        for claim in self._scopes.pop():
+            self.known.pop(claim, None)
+
+    def keep(self, line: Lemma) -> None:
+        """Add a line to this scope's."""
+        if line.claim not in self.known:
+            self.known[line.claim] = line
+            self._scopes[-1].append(line.claim)
+
+
+class Arguer:
+    """Makes lines out of what is known now, and keeps them until the scope ends."""
+
+    __slots__ = ("_known", "_lines", "_now", "_open")
+
+    def __init__(self, now: Ranges, lines: Lines) -> None:
+        self._now = now
+        self._lines = lines
+        self._known = lines.known
+        self._open: set[tuple[Poly, int]] = set()
+        """What is being argued for, and by what was known when: it cannot rest on itself."""
 
     def show(self, claims: Iterable[Poly], limit: int) -> list[Lemma] | None:
         """Lines for what is no plain number among claims; None if there is one without."""
@@ -62,23 +78,22 @@ class Arguer:
                 return None
         return lines
 
-    def fits(self, read: Sequence[Read], limit: int) -> list[Poly]:
+    def fits(self, read: Sequence[Read]) -> list[Poly]:
         """What is claimed of polynomials that have been read as values."""
         found: list[Poly] = []
         for key in read:
-            claims = self._claims.get(key)
+            claims = self._lines.claims.get(key)
             if claims is None:
                 poly, prim, _ = key
                 low, high = int_range(prim) if prim else (0, 0)
                 claims = (poly - low, high - poly) if prim else (poly,)
-                self._claims[key] = claims
+                self._lines.claims[key] = claims
             found += claims
         return found
 
     def _keep(self, line: Lemma | None) -> Lemma | None:
-        if line is not None and line.claim not in self._known:
-            self._known[line.claim] = line
-            self._kept[-1].append(line.claim)
+        if line is not None:
+            self._lines.keep(line)
         return line
 
     def _before(self, since: int) -> Ranges:
@@ -484,7 +499,7 @@ class Arguer:
         found: list[Lemma] = []
         for key in source.fits:
             limit = key[2]
-            for claim in self.fits((key,), limit):
+            for claim in self.fits((key,)):
                 line = self._known.get(claim)
                 if line is None or line.depth > limit:
                     value = claim.constant

@@ -38,6 +38,7 @@ from compiler.algebra.argument import Argument, Saying
 from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
+from compiler.analysis.argue import Arguer
 from compiler.analysis.learned import FEW, OPPOSITE, Learned, true_claims
 from compiler.analysis.ranges import EVERYWHERE
 from compiler.ir.nodes import SE
@@ -56,8 +57,9 @@ class IntegerFacts(Learned):
 
         With what was read on the way as values, which is all that the claims rest on.
         """
-        wanted = [*claims, *self._arguer.fits(self._noted, limit)]
-        lines = self._arguer.show(wanted, limit)
+        arguer = Arguer(self, self._lines)
+        wanted = [*claims, *arguer.fits(self._noted)]
+        lines = arguer.show(wanted, limit)
         if lines is None:
             return False
         argument = Argument(says, tuple(lines), atoms=self._atoms)

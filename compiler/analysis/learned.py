@@ -12,7 +12,7 @@ from typing import Any, Literal
 from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
-from compiler.analysis.argue import Arguer
+from compiler.analysis.argue import Lines
 from compiler.analysis.ranges import EITHER, EVERYWHERE, BoundFact, Ends, Ranges, Span, SpanFact
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
@@ -37,7 +37,7 @@ _INPUT: Span = (0, LARGEST_INPUT)
 class Learned(Ranges):
     """Bounds by name, and conditions by expression, with an undo log per scope."""
 
-    __slots__ = ("_arguer", "_clock", "_noted", "shown")
+    __slots__ = ("_clock", "_lines", "_noted", "shown")
 
     def __init__(self, equal: Mapping[Name, Poly], shown: list[Argument] | None = None) -> None:
         """`equal`: i64 names whose definition is a polynomial of others; may grow later.
@@ -48,19 +48,19 @@ class Learned(Ranges):
         self._clock = 0
         self._noted: list[tuple[Poly, Prim | Literal[""], int]] = []
         """What has been read as a value since the last question, or lesson, began."""
-        self._arguer = Arguer(self)
+        self._lines = Lines()
         self.shown: list[Argument] = [] if shown is None else shown
         """The arguments on which something was said to hold, and which the checker accepted."""
 
     def enter(self) -> None:
         """Begin a scope."""
         super().enter()
-        self._arguer.enter()
+        self._lines.enter()
 
     def leave(self) -> None:
         """End a scope: what was learned in it is forgotten."""
         super().leave()
-        self._arguer.leave()
+        self._lines.leave()
 
     # --- learning ----------------------------------------------------------------------------
 

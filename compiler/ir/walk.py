@@ -84,13 +84,10 @@ def _ignore(name: Name) -> None:
 
 def map_se(se: SE, var: Callable[[Var], SE]) -> SE:
     """Replace every variable of a scalar expression; the same object if nothing changes."""
-
-    def go(e: SE) -> SE:
-        if isinstance(e, Var):
-            return var(e)
-        return e if isinstance(e, Lit) else map_subexpressions(e, go)
-
-    return go(se)
+    kind = type(se)
+    if kind is Lit:
+        return se
+    return var(se) if kind is Var else map_subexpressions(se, lambda part: map_se(part, var))  # type: ignore[arg-type]
 
 
 def map_subexpressions(se: SE, f: Callable[[SE], SE]) -> SE:

@@ -24,7 +24,7 @@ _SCALARS = frozenset(ir.SE_NODES)
 class UseCounts:
     """Use counts so far, going backwards; `region` is the body that code runs in as often."""
 
-    __slots__ = ("bodies", "counts", "last_region", "region", "regions", "removed", "single")
+    __slots__ = ("counts", "last_region", "region", "regions", "removed", "single")
 
     def __init__(self) -> None:
         self.counts: dict[Name, int] = {}
@@ -33,7 +33,6 @@ class UseCounts:
         self.region = 0
         self.regions = 0
         self.removed = 0
-        self.bodies = _bodies(self)
 
     def use(self, name: Name) -> None:
         """One more use, in the current region."""
@@ -156,7 +155,8 @@ def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
 
 def _operators(ops: tuple[Op, ...], uses: UseCounts) -> tuple[Op, ...]:
     uses.own(ops)
-    new = tuple(walk.rewrite(op, uses.bodies) for op in ops)
+    bodies = _bodies(uses)
+    new = tuple(walk.rewrite(op, bodies) for op in ops)
     return ops if all(a is b for a, b in zip(new, ops, strict=True)) else new
 
 
@@ -167,7 +167,7 @@ def _inside_other(exp: ir.Exp, uses: UseCounts) -> ir.Exp:
         uses.add(exp.cond)
         return exp if then is exp.then and orelse is exp.orelse else ir.If(exp.cond, then, orelse)
     uses.own(exp)
-    return walk.rewrite(exp, uses.bodies)
+    return walk.rewrite(exp, _bodies(uses))
 
 
 def _bodies(uses: UseCounts) -> walk.Rewrite:
