@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from compiler.algebra.disjoint import beyond
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
-from compiler.storage.short_circuit.covers import Cover, covers
+from compiler.storage.short_circuit.covers import Cover, IsSize, covers
 
 N, M = Poly.var("n"), Poly.var("m")
 
@@ -32,12 +32,17 @@ def some(seed: int, count: int) -> list[Lmad[Poly]]:
     return found
 
 
+def of(base: Lmad[Poly], sets: list[Lmad[Poly]], is_size: IsSize) -> list[Cover[int]]:
+    """Covers of sets, each of which is known by its number."""
+    return [*covers([Cover(one, 1, k) for k, one in enumerate(sets)], is_size, base)]
+
+
 @settings(deadline=None)
 @given(st.integers(0, 1 << 30), st.integers(1, 14), st.integers(0, 3), st.integers(0, 3))
 def test_each_set_is_in_its_cover_and_in_one_half(seed: int, count: int, n: int, m: int) -> None:
     sets = some(seed, count)
     base = some(seed + 1, 1)[0]
-    todo = covers(base, sets, lambda size: size in (N, M) or size.constant is not None)
+    todo = of(base, sets, lambda size: size in (N, M) or size.constant is not None)
     assert sorted(k for cover in todo for k in cover.members) == list(range(count))
     while todo:
         cover = todo.pop()
@@ -55,18 +60,18 @@ def test_what_may_be_a_negative_number_joins_nothing() -> None:
     first = Lmad(Poly.const(5), (Dim(N, Poly.const(1)),))
     second = Lmad(Poly.const(5) + N, (Dim(M, Poly.const(1)),))
     base = Lmad(Poly.const(100), ())
-    joined = covers(base, [first, second], lambda size: True)
-    apart = covers(base, [first, second], lambda size: False)
-    assert [cover.members for cover in joined] == [(0, 1)]
+    joined = of(base, [first, second], lambda size: True)
+    apart = of(base, [first, second], lambda size: False)
+    assert [cover.members for cover in joined] == [[0, 1]]
     assert cells(joined[0].cells, 2, 4) == set(range(5, 11))
-    assert sorted(cover.members for cover in apart) == [(0,), (1,)]
+    assert sorted(cover.members for cover in apart) == [[0], [1]]
 
 
 def test_rows_of_a_matrix_are_two_blocks_of_rows() -> None:
     """However many rows there are, those before and those behind another one."""
     sets = [Lmad(M * k, (Dim(M, Poly.const(1)),)) for k in range(300) if k != 140]
     base = Lmad(M * 140, (Dim(M, Poly.const(1)),))
-    found = covers(base, sets, lambda size: True)
+    found = of(base, sets, lambda size: True)
     assert sorted(len(cover.members) for cover in found) == [140, 159]
     assert all(beyond(base, cover.cells) for cover in found)
 
@@ -85,7 +90,7 @@ def test_a_cover_that_is_too_large_is_cut_until_it_fits() -> None:
     """Every second row, and a write to the row between two of them."""
     sets = [Lmad(M * (2 * k), (Dim(M, Poly.const(1)),)) for k in range(10)]
     base = Lmad(M * 7 + 1, (Dim(M - 1, Poly.const(1)),))
-    todo: list[Cover] = covers(base, sets, lambda size: True)
+    todo: list[Cover[int]] = of(base, sets, lambda size: True)
     shown: list[int] = []
     while todo:
         cover = todo.pop()

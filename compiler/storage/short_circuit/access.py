@@ -6,7 +6,8 @@ Going out of a loop over `i`, the cells for all `i` are an LMAD with one more di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from compiler.algebra.disjoint import Verdict
 from compiler.algebra.lmad import Dim, Lmad
@@ -59,7 +60,7 @@ def expanded(lmad: Lmad[Poly], over: Range) -> Lmad[Poly] | None:
     return Lmad(lmad.offset, tuple(dims)).expand(name, over.lower, over.count)
 
 
-def unique(accesses: list[Access]) -> list[Access]:
+def unique(accesses: Iterable[Access]) -> list[Access]:
     """One of those that touch the same cells in the same way."""
     found: dict[tuple[Lmad[Poly] | None, bool, Name], Access] = {}
     for access in accesses:
@@ -82,11 +83,3 @@ class Obligation:
     use: Lmad[Poly]
     why: str
     verdict: Verdict
-
-
-@dataclass(slots=True)
-class Summary:
-    """What statements write of the source and touch of the destination."""
-
-    writes: list[Access] = field(default_factory=list)
-    uses: list[Access] = field(default_factory=list)

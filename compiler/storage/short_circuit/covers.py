@@ -3,115 +3,122 @@
 Hundreds of rows of one matrix are one or two blocks of rows. Neighbours become one set without
 loss. Sets of one shape, multiples of something apart, are covered by all such sets from the first
 to the last: these may be more cells, so where no proof is found, each half is tried.
+
+Covers can be covered again: what many attempts ask for is put together once, part by part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import gcd
+from typing import Generic, TypeVar
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 
 Cells = Lmad[Poly]
+Dims = tuple[Dim[Poly], ...]
+IsSize = Callable[[Poly], bool]
+M = TypeVar("M")
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
-    """Cells that hold all of some sets, which `members` numbers; `halves` covers half of them."""
+class Line:
+    """Sets of one shape, at `start + k*unit` for some `k` from `first` to `last`, `step` apart."""
+
+    dims: Dims
+    unit: Poly
+    start: Poly
+    first: int
+    last: int
+    step: int
+
+    def side(self, base: Cells) -> int:
+        """1 if it lies beyond where `base` begins, -1 before, 0 if neither can be said."""
+        start, count = _reduced(base.offset, self.unit)
+        if start != self.start:
+            return 0
+        return (self.first > count) - (self.last < count)
+
+
+@dataclass(frozen=True, slots=True)
+class Cover(Generic[M]):
+    """Cells that hold those of all `members`; `halves` cover half of them, and are none for one."""
 
     cells: Cells
-    members: tuple[int, ...]
-    halves: Callable[[], tuple[Cover, ...]] = tuple
+    count: int
+    member: M | None = None
+    halves: Callable[[], Sequence[Cover[M]]] = tuple
+    line: Line | None = None
+
+    @property
+    def members(self) -> list[M]:
+        """What is covered, in the order in which halves are."""
+        found: list[M] = []
+        waiting: list[Cover[M]] = [self]
+        while waiting:
+            one = waiting.pop()
+            if one.member is not None:
+                found.append(one.member)
+            waiting += [*one.halves()][::-1]
+        return found
 
 
-def covers(base: Cells, sets: Sequence[Cells], is_size: Callable[[Poly], bool]) -> list[Cover]:
-    """Covers for all sets; those on one side of the set `base` are not covered with others.
+def covers(
+    some: Sequence[Cover[M]], is_size: IsSize, base: Cells | None = None
+) -> Sequence[Cover[M]]:
+    """Covers for all of some; those on one side of the set `base` are not covered with others.
 
     `is_size`: whether a number is known not to be negative.
     """
-    found: list[Cover] = []
-    alone: dict[tuple[Dim[Poly], ...], list[Cover]] = {}
-    for unit, line in _lines(base.offset, _joined(sets, is_size)):
-        if len(line) > 1:
-            found.append(_from_first_to_last(line, unit))
-        else:
-            alone.setdefault(line[0][1].cells.dims, []).append(line[0][1])
-    for some in alone.values():
-        for unit, line in _lines(some[0].cells.offset, some):
-            found.append(_from_first_to_last(line, unit))
-    return found
+    return some if len(some) == 1 else _in_lines(_joined(some, is_size), base)
 
 
-Line = list[tuple[int, Cover]]
-"""Sets of one shape with how many units they are away from somewhere, nearest to one end first."""
+# --- neighbours ---
 
 
-def _lines(start: Poly, some: Iterable[Cover]) -> list[tuple[Poly, Line]]:
-    """Sets by shape, side of `start` and what their distances are multiples of."""
-    found: dict[tuple[tuple[Dim[Poly], ...], Poly, bool], Line] = {}
+def _joined(some: Sequence[Cover[M]], is_size: IsSize) -> list[Cover[M]]:
+    """The covers, those joined that follow each other in the first dimension."""
+    same: dict[Cells, list[Cover[M]]] = {}
     for one in some:
-        unit, count = _multiple(one.cells.offset - start)
-        found.setdefault((one.cells.dims, unit, count > 0), []).append((count, one))
-    return [(key[1], sorted(line, key=lambda step: step[0])) for key, line in found.items()]
-
-
-def _multiple(distance: Poly) -> tuple[Poly, int]:
-    """A distance as a multiple of one that no number divides."""
-    if not distance.terms:
-        return distance, 0
-    count = gcd(*distance.terms.values())
-    if distance.terms[max(distance.terms)] < 0:
-        count = -count
-    return Poly({mono: coeff // count for mono, coeff in distance.terms.items()}), count
-
-
-def _from_first_to_last(line: Line, unit: Poly) -> Cover:
-    """All sets of a shape between the first and the last of a line, as far apart as need be."""
-    members = tuple(member for _, one in line for member in one.members)
-    first, start = line[0]
-    if len(line) == 1:
-        return start
-    step = gcd(*(count - first for count, _ in line))
-    cells = start.cells
-    if step:
-        more = Dim(Poly.const((line[-1][0] - first) // step + 1), unit * step)
-        cells = Lmad(cells.offset, (more, *cells.dims))
-    return Cover(cells, members, partial(_halves, _from_first_to_last, line, unit))
-
-
-def _joined(sets: Sequence[Cells], is_size: Callable[[Poly], bool]) -> list[Cover]:
-    """The sets, those joined that follow each other in the first dimension."""
-    same: dict[Cells, list[int]] = {}
-    for k, cells in enumerate(sets):
-        same.setdefault(cells, []).append(k)
+        same.setdefault(one.cells, []).append(one)
+    if len(same) == 1:
+        return [_alike(some)]
     starts: dict[object, Cells] = {}
-    for cells in same:
-        if cells.dims:
+    for cells, (one, *_) in same.items():
+        if cells.dims and one.line is None:
             starts.setdefault((cells.offset, cells.dims[0].stride, cells.dims[1:]), cells)
     after: dict[Cells, Cells] = {}
-    for cells in same:
-        if cells.dims and is_size(cells.dims[0].size):
+    for cells, (one, *_) in same.items():
+        if cells.dims and one.line is None and is_size(cells.dims[0].size):
             first = cells.dims[0]
             end = cells.offset + first.size * first.stride
             following = starts.pop((end, first.stride, cells.dims[1:]), None)
             if following is not None and following is not cells:
                 after[cells] = following
     later = {id(cells) for cells in after.values()}
-    found: list[Cover] = []
+    found: list[Cover[M]] = []
     for cells in same:
         if id(cells) not in later:
-            chain = [Cover(cells, tuple(same[cells]))]
+            chain = [_alike(same[cells])]
             while (following := after.get(chain[-1].cells)) is not None:
-                chain.append(Cover(following, tuple(same[following])))
+                chain.append(_alike(same[following]))
             found.append(_one_after_the_other(chain))
     return found
 
 
-def _one_after_the_other(chain: Sequence[Cover]) -> Cover:
-    """Neighbours as one set."""
+def _alike(some: Sequence[Cover[M]]) -> Cover[M]:
+    """Covers of the same cells as one."""
+    if len(some) == 1:
+        return some[0]
+    count = sum(one.count for one in some)
+    return Cover(some[0].cells, count, None, lambda: _halves(_alike, some), some[0].line)
+
+
+def _one_after_the_other(chain: Sequence[Cover[M]]) -> Cover[M]:
+    """Neighbours as one."""
     if len(chain) == 1:
         return chain[0]
     first, *rest = chain[0].cells.dims
@@ -119,10 +126,129 @@ def _one_after_the_other(chain: Sequence[Cover]) -> Cover:
     for one in chain[1:]:
         size = size + one.cells.dims[0].size
     cells = Lmad(chain[0].cells.offset, (Dim(size, first.stride), *rest))
-    members = tuple(member for one in chain for member in one.members)
-    return Cover(cells, members, partial(_halves, _one_after_the_other, chain))
+    count = sum(one.count for one in chain)
+    return Cover(cells, count, None, lambda: _halves(_one_after_the_other, chain))
 
 
-def _halves(make: Callable[..., Cover], some: Sequence[object], *more: object) -> tuple[Cover, ...]:
+# --- lines ---
+
+
+def _in_lines(some: Sequence[Cover[M]], base: Cells | None) -> list[Cover[M]]:
+    """The covers, those of one shape taken together that are multiples of something apart."""
+    lines = _Lines[M](base)
+    left = [one for one in some if not lines.goes_on(one)]
+    left = [one for one in left if not lines.fits(one)]
+    if base is not None:
+        left = lines.new(left, base.offset)
+    shapes: dict[Dims, list[Cover[M]]] = {}
+    for one in left:
+        shapes.setdefault(one.cells.dims, []).append(one)
+    for alike in shapes.values():
+        lines.alone += lines.new(alike, alike[0].cells.offset)
+    return lines.covers()
+
+
+class _Lines(Generic[M]):
+    """Lines in the making: apart by the side of `base` that they lie on."""
+
+    def __init__(self, base: Cells | None) -> None:
+        self.base = base
+        self.alone: list[Cover[M]] = []
+        self._found: dict[object, list[tuple[Line, Cover[M]]]] = {}
+        self._units: dict[Dims, dict[Poly, None]] = {}
+
+    def covers(self) -> list[Cover[M]]:
+        """One cover for each line, and what is alone."""
+        return [*map(_from_first_to_last, self._found.values()), *self.alone]
+
+    def goes_on(self, one: Cover[M]) -> bool:
+        """Whether a cover is a line: then it is one of these."""
+        if one.line is not None:
+            self._put(one.line, one)
+        return one.line is not None
+
+    def fits(self, one: Cover[M]) -> bool:
+        """Whether a set is on a line that there is: then it is put there."""
+        for unit in self._units.get(one.cells.dims, ()):
+            line = _point(one.cells, unit)
+            if self._key(line) in self._found:
+                self._put(line, one)
+                return True
+        return False
+
+    def new(self, some: Sequence[Cover[M]], origin: Poly) -> list[Cover[M]]:
+        """Put sets on new lines through a cell, where two are on one; answers the other ones."""
+        there: list[Cover[M]] = []
+        found: dict[object, list[tuple[Line, Cover[M]]]] = {}
+        for one in some:
+            distance = one.cells.offset - origin
+            if distance.terms:
+                line = _point(one.cells, _direction(distance))
+                found.setdefault(self._key(line), []).append((line, one))
+            else:
+                there.append(one)
+        for group in found.values():
+            line = group[0][0]
+            if there and there[0].cells.dims == line.dims:
+                start = there.pop(0)
+                group.insert(0, (_point(start.cells, line.unit), start))
+            if len(group) > 1:
+                for line, one in group:
+                    self._put(line, one)
+            else:
+                there.append(group[0][1])
+        return there
+
+    def _put(self, line: Line, one: Cover[M]) -> None:
+        self._found.setdefault(self._key(line), []).append((line, one))
+        self._units.setdefault(line.dims, {})[line.unit] = None
+
+    def _key(self, line: Line) -> object:
+        side = 0 if self.base is None else line.side(self.base)
+        return line.dims, line.unit, line.start, side
+
+
+def _direction(distance: Poly) -> Poly:
+    """What a distance is a multiple of, and no number divides."""
+    count = gcd(*distance.terms.values())
+    if distance.terms[max(distance.terms)] < 0:
+        count = -count
+    return Poly({mono: coeff // count for mono, coeff in distance.terms.items()})
+
+
+def _reduced(offset: Poly, unit: Poly) -> tuple[Poly, int]:
+    """An offset as a sum of one that all offsets so far apart have, and a multiple of the unit."""
+    leading = max(unit.terms)
+    count = offset.terms.get(leading, 0) // unit.terms[leading]
+    return offset - unit * count, count
+
+
+def _point(cells: Cells, unit: Poly) -> Line:
+    """A set as a line of one."""
+    start, count = _reduced(cells.offset, unit)
+    return Line(cells.dims, unit, start, count, count, 0)
+
+
+def _from_first_to_last(some: Sequence[tuple[Line, Cover[M]]]) -> Cover[M]:
+    """All sets of a line between the first and the last, as far apart as need be."""
+    if len(some) == 1:
+        return some[0][1]
+    some = sorted(some, key=lambda each: (each[0].first, each[0].last))
+    line = some[0][0]
+    first, last = line.first, max(each.last for each, _ in some)
+    step = gcd(*(k for each, _ in some for k in (each.step, each.first - first)))
+    more = Dim(Poly.const((last - first) // step + 1), line.unit * step)
+    cells = Lmad(line.start + line.unit * first, (more, *line.dims))
+    count = sum(one.count for _, one in some)
+    return Cover(
+        cells,
+        count,
+        None,
+        lambda: _halves(_from_first_to_last, some),
+        replace(line, last=last, step=step),
+    )
+
+
+def _halves(make: Callable[[Sequence[P]], Cover[M]], some: Sequence[P]) -> tuple[Cover[M], ...]:
     half = len(some) // 2
-    return make(some[:half], *more), make(some[half:], *more)
+    return make(some[:half]), make(some[half:])

@@ -111,5 +111,6 @@ def _lift(lifted: tuple[Item, ...], creation: Item) -> None:
 def _renumber(scope: TreeBody, first: int = 0) -> None:
     """Let every statement from `first` on know its position again, as some have moved."""
     scope.known = min(scope.known, first)
+    scope.moves += 1
     for at in range(first, len(scope.items)):
         scope.items[at].at = at

@@ -44,7 +44,6 @@ from compiler.storage.short_circuit.access import (
     Access,
     Obligation,
     Range,
-    Summary,
     expanded,
     unique,
     with_lmad,
@@ -52,10 +51,11 @@ from compiler.storage.short_circuit.access import (
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.covers import Cover, covers
+from compiler.storage.short_circuit.covers import covers
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items
+from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, together, uses
 from compiler.storage.short_circuit.wording import both, called, doing, not_apart, unbounded
 
 _FEW = 8
@@ -98,7 +98,15 @@ class Safety:
         self.block = block
         self.roots = aliases(block)
         self.obligations: list[Obligation] = []
-        self._kept = self.summaries.by_roots(self.roots)
+        self._kept = self.summaries.of(self.roots)
+        self._alone: dict[TreeBody, set[Item]] = {}
+        """The statements of bodies that are looked at by themselves, for they have to do with the
+        source, or are lifted."""
+        for item in (*self.summaries.concerned(new), *lifted):
+            at: Item | None = item
+            while at is not None:
+                self._alone.setdefault(at.scope, set()).add(at)
+                at = at.scope.parent
         self._using: dict[Name, bool] = {}
         self._wider_new: dict[Name, tuple[Lmad[Poly], ...]] = {}
 
@@ -116,28 +124,32 @@ class Safety:
     def _backwards(
         self, scope: TreeBody, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
-        for at in range(end - 1, first - 1, -1):
-            item = scope.items[at]
-            if item not in self.lifted and self._touches(item):
-                here = self._summary(item)
-                if here.writes and total.uses:
+        row = self._kept.body(scope)
+
+        def others(first: int, end: int) -> list[Uses]:
+            return row.between(first, end, lambda at: self._uses(scope.items[at]))
+
+        alone = [item for item in self._alone.get(scope, ()) if first <= item.at < end]
+        for item in sorted(alone, key=lambda item: -item.at):
+            total.uses = together([total.uses, *others(item.at + 1, end)])
+            end = item.at
+            if item not in self.lifted:
+                here = self.item(item)
+                if here.writes and total.uses.count:
                     self._compare(here.writes, total.uses, known, f"after {doing(self.tree, item)}")
                 total.writes += here.writes
-                total.uses += here.uses
-        total.writes, total.uses = unique(total.writes), unique(total.uses)
+                total.uses = together([total.uses, here.uses])
+        total.uses = together([total.uses, *others(first, end)]).once()
+        total.writes = unique(total.writes)
         return total
 
-    def _touches(self, item: Item) -> bool:
-        """Whether a statement has to do with the source or the destination at all."""
-        return any(name in self.new or self._is_used(name) for name in item.arrays)
-
-    def _summary(self, item: Item) -> Summary:
-        """One statement: as it was for another attempt, if it has nothing to do with the source."""
-        if not self.new.keys().isdisjoint(item.arrays):
-            return self.item(item)
-        found = self._kept.get(item)
+    def _uses(self, item: Item) -> Uses:
+        """One statement that has nothing to do with the source, as it was for other attempts."""
+        if not any(map(self._is_used, item.arrays)):
+            return NO_USES
+        found = self._kept.kept.get(item)
         if found is None:
-            found = self._kept[item] = self.item(item)
+            found = self._kept.kept[item] = self.item(item).uses
         return found
 
     def item(self, item: Item) -> Summary:
@@ -179,7 +191,7 @@ class Safety:
                 for scope in item.children:
                     inner = self._body(scope)
                     out.writes += [self._leave(w, scope, ()) for w in inner.writes]
-                    out.uses += [self._leave(u, scope, ()) for u in inner.uses]
+                    out.uses = together([out.uses, self._left(inner.uses, scope, ())])
             case Loop():
                 self._loop(item, out)
             case SegMap() | SegRed() | SegScan() | SegHist():
@@ -215,14 +227,14 @@ class Safety:
         rows: tuple[Lmad[Poly], ...] = (),
     ) -> None:
         if name not in self.new:
-            out.uses.append(Access(name, lmad, writes, (*rows, *self._wider(name))))
+            out.use([Access(name, lmad, writes, (*rows, *self._wider(name)))])
 
     def _write(self, out: Summary, name: Name, lmad: Lmad[Poly]) -> None:
         """A write to the source, or to the destination by somebody else."""
         if name in self.new:
             out.writes.append(Access(name, lmad, True, self._wider(name)))
         else:
-            out.uses.append(Access(name, lmad, True, self._wider(name)))
+            out.use([Access(name, lmad, True, self._wider(name))])
 
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
         """The index functions of an array and of those that it is a view of."""
@@ -258,16 +270,17 @@ class Safety:
 
     def _move(self, item: Item, out: Summary, arrays: Iterable[Name]) -> None:
         """Elements are read while others are written: in whatever order."""
-        reads = Summary()
+        reads: list[Access] = []
         for array in arrays:
             lmad = self._lmad(array)
-            if lmad is not None:
-                self._use(reads, array, lmad, False)
-        written = {write.lmad for write in out.writes}
-        meeting = [use for use in reads.uses if use.lmad not in written]
-        known = self.assumptions.at(item.scope, item.at)
-        self._compare(out.writes, meeting, known, f"within {doing(self.tree, item)}")
-        out.uses += reads.uses
+            if lmad is not None and array not in self.new:
+                reads.append(Access(array, lmad, False, self._wider(array)))
+        if out.writes:
+            written = {write.lmad for write in out.writes}
+            meeting = uses(use for use in reads if use.lmad not in written)
+            known = self.assumptions.at(item.scope, item.at)
+            self._compare(out.writes, meeting, known, f"within {doing(self.tree, item)}")
+        out.use(reads)
 
     # --- loops and kernels ---
 
@@ -280,6 +293,10 @@ class Safety:
             if found is not None:
                 return with_lmad(access, found)
         return with_lmad(access, None)
+
+    def _left(self, some: Uses, scope: TreeBody, over: Sequence[Range]) -> Uses:
+        """What is touched over all values of a body's indices."""
+        return some.left(lambda use: self._leave(use, scope, over))
 
     def _outside(
         self, lmad: Lmad[Poly], scope: TreeBody, over: Sequence[Range]
@@ -310,10 +327,10 @@ class Safety:
         one = self._body(scope)
         over = self.assumptions.ranges(scope)
         where = f"in {{}} iterations of {doing(self.tree, item)}"
-        if one.writes and one.uses:
+        if one.writes and one.uses.count:
             self._across(scope, one, over, True, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
-        out.uses += [self._leave(u, scope, over) for u in one.uses]
+        out.uses = together([out.uses, self._left(one.uses, scope, over)])
 
     def _kernel(self, item: Item, exp: SegOp, out: Summary) -> None:
         """Thesis 6.6.2: what a thread writes, others must not touch."""
@@ -323,13 +340,13 @@ class Safety:
         where = f"at {{}} points of {doing(self.tree, item)}"
         if not isinstance(exp, SegMap):
             self._operators(item, out)
-            one.uses += out.uses
-            if one.writes and one.uses:
+            one.uses = together([one.uses, out.uses])
+            if one.writes and one.uses.count:
                 self._all(scope, one, over, f"in {doing(self.tree, item)}")
-        elif one.writes and one.uses:
+        elif one.writes and one.uses.count:
             self._across(scope, one, over, False, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
-        out.uses += [self._leave(u, scope, over) for u in one.uses]
+        out.uses = together([out.uses, self._left(one.uses, scope, over)])
 
     def _operators(self, item: Item, out: Summary) -> None:
         """What an operator's function touches, nobody says when."""
@@ -341,33 +358,51 @@ class Safety:
                             Refusal.IN_OPERATOR, f"An operator uses {called(self.tree, name)}."
                         )
                     if name in self.tree.mem and self._is_used(name):
-                        out.uses.append(Access(name, None, True, self._wider(name)))
+                        out.use([Access(name, None, True, self._wider(name))])
 
     def _results(self, item: Item, exp: SegOp, scope: TreeBody) -> Summary:
         """What a thread writes at its end."""
         out = Summary()
-        thread = [Poly.var(index) for index, _ in exp.space.dims]
         if isinstance(exp, SegHist):
             for param in item.stm.pat:
                 self._somewhere(out, param.name)
             return out
-        folded = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+        row = self._kept.results(scope)
+
+        def one(at: int) -> Uses:
+            alone = Summary()
+            self._result(item, exp, at, alone)
+            return alone.uses
+
+        start = 0
+        for at in sorted({k for body, k in self.summaries.results(self.new) if body is scope}):
+            out.uses = together([out.uses, *row.between(start, at, one)])
+            self._result(item, exp, at, out)
+            start = at + 1
+        out.uses = together([out.uses, *row.between(start, len(scope.results), one)])
         known = self.assumptions.at(scope)
-        for k, (param, result) in enumerate(zip(item.stm.pat, scope.results, strict=True)):
-            if not isinstance(param.type, Array):
-                continue
-            if isinstance(result, Write):
-                for at, value in result.writes:
-                    row = self._row_of(out, param.name, [self.terms.poly(index) for index in at])
-                    if isinstance(value, str):
-                        self._row(item, out, value, row, known)
-                continue
-            fewer = k < folded and isinstance(exp, SegRed)
-            row = self._row_of(out, param.name, thread[:-1] if fewer else thread)
-            if isinstance(result, str):
-                self._row(item, out, result, row, known)
         self._compare(out.writes, out.uses, known, f"in the results of {doing(self.tree, item)}")
         return out
+
+    def _result(self, item: Item, exp: SegMap | SegRed | SegScan, at: int, out: Summary) -> None:
+        """What a thread writes of one result."""
+        scope = item.children[-1]
+        param, result = item.stm.pat[at], scope.results[at]
+        if not isinstance(param.type, Array):
+            return
+        known = self.assumptions.at(scope)
+        if isinstance(result, Write):
+            for index, value in result.writes:
+                row = self._row_of(out, param.name, list(map(self.terms.poly, index)))
+                if isinstance(value, str):
+                    self._row(item, out, value, row, known)
+            return
+        thread = [Poly.var(index) for index, _ in exp.space.dims]
+        if isinstance(exp, SegRed) and at < sum(len(op.neutral) for op in exp.ops):
+            thread.pop()
+        row = self._row_of(out, param.name, thread)
+        if isinstance(result, str):
+            self._row(item, out, result, row, known)
 
     def _row_of(self, out: Summary, name: Name, at: Sequence[Poly]) -> Lmad[Poly] | None:
         """A write to an array at indices of the first dimensions; the cells if they matter."""
@@ -385,8 +420,9 @@ class Safety:
         if lmad is None or result in self.new or lmad == row:
             return
         access = Access(result, lmad, False, self._wider(result))
-        self._compare(out.writes, [access], known, f"in the results of {doing(self.tree, item)}")
-        out.uses.append(access)
+        where = f"in the results of {doing(self.tree, item)}"
+        self._compare(out.writes, uses([access]), known, where)
+        out.use([access])
 
     def _somewhere(self, out: Summary, name: Name) -> None:
         """Some cells of an array are written, and nobody knows which."""
@@ -406,8 +442,8 @@ class Safety:
             item = scope.parent
             over = self.assumptions.ranges(scope)
             if scope.kind == "kernel":
-                uses = [u for u in self._touched(scope, item) if u.lmad != access.lmad]
-                if not uses and rows:
+                touched = self._touched(scope, item).unlike(access.lmad)
+                if not touched.count and rows:
                     # Different rows of one array have no cell in common.
                     access = self._leave(access, scope, over)
                     scope, rows = item.scope, False
@@ -415,15 +451,15 @@ class Safety:
                 rows = False
                 where = f"at {{}} points of {doing(self.tree, item)}"
                 if isinstance(item.stm.exp, SegMap):
-                    uses.append(access)
+                    touched = together([touched, uses([access])])
                 else:
-                    self._all(scope, Summary([access], uses), over, where)
-                    uses = [access]
-                self._across(scope, Summary([access], uses), over, False, where)
+                    self._all(scope, Summary([access], touched), over, where)
+                    touched = uses([access])
+                self._across(scope, Summary([access], touched), over, False, where)
             access = self._leave(access, scope, over)
             scope = item.scope
 
-    def _touched(self, scope: TreeBody, item: Item) -> list[Access]:
+    def _touched(self, scope: TreeBody, item: Item) -> Uses:
         """All that one thread of a kernel touches of the destination, whenever."""
         quiet = _Quiet(
             self.tree,
@@ -457,33 +493,24 @@ class Safety:
                 if self._apart(write, use, scope, over, outside, where):
                     continue
                 for other, which, some in self._other(use, scope, over, only_later):
-                    self._compare([write], [other], inside.plus(some), where.format(which))
+                    self._compare([write], uses([other]), inside.plus(some), where.format(which))
 
     def _not_all_apart(
         self,
         write: Access,
-        uses: Sequence[Access],
+        some: Uses,
         scope: TreeBody,
         over: Sequence[Range],
         known: Context,
         where: str,
     ) -> Iterable[Access]:
         """Of many uses those that are left when all writes keep away from all of the others."""
-        if len(uses) <= _FEW:
-            return uses
         first = self._leave(write, scope, over).lmad
-        left = [self._leave(use, scope, over).lmad for use in uses]
-        hard = (None, self.destination)
-        far = [
-            (k, lmad)
-            for k, (use, lmad) in enumerate(zip(uses, left, strict=True))
-            if lmad is not None and lmad not in hard and use.lmad != write.lmad
-        ]
-        if first is None:
-            return uses
-        near = set(self._uncovered(first, [lmad for _, lmad in far], known, where.format("other")))
-        apart = {k for at, (k, _) in enumerate(far) if at not in near}
-        return [use for k, use in enumerate(uses) if k not in apart]
+        if some.count <= _FEW or first is None:
+            return some
+        left = self._left(some, scope, over)
+        near = self._uncovered(first, left, known, where.format("other"))
+        return unique(use.origin for use in (*left.unknown(), *near) if use.origin is not None)
 
     def _apart(
         self,
@@ -563,15 +590,12 @@ class Safety:
         assert scope.parent is not None
         known = self.assumptions.at(scope.parent.scope, scope.parent.at)
         writes = [self._leave(w, scope, over) for w in one.writes]
-        uses = [self._leave(u, scope, over) for u in one.uses]
-        self._compare(writes, uses, known, where.format("all"))
+        self._compare(writes, self._left(one.uses, scope, over), known, where.format("all"))
 
-    def _compare(
-        self, writes: Sequence[Access], uses: Sequence[Access], known: Context, where: str
-    ) -> None:
+    def _compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
         """Each write against each use. Raises Failed."""
         for write in writes:
-            for use in self._one_by_one(write, uses, known, where):
+            for use in self._one_by_one(write, some, known, where):
                 if write.lmad is None or use.lmad is None:
                     unknown = use if use.lmad is None else write
                     array = called(self.tree, unknown.array)
@@ -603,45 +627,48 @@ class Safety:
         return unbounded(self.tree, self.terms, names)
 
     def _one_by_one(
-        self, write: Access, uses: Sequence[Access], known: Context, where: str
+        self, write: Access, some: Uses, known: Context, where: str
     ) -> Iterable[Access]:
         """Of many uses those that have to be looked at alone: all of few ones."""
-        few = len(uses) <= _FEW and all(len(_offset(use).terms) <= _LONG for use in uses)
+        few = some.count <= _FEW and all(len(_offset(use).terms) <= _LONG for use in some)
         if few or write.lmad is None:
-            return uses
-        sets: list[Lmad[Poly]] = []
-        for use in uses:
-            if use.lmad is None or use.lmad == self.destination:
-                return [use]
-            sets.append(use.lmad)
-        return (uses[k] for k in self._uncovered(write.lmad, sets, known, where))
+            return some
+        hard = next((use for use in some.unknown() if use.access is not None), None)
+        if hard is not None:
+            return hard
+        return (
+            use.access
+            for use in self._uncovered(write.lmad, some, known, where)
+            if use.access is not None
+        )
 
     def _uncovered(
-        self, write: Lmad[Poly], sets: Sequence[Lmad[Poly]], known: Context, where: str
-    ) -> Iterator[int]:
+        self, write: Lmad[Poly], some: Uses, known: Context, where: str
+    ) -> Iterator[Uses]:
         """Which sets of cells are not shown to be apart from a write together with others."""
 
         def is_size(size: Poly) -> bool:
             return self.assumptions.is_size(size, known)
 
-        waiting = covers(write, sets, is_size)[::-1]
+        def is_argument(size: Poly) -> bool:
+            return self.assumptions.is_size(size, self.assumptions.at(self.tree.root))
+
+        waiting = [*covers(some.covers(is_argument), is_size, write)][::-1]
         while waiting:
             cover = waiting.pop()
-            if len(cover.members) > 1 and self._beyond(write, cover, known, where):
+            if cover.count > 1 and self._beyond(write, cover.cells, known, where):
                 continue
-            halves = cover.halves()
-            if halves:
-                waiting += halves[::-1]
-            else:
-                yield from cover.members
+            if cover.member is not None:
+                yield cover.member
+            waiting += cover.halves()[::-1]
 
-    def _beyond(self, write: Lmad[Poly], cover: Cover, known: Context, where: str) -> bool:
+    def _beyond(self, write: Lmad[Poly], cover: Lmad[Poly], known: Context, where: str) -> bool:
         """Whether a write keeps away from a cover."""
-        verdict: Verdict | None = beyond(write, cover.cells)
+        verdict: Verdict | None = beyond(write, cover)
         if verdict is None:
-            verdict = self._verdict(write, cover.cells, known)
+            verdict = self._verdict(write, cover, known)
         if isinstance(verdict, Disjoint):
-            self._record(write, cover.cells, where, verdict)
+            self._record(write, cover, where, verdict)
             return True
         return False
 
@@ -661,9 +688,7 @@ def _offset(access: Access) -> Poly:
 class _Quiet(Safety):
     """Summaries without comparisons."""
 
-    def _compare(
-        self, writes: Sequence[Access], uses: Sequence[Access], known: Context, where: str
-    ) -> None:
+    def _compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
         """Nothing to show."""
 
     def _across(

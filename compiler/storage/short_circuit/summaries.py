@@ -6,13 +6,55 @@ belong to other arrays; what moves is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.storage.short_circuit.access import Summary
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.ir.nodes import SegMap, SegRed, SegScan, Write
+from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items
+from compiler.storage.short_circuit.uses import Row, Uses
+
+
+class OfBlocks:
+    """What the statements of a function touch of certain blocks."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Item, Uses] = {}
+        self._bodies: dict[TreeBody, tuple[int, Row]] = {}
+        self._results: dict[TreeBody, Row] = {}
+
+    def body(self, scope: TreeBody) -> Row:
+        """What the statements of a body touch, the last one first."""
+        moves, found = self._bodies.get(scope, (-1, None))
+        if found is None or moves != scope.moves:
+            found = Row(len(scope.items), last_first=True)
+            self._bodies[scope] = scope.moves, found
+        return found
+
+    def results(self, scope: TreeBody) -> Row:
+        """What putting a kernel's results into their places touches."""
+        found = self._results.get(scope)
+        if found is None:
+            found = self._results[scope] = Row(len(scope.results), last_first=False)
+        return found
+
+    def changed(self, item: Item) -> None:
+        """Forget a statement and those around it."""
+        at: Item | None = item
+        while at is not None:
+            self.kept.pop(at, None)
+            _, row = self._bodies.get(at.scope, (0, None))
+            if row is not None:
+                row.changed(at.at)
+            at = at.scope.parent
+
+    def changed_result(self, scope: TreeBody, at: int) -> None:
+        """Forget what one result of a kernel touches."""
+        row = self._results.get(scope)
+        if row is not None:
+            row.changed(at)
 
 
 class Summaries:
@@ -24,29 +66,57 @@ class Summaries:
         """The index functions of an array and of those that it is a view of, in one block."""
         self.outside: dict[tuple[TreeBody, Lmad[Poly], int], Lmad[Poly] | None] = {}
         """What cells are for all values of so many indices of a body, from outside of it."""
-        self._summaries: dict[frozenset[Name], dict[Item, Summary]] = {}
+        self._of: dict[frozenset[Name], OfBlocks] = {}
 
-    def by_roots(self, roots: frozenset[Name]) -> dict[Item, Summary]:
+    def of(self, roots: frozenset[Name]) -> OfBlocks:
         """What statements touch of certain blocks."""
-        return self._summaries.setdefault(roots, {})
+        return self._of.setdefault(roots, OfBlocks())
+
+    def concerned(self, names: Iterable[Name]) -> Iterator[Item]:
+        """The statements that bind or use arrays."""
+        for name in names:
+            yield from self.tree.users.get(name, ())
+            if name in self.tree.binder:
+                yield self.tree.binder[name]
+
+    def results(self, names: Iterable[Name]) -> Iterator[tuple[TreeBody, int]]:
+        """The results of kernels that arrays are, or are put into."""
+        for name in names:
+            yield from self._results.get(name, ())
+
+    @cached_property
+    def _results(self) -> Mapping[Name, list[tuple[TreeBody, int]]]:
+        found: dict[Name, list[tuple[TreeBody, int]]] = {}
+        for item in all_items(self.tree.root):
+            if isinstance(item.stm.exp, SegMap | SegRed | SegScan):
+                scope = item.children[-1]
+                pairs = zip(item.stm.pat, scope.results, strict=True)
+                for k, (param, result) in enumerate(pairs):
+                    put = [result]
+                    if isinstance(result, Write):
+                        put = [value for _, value in result.writes]
+                    for name in (param.name, *put):
+                        if isinstance(name, str):
+                            found.setdefault(name, []).append((scope, k))
+        return found
 
     def moved(self, names: Iterable[Name]) -> None:
         """Arrays have other places now: forget the statements that have to do with them."""
+        names = tuple(names)
         for name in names:
             self.wider.pop(name, None)
-            binder = self.tree.binder.get(name)
-            for item in (*self.tree.users.get(name, ()), *([binder] if binder else ())):
-                self.changed(item)
+        for item in dict.fromkeys(self.concerned(names)):
+            self.changed(item)
+        for scope, at in self.results(names):
+            for found in self._of.values():
+                found.changed_result(scope, at)
 
     def changed(self, item: Item) -> None:
         """Forget a statement and those around it."""
-        at: Item | None = item
-        while at is not None:
-            for found in self._summaries.values():
-                found.pop(at, None)
-            at = at.scope.parent
+        for found in self._of.values():
+            found.changed(item)
 
     def forget(self) -> None:
         """Forget everything, as blocks have become others."""
         self.wider.clear()
-        self._summaries.clear()
+        self._of.clear()

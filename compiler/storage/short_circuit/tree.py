@@ -63,6 +63,8 @@ class TreeBody:
     results: tuple[KernelResult, ...] = ()
     known: int = 0
     """How many of the first statements stand where they stood when it was asked what they say."""
+    moves: int = 0
+    """How often statements have moved."""
 
 
 @dataclass(slots=True, eq=False)
