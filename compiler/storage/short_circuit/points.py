@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import accumulate, count
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -382,10 +382,10 @@ class Shortcut:
                     yield elem, full.row(Poly.const(k)), ()
             return
         counts = [self.tree.array(name).shape[0] for name in exp.arrays]
-        for k, name in enumerate(exp.arrays):
-            start = sum(counts[:k], ZERO)
-            mem = full.rows(start, counts[k])
-            yield name, mem, (start, sum(counts[k + 1 :], ZERO))
+        starts = [*accumulate(counts, initial=ZERO)]
+        after = [*accumulate(reversed(counts), initial=ZERO)][-2::-1]
+        for name, start, size, rest in zip(exp.arrays, starts, counts, after, strict=False):
+            yield name, full.rows(start, size), (start, rest)
 
     # --- one attempt ---
 
