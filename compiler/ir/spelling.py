@@ -17,7 +17,7 @@ from compiler.base.spans import Prov, line_of
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
 from compiler.ir.sizes import poly_of
-from compiler.ir.walk import all_stms
+from compiler.ir.walk import all_stms, se_uses
 from compiler.protocol.polynomials import Applied, Factor, Polynomial
 
 Meaning = ir.SE | Poly | tuple[str, Poly, Poly]
@@ -29,6 +29,8 @@ _DEEP, _DEEPER = 4, 12
 """Definitions within definitions that are looked up; of what no statement binds, more."""
 _SHORT = 40
 """Characters that the definition of a number without a name may have."""
+_FIRST = 3
+"""Names by which a number is described that is longer than what is looked up."""
 _OPERATORS = {
     "map": "the map",
     "red": "the reduction",
@@ -54,6 +56,17 @@ _CALLED: dict[type, str] = {
 """Statements that compute what has no name of its own."""
 _THINGS = frozenset((ir.Replicate, ir.Concat, ir.ArrayLit, ir.Iota))
 """Of these, the statement and its result are called the same."""
+
+
+def _mentioned(what: Definition) -> list[Name]:
+    """The names in a definition, in order."""
+    found: list[Name] = []
+    for part in what if isinstance(what, tuple) else (what,):
+        if isinstance(part, Poly):
+            found += sorted(part.names())
+        elif not isinstance(part, str):
+            se_uses(part, found.append)
+    return found
 
 
 def as_factor(what: Meaning, factor: FactorOf) -> Factor:
@@ -197,11 +210,31 @@ class Spelling:
 
     def _without_name(self, name: Name) -> str:
         """What the program computes in a statement by its line; the index of a map by a letter."""
+        if name in self._stands:
+            return self._made_of(name)
         stm = self._made(name)
         if stm is None:
-            return "(a number)" if name in self._stands else base_of(name)
+            return base_of(name)
         line = _line(stm)
         return f"(number of {line})" if line else "(a number)"
+
+    def _made_of(self, name: Name) -> str:
+        """What is too long to be spelt, by the first names of the program that it is made of."""
+        found: dict[Name, None] = {}
+        seen, waiting = {name}, [name]
+        while waiting:
+            one = waiting.pop()
+            if one not in self._stands:
+                found[one] = None
+                continue
+            inside = [name for name in _mentioned(self._stands[one]) if name not in seen]
+            seen.update(inside)
+            waiting += inside[::-1]
+        told = [self._number(one, _DEEPER + 1).strip("()") for one in list(found)[:_FIRST]]
+        if len(found) > _FIRST:
+            told.append("more")
+        *first, last = told or ["constants"]
+        return f"(a number made of {', '.join(first)}{' and ' if first else ''}{last})"
 
     def _definition(self, name: Name, depth: int) -> str | None:
         """What a number without a name is computed from; None if that is long, or not known."""

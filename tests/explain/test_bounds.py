@@ -185,8 +185,20 @@ def test_what_is_too_deep_has_no_name_of_the_compilers() -> None:
     source = f"entry main [n] (xs: [n]i32) (k: i64) (m: i64): i32 = xs[{index} % n]"
     (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
     (claim,) = access["claims"]
-    assert "(a number)" in claim["says"]
+    assert "(a number made of k and m) + 1) / m" in claim["says"]
     assert "?" not in str(claim)
+
+
+def test_two_numbers_that_are_too_deep_are_told_apart_and_name_what_they_are_made_of() -> None:
+    deep = [f"{a} + {b} * {c}" for a, b, c in ("kab", "jab")]
+    for _ in range(40):
+        deep = [f"(({index}) / m + 1)" for index in deep]
+    params = "(k: i64) (j: i64) (a: i64) (b: i64) (m: i64)"
+    source = f"entry main [n] (xs: [n]i32) {params}: i32 = xs[({deep[0]} * {deep[1]}) % n]"
+    (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
+    (claim,) = access["claims"]
+    assert "(a number made of a, b, k and more)" in claim["says"]
+    assert "(a number made of a, b, j and more)" in claim["says"]
 
 
 COMPUTED = """
