@@ -1,9 +1,10 @@
-"""How compiling grows with one body: updates, parts, functions, loops and branches by the hundred.
+"""How compiling and the panes grow with a program: statements, parts, fields, functions, loops.
 
     python -m bench.growth [FAMILY ..]
 
 Each family makes a program of one size; sizes go up until one takes `MOST` seconds of processor
-time. Times are those of the process, of every stage, with no proof kept from before.
+time. Times are those of the process, of every stage and of every question that the page asks of a
+program, with no proof kept from before.
 """
 
 from __future__ import annotations
@@ -14,42 +15,63 @@ import time
 from typing import Any
 
 from bench.machine import save
-from compiler.base.context import Options
-from compiler.pipeline import STAGES, Compilation
+from compiler import api
+from compiler.pipeline import STAGES
 from compiler.storage.short_circuit.assumptions import forget
-from compiler.worker import with_deep_stack
+from compiler.worker import answer, with_deep_stack
 from testing.generators.families import FAMILIES
 
 SIZES = (10, 40, 80, 120, 200, 1000, 2000)
 MOST = 30.0
 """Seconds: after a size that takes longer, a family ends."""
+QUESTIONS = (
+    "check",
+    "show",
+    "rules",
+    "memory",
+    "lifetimes",
+    "interference",
+    "attempts",
+    "bounds",
+    "certificate",
+    "tuning",
+)
+"""What the page asks of a program that is compiled."""
+TIMES = (*(stage.id for stage in STAGES), *QUESTIONS)
 
 
 def measure(source: str) -> dict[str, Any]:
-    """Seconds of every stage, all together, and what became of the attempts."""
+    """Seconds of every stage and question, all together, and what became of the attempts."""
     forget()
-    work = Compilation(source, Options())
+    work = api.compilation(source, {})
     figures: dict[str, Any] = {}
     begun = time.process_time()
     for stage in STAGES:
         start = time.process_time()
         work.result(stage.id)
         figures[stage.id] = round(time.process_time() - start, 3)
+    for question in QUESTIONS:
+        start = time.process_time()
+        asked = {"stage": "merged"} if question in ("memory", "lifetimes", "interference") else {}
+        answered = answer({"op": question, "source": source, "options": {}, **asked})
+        if not answered["ok"]:
+            raise RuntimeError(f"{question}: {answered['error']['message']}")
+        figures[question] = round(time.process_time() - start, 3)
     figures["total"] = round(time.process_time() - begun, 3)
     found = [r for r in work.remarks() if r.rule.startswith("shortcircuit/")]
-    figures["attempts"] = len(found)
+    figures["tried"] = len(found)
     figures["done"] = sum(r.kind == "applied" for r in found)
     return figures
 
 
-def growth(sizes: dict[int, dict[str, Any]], stage: str) -> float | None:
-    """The power that a stage grew with between the last two sizes; None if it takes no time."""
+def growth(sizes: dict[int, dict[str, Any]], part: str) -> float | None:
+    """The power that a part's time grew with between the last two sizes; None if it is short."""
     if len(sizes) < 2:
         return None
     before, after = list(sizes)[-2:]
-    if sizes[after][stage] < 0.05 or sizes[before][stage] <= 0:
+    if sizes[after][part] < 0.05 or sizes[before][part] <= 0:
         return None
-    ratio = sizes[after][stage] / sizes[before][stage]
+    ratio = sizes[after][part] / sizes[before][part]
     return round(math.log(ratio) / math.log(after / before), 2)
 
 
@@ -67,9 +89,9 @@ def main() -> None:
                 except Exception as error:  # what fails is told beside the rest
                     print(f"{family.__name__:22} {size:5} {type(error).__name__}: {error}"[:300])
                     break
-                slow = sorted((s.id for s in STAGES), key=lambda s: -found[s])[:4]
+                slow = sorted(TIMES, key=lambda part: -found[part])[:4]
                 stages = ", ".join(f"{s} {found[s]:.2f} ({growth(sizes, s)})" for s in slow)
-                done = f"{found['done']} of {found['attempts']}"
+                done = f"{found['done']} of {found["tried"]}"
                 print(
                     f"{family.__name__:22} {size:5} {found['total']:8.2f} s {done:>12}  {stages}",
                     flush=True,

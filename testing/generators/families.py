@@ -212,6 +212,87 @@ def scalars(count: int) -> str:
     return _entry("(x0: i64): i64", lines, f"x{count}")
 
 
+def parameters(count: int) -> str:
+    """Parameters of a function and of the entry point that calls it."""
+    heads = " ".join(f"(p{k}: i64)" for k in range(count))
+    names = " ".join(f"p{k}" for k in range(count))
+    body = f"def f {heads}: i64 = {' + '.join(f'p{k}' for k in range(count))}\n\n"
+    return body + _entry(f"{heads}: i64", [], f"f {names}")
+
+
+def array_parameters(count: int) -> str:
+    """Arrays that are handed to an entry point, and from there to a function."""
+    heads = " ".join(f"(x{k}: [n]i64)" for k in range(count))
+    names = " ".join(f"x{k}" for k in range(count))
+    total = " + ".join(f"x{k}[i]" for k in range(count))
+    body = f"def f [n] {heads} (i: i64): i64 = {total}\n\n"
+    return body + _entry(f"[n] {heads}: [n]i64", [], f"tabulate n (f {names})")
+
+
+def named_sizes(count: int) -> str:
+    """Arrays of a size of its own each, of which one element is read."""
+    sizes = " ".join(f"[m{k}]" for k in range(count))
+    heads = " ".join(f"(x{k}: [m{k}]i64)" for k in range(count))
+    total = " + ".join(f"(if m{k} > {k} then x{k}[{k}] else 0)" for k in range(count))
+    return _entry(f"{sizes} {heads}: i64", [], total)
+
+
+def record_fields(count: int) -> str:
+    """A record of many fields, in arrays, made and taken apart in a map."""
+    kind = ", ".join(f"f{k}: i64" for k in range(count))
+    made = ", ".join(f"f{k} = x + {k}" for k in range(count))
+    total = " + ".join(f"r.f{k}" for k in range(count))
+    return (
+        f"type r = {{{kind}}}\n\ndef make (x: i64): r = {{{made}}}\n\n"
+        f"def add (r: r): i64 = {total}\n\n"
+        + _entry("[n] (xs: [n]i64): [n]i64", [], "map add (map make xs)")
+    )
+
+
+def record_updates(count: int) -> str:
+    """A record of many fields, of which each is given another value."""
+    kind = ", ".join(f"f{k} = x" for k in range(count))
+    lines = [f"  let r = {{{kind}}}"]
+    lines += [f"  let r = r with f{k} = r.f{k} + {k}" for k in range(count)]
+    total = " + ".join(f"r.f{k}" for k in range(count))
+    return _entry("(x: i64): i64", lines, total)
+
+
+def constructors(count: int) -> str:
+    """A sum type of many constructors, and a match of all."""
+    kind = " | ".join(f"#c{k} i64" for k in range(count))
+    cases = "\n".join(f"  case #c{k} y -> y + {k}" for k in range(count))
+    picks = " else ".join(f"if x == {k} then #c{k} x" for k in range(count - 1))
+    made = f"{picks} else #c{count - 1} x" if count > 1 else "#c0 x"
+    return (
+        f"type s = {kind}\n\ndef take (s: s): i64 =\n  match s\n{cases}\n\n"
+        f"def make (x: i64): s = {made}\n\n"
+        + _entry("[n] (xs: [n]i64): [n]i64", [], "map (\\x -> take (make x)) xs")
+    )
+
+
+def entries(count: int) -> str:
+    """Entry points that call one function each."""
+    return "\n".join(
+        f"entry e{k} [n] (xs: [n]i64): [n]i64 = map (\\x -> x * {k + 2}) xs" for k in range(count)
+    )
+
+
+def deep_maps(count: int) -> str:
+    """Maps within maps, at most 8 deep, then the next nest."""
+    lines = []
+    deepest = min(count, 8)
+    sizes = "".join(f"[n{k}]" for k in range(deepest))
+    for first in range(0, count, 8):
+        heads = "".join(f"map (\\x{k} -> " for k in range(deepest - 1))
+        tails = "".join(f") x{k}" for k in reversed(range(deepest - 2)))
+        inner = f"map (\\x -> x + {first}) x{deepest - 2}" if deepest > 1 else "0"
+        text = f"{heads}{inner}{tails}) a" if deepest > 1 else f"map (\\x -> x + {first}) a"
+        lines.append(f"  let a = {text}")
+    names = " ".join(f"[n{k}]" for k in range(deepest))
+    return _entry(f"{names} (a: {sizes}i64): {sizes}i64", lines, "a")
+
+
 FAMILIES: tuple[Callable[[int], str], ...] = (
     constant_slices,
     constant_rows,
@@ -238,6 +319,14 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     statements,
     small_functions,
     depth,
+    parameters,
+    array_parameters,
+    named_sizes,
+    record_fields,
+    record_updates,
+    constructors,
+    entries,
+    deep_maps,
 )
 
 
