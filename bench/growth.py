@@ -17,6 +17,7 @@ from typing import Any
 from bench.machine import save
 from compiler import api
 from compiler.pipeline import STAGES
+from compiler.protocol.kinds import OfProgram
 from compiler.storage.short_circuit.assumptions import forget
 from compiler.worker import answer, with_deep_stack
 from testing.generators.families import FAMILIES
@@ -43,7 +44,7 @@ TIMES = (*(stage.id for stage in STAGES), *QUESTIONS)
 def measure(source: str) -> dict[str, Any]:
     """Seconds of every stage and question, all together, and what became of the attempts."""
     forget()
-    work = api.compilation(source, {})
+    work = api.compilation(OfProgram(source))
     figures: dict[str, Any] = {}
     begun = time.process_time()
     for stage in STAGES:
@@ -91,7 +92,7 @@ def main() -> None:
                     break
                 slow = sorted(TIMES, key=lambda part: -found[part])[:4]
                 stages = ", ".join(f"{s} {found[s]:.2f} ({growth(sizes, s)})" for s in slow)
-                done = f"{found['done']} of {found["tried"]}"
+                done = f"{found['done']} of {found['tried']}"
                 print(
                     f"{family.__name__:22} {size:5} {found['total']:8.2f} s {done:>12}  {stages}",
                     flush=True,
