@@ -25,7 +25,7 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Progression:
     """Sets of one shape, at `start + k*unit` for some `k` from `first` to `last`, `step` apart."""
 
     dims: Dims
@@ -51,7 +51,7 @@ class Cover(Generic[M]):
     count: int
     member: M | None = None
     halves: Callable[[], Sequence[Cover[M]]] = tuple
-    line: Line | None = None
+    line: Progression | None = None
 
     @property
     def members(self) -> list[M]:
@@ -154,7 +154,7 @@ class _Lines(Generic[M]):
     def __init__(self, base: Cells | None) -> None:
         self.base = base
         self.alone: list[Cover[M]] = []
-        self._found: dict[object, list[tuple[Line, Cover[M]]]] = {}
+        self._found: dict[object, list[tuple[Progression, Cover[M]]]] = {}
         self._units: dict[Dims, dict[Poly, None]] = {}
 
     def covers(self) -> list[Cover[M]]:
@@ -179,7 +179,7 @@ class _Lines(Generic[M]):
     def new(self, some: Sequence[Cover[M]], origin: Poly) -> list[Cover[M]]:
         """Put sets on new lines through a cell, where two are on one; answers the other ones."""
         there: list[Cover[M]] = []
-        found: dict[object, list[tuple[Line, Cover[M]]]] = {}
+        found: dict[object, list[tuple[Progression, Cover[M]]]] = {}
         for one in some:
             distance = one.cells.offset - origin
             if distance.terms:
@@ -199,11 +199,11 @@ class _Lines(Generic[M]):
                 there.append(group[0][1])
         return there
 
-    def _put(self, line: Line, one: Cover[M]) -> None:
+    def _put(self, line: Progression, one: Cover[M]) -> None:
         self._found.setdefault(self._key(line), []).append((line, one))
         self._units.setdefault(line.dims, {})[line.unit] = None
 
-    def _key(self, line: Line) -> object:
+    def _key(self, line: Progression) -> object:
         side = 0 if self.base is None else line.side(self.base)
         return line.dims, line.unit, line.start, side
 
@@ -223,13 +223,13 @@ def _reduced(offset: Poly, unit: Poly) -> tuple[Poly, int]:
     return offset - unit * count, count
 
 
-def _point(cells: Cells, unit: Poly) -> Line:
+def _point(cells: Cells, unit: Poly) -> Progression:
     """A set as a line of one."""
     start, count = _reduced(cells.offset, unit)
-    return Line(cells.dims, unit, start, count, count, 0)
+    return Progression(cells.dims, unit, start, count, count, 0)
 
 
-def _from_first_to_last(some: Sequence[tuple[Line, Cover[M]]]) -> Cover[M]:
+def _from_first_to_last(some: Sequence[tuple[Progression, Cover[M]]]) -> Cover[M]:
     """All sets of a line between the first and the last, as far apart as need be."""
     if len(some) == 1:
         return some[0][1]
