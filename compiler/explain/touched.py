@@ -213,11 +213,7 @@ class _Walk:
                 indices = [self.index(index) for index in at]
                 yield Touch(array, False, self.mems[array].lmad.fix(*indices), over)
             case ir.Update(array, dims, value):
-                part = sliced_poly(self.mems[array].lmad, dims)
-                if isinstance(value, str) and value in self.mems:
-                    yield from self.copied(value, array, part, over)
-                else:
-                    yield Touch(array, True, part, over)
+                yield from self.stored(value, array, sliced_poly(self.mems[array].lmad, dims), over)
             case ir.Slice() | ir.Rearrange() | ir.Reshape():
                 yield from self.moved(stm, exp.array, over)
             case ir.Copy(array):
@@ -227,30 +223,30 @@ class _Walk:
             case ir.ArrayLit(elems) if stm.pat[0].name in self.mems:
                 full = self.mems[stm.pat[0].name].lmad
                 for k, elem in enumerate(elems):
-                    part = full.fix(Poly.const(k))
-                    if isinstance(elem, str) and elem in self.mems:
-                        yield from self.copied(elem, stm.pat[0].name, part, over)
-                    else:
-                        yield Touch(stm.pat[0].name, True, part, over)
+                    yield from self.stored(elem, stm.pat[0].name, full.fix(Poly.const(k)), over)
             case ir.Iota() | ir.Replicate() if stm.pat[0].name in self.mems:
                 if isinstance(exp, ir.Replicate) and isinstance(exp.value, str):
                     yield Touch(exp.value, False, self.mems[exp.value].lmad, over)
                 yield Touch(stm.pat[0].name, True, self.mems[stm.pat[0].name].lmad, over)
             case ir.If(_, then, orelse):
-                yield from self.sometimes(self.stms(then.stms, over))
-                yield from self.sometimes(self.stms(orelse.stms, over))
-            case ir.Loop(_, _, form, body):
-                counters = poly_of(form.bound) if isinstance(form, ir.ForLoop) else None
-                if isinstance(form, ir.ForLoop) and counters is not None:
-                    yield from self.stms(body.stms, (*over, (form.index, counters)))
-                else:
-                    yield from self.sometimes(self.stms(body.stms, over))
+                yield from self.sometimes(self.stms((*then.stms, *orelse.stms), over))
+            case ir.Loop():
+                yield from self.loop(exp, over)
             case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 yield from self.kernel(stm, exp, (*over, *exp.space.dims))
             case ir.Scratch() | ir.Alloc():
                 pass
             case _:
                 yield from self.unknown(stm)
+
+    def loop(self, exp: ir.Loop, over: Counters) -> Iterator[Touch]:
+        """The body in each iteration, of which there may be a number that nobody can say."""
+        form = exp.form
+        bound = poly_of(form.bound) if isinstance(form, ir.ForLoop) else None
+        if isinstance(form, ir.ForLoop) and bound is not None:
+            yield from self.stms(exp.body.stms, (*over, (form.index, bound)))
+        else:
+            yield from self.sometimes(self.stms(exp.body.stms, over))
 
     def index(self, se: ir.SE) -> Poly:
         """An index as a polynomial, if need be of a name that stands for it."""
@@ -263,6 +259,15 @@ class _Walk:
 
     def sometimes(self, found: Iterable[Touch]) -> Iterator[Touch]:
         return (replace(touch, because=touch.because or _CONDITION) for touch in found)
+
+    def stored(
+        self, value: ir.Operand, target: Name, part: Lmad[Poly] | None, over: Counters
+    ) -> Iterator[Touch]:
+        """A number, or a copy of an array, goes to a part of an array."""
+        if isinstance(value, str) and value in self.mems:
+            yield from self.copied(value, target, part, over)
+        else:
+            yield Touch(target, True, part, over)
 
     def copied(
         self, source: Name, target: Name, part: Lmad[Poly] | None, over: Counters

@@ -88,6 +88,13 @@ class Lexed:
     tokens: list[Token] = field(default_factory=list)
     docs: dict[int, str] = field(default_factory=dict)
     errors: list[SyntaxError_] = field(default_factory=list)
+    _refused: set[str] = field(default_factory=set)
+
+    def refuse(self, source: str, pos: int, span: Span) -> None:
+        """An error for a character, unless there was one for the same, or there are many."""
+        if len(self.errors) < MAX_ERRORS and source[pos] not in self._refused:
+            self._refused.add(source[pos])
+            self.errors.append(_bad_character(source, pos, span))
 
 
 def tokenise(source: str, file: str = "") -> Lexed:
@@ -97,16 +104,12 @@ def tokenise(source: str, file: str = "") -> Lexed:
     pos, line, line_start = 0, 1, 0
     previous, adjacent, quantifier = "", False, False
     doc: list[str] = []
-    seen: set[str] = set()
     match = _TOKEN.match
     while pos < len(source):
         found = match(source, pos)
         if found is None:
-            if len(out.errors) < MAX_ERRORS and source[pos] not in seen:
-                seen.add(source[pos])
-                column = pos - line_start + 1
-                span = Span(line, column, line, column + 1, file)
-                out.errors.append(_bad_character(source, pos, span))
+            column = pos - line_start + 1
+            out.refuse(source, pos, Span(line, column, line, column + 1, file))
             if source.startswith("#[", pos):
                 break  # whether a later one is closed is not known without reading to the end again
             pos, adjacent = pos + 1, False
