@@ -16,6 +16,7 @@ from typing import Any
 
 from limits import parse as parse_rate
 
+from app.pool import SPARED
 from compiler.protocol.kinds import Json
 
 PREFIX = "STRIDESCOPE_"
@@ -167,7 +168,7 @@ def request_threads(config: Mapping[str, Any]) -> int:
 
     So a full queue is said to be full, and there are threads left for everything else.
     """
-    queues = 2 * config["QUEUE_LIMIT"]
+    queues = 2 * (config["QUEUE_LIMIT"] + SPARED)
     workers = config["COMPILE_WORKERS"] + config["RUN_WORKERS"]
     return int(queues + workers + config["SPARE_THREADS"])
 
