@@ -29,7 +29,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 2.0
 LOOK = 0.2
 """Seconds between two looks of a waiting job at its client."""
-SPARED = 1
+SPARED = 2
 """So many jobs that have become long do not count: others get a worker more in their stead."""
 GRACE = 1.0
 """Seconds that a job goes on without its client: to end by itself is cheaper than a new worker."""

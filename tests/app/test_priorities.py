@@ -136,7 +136,10 @@ def test_a_long_job_gives_way_and_takes_no_place(
     assert session(other) == 0
 
 
-def test_a_long_job_goes_on_beside_others_and_a_second_one_is_stopped(pool: Pool, hog: Hog) -> None:
+def test_long_jobs_go_on_beside_others_until_there_are_too_many(
+    pool: Pool, hog: Hog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.pool.SPARED", 1)
     first = hog("first", COMPILES)
     held = worker_of(pool)
     assert pool.ask(SHORT, PATIENCE, Client("honest"))["ok"]
