@@ -1,7 +1,8 @@
 // The only file that calls the server.
 import { Questions, type BatchEvents, type Question } from "./questions";
 import type { Example, Frozen, Run } from "./kept";
-import type { Backend, CheckAnswer, Failure, Operations, Options, Problem, ShowAnswer, Stage, StageInfo } from "./types";
+import type { Text } from "./model";
+import type { Backend, CheckAnswer, Failure, Operations, Problem, ShowAnswer, Stage, StageInfo } from "./types";
 
 type Op = keyof Operations;
 type Told<O extends Op> = Promise<Answer<Operations[O]["answer"]>>;
@@ -135,15 +136,13 @@ export function post<O extends Op>(op: O, request: Operations[O]["request"], sig
 
 /** A question, which goes with others in one request: about a program, or whichever was the last one. */
 export function ask<O extends Op>(
-  op: O, fields: Omit<Operations[O]["request"], "source" | "options">, source?: string, options?: Options,
+  op: O, fields: Omit<Operations[O]["request"], keyof Text>, text?: Text,
 ): Told<O> {
-  return questions.ask({ op, ...structuredClone(fields) }, source, options);
+  return questions.ask({ op, ...structuredClone(fields) }, text);
 }
 
-export function share(
-  source: string, options: Options, runRequest: Run | null, view: unknown,
-): Promise<Answer<{ ok: true; id: string; url: string }>> {
-  return answered("share", { source, options, run: runRequest, view });
+export function share(text: Text, runRequest: Run | null, view: unknown): Promise<Answer<{ ok: true; id: string; url: string }>> {
+  return answered("share", { ...text, run: runRequest, view });
 }
 
 export interface CompileEvents {
@@ -156,9 +155,7 @@ export interface CompileEvents {
  * Check and compile, in one request with what panes will ask. Stages are reported as they come; the answer,
  * which may come before the panes' answers, has the remarks and what was left.
  */
-export function compile(
-  source: string, options: Options, events: CompileEvents, signal: AbortSignal,
-): Promise<Answer<ShowAnswer>> {
+export function compile(text: Text, events: CompileEvents, signal: AbortSignal): Promise<Answer<ShowAnswer>> {
   return new Promise((resolve) => {
     const first = [
       { question: { op: "check" }, resolve: (answer: Answer<object>) => events.checked(answer as Answer<CheckAnswer>) },
@@ -168,7 +165,7 @@ export function compile(
         resolve: (answer: Answer<object>) => resolve(answer as Answer<ShowAnswer>),
       },
     ];
-    void questions.begin(source, options, first, (position) => events.queued(position), signal);
+    void questions.begin(text, first, (position) => events.queued(position), signal);
   });
 }
 
@@ -180,16 +177,16 @@ export function onTrouble(listener: (problem: Problem) => void): void {
 }
 
 const questions = new Questions(
-  (source, options, requests, events, signal) => inTurn(() => batch(source, options, requests, events, signal), signal)
+  (text, requests, events, signal) => inTurn(() => batch(text, requests, events, signal), signal)
     .catch(() => unreachable()),
   (problem) => troubled(problem),
 );
 
 /** Null, or why a batch did not come to its end. */
 async function batch(
-  source: string, options: Options, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
+  text: Text, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
 ): Promise<Failure | null> {
-  const response = await send("/api/batch", { source, options, requests }, "text/event-stream", signal);
+  const response = await send("/api/batch", { ...text, requests }, "text/event-stream", signal);
   if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
     const answer = await answerOf(response);
     return "error" in answer ? answer : failure("The server's answer is not understood.", "internal");

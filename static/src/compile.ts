@@ -79,12 +79,12 @@ export class Compiler {
 
   private async once(current: () => boolean): Promise<void> {
     const { model } = this;
-    const { source, options } = model;
-    if (isEmpty(source)) return model.clear();
+    const text = model.now;
+    if (isEmpty(text.source)) return model.clear();
     const began = performance.now();
     const fresh = new Set<string>();
     model.setStatus({ phase: "checking" });
-    const shown = await client.compile(source, options, {
+    const shown = await client.compile(text, {
       queued: (position) => current() && model.setStatus({ phase: "queued", position }),
       checked: (answer) => current() && this.check(answer),
       part: (stages) => {
@@ -98,7 +98,7 @@ export class Compiler {
     for (const id of Object.keys(stages)) fresh.add(id);
     if (shown.ok) {
       model.remarks = shown.remarks ?? [];
-      model.made = { source, options };
+      model.made = text;
     }
     model.setStages(stages);
     if (!shown.ok) {

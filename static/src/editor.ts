@@ -2,53 +2,131 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
-import { EditorState, Transaction } from "@codemirror/state";
+import { EditorState, type StateEffect, type Text, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
+import { imported, type Files, type Saved } from "./files";
+import { importLinks, importsIn } from "./imports";
 import { futhark } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
-import type { Link } from "./link";
+import type { Link, Selection } from "./link";
 import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
 import { problemMarks, showProblems } from "./problems";
+import { fileOf, hueAt } from "./spans";
 import { typesAt } from "./types_at";
 import { shared } from "./view";
 import { wrapping } from "./wrap";
 import { FUNCTIONS, KEYWORDS, PRIMS } from "./words";
-import type { Access, Span } from "./types";
+import type { Access, Problem, Span } from "./types";
+
+export interface EditorEvents {
+  /** The text of the open file has changed. */
+  edited(): void;
+  /** A link in the text leads to another file. */
+  leave(go: () => void): void;
+  /** Make a file that is imported and not there. */
+  create(name: string): void;
+}
+
+interface Left {
+  state: EditorState;
+  scroll: StateEffect<unknown>;
+}
 
 export class SourceEditor {
   readonly view: EditorView;
   private applying = false;
+  /** The file that the view shows, and how the others were left: each has its own history. */
+  private shown: string;
+  private readonly left = new Map<string, Left>();
+  private accesses: readonly Access[] = [];
 
   constructor(
     parent: HTMLElement,
     private readonly model: Model,
     private readonly link: Link,
-    private readonly onEdit: () => void,
+    private readonly events: EditorEvents,
   ) {
-    this.view = new EditorView({ parent, state: this.state(model.source) });
+    this.shown = model.files.open;
+    this.view = new EditorView({ parent, state: this.state(documentOf(model.source)) });
     this.view.contentDOM.addEventListener("mousemove", (event) => this.hover(event));
     this.view.contentDOM.addEventListener("mouseleave", () => link.hover(null));
-    model.on("problems", () => showProblems(this.view, [...model.problems, ...model.warnings, ...model.runProblems]));
+    model.on("problems", () => this.problems());
     model.on("stages", debounce(40, () => this.colour()));
-    link.on(() => this.light());
+    link.on((selection, chosen) => this.follow(selection, chosen));
   }
 
-  get source(): string {
-    return this.view.state.doc.toString();
+  /** Show a program: its text as one step that can be undone, where each is one file, or as what there is at first. */
+  load(program: Saved, undone: boolean): void {
+    const { files } = this.model;
+    const alone = files.names().length === 1 && !Object.keys(program.files ?? {}).length;
+    files.load(program);
+    if (alone && undone) {
+      this.shown = files.open;
+      this.replaceText(files.source);
+    } else {
+      this.left.clear();
+      this.turnTo(files.open);
+    }
+    this.model.emit("program");
+    this.model.emit("files");
   }
 
-  /** Replace the text: as one step that can be undone, or as what there is at first. */
-  set(source: string, undone: boolean): void {
-    if (source === this.source) return;
+  /** Show a file as it was left. */
+  open(name: string): void {
+    const { files } = this.model;
+    if (name === this.shown || !files.has(name)) return;
+    this.left.set(this.shown, { state: this.view.state, scroll: this.view.scrollSnapshot() });
+    files.open = name;
+    this.turnTo(name);
+    this.model.emit("files");
+  }
+
+  /** After files were renamed, removed or replaced: show the one that is open, as it was left if it is the same. */
+  update(): void {
+    const { files } = this.model;
+    if (files.open === this.shown) return this.replaceText(files.text(this.shown));
+    this.left.set(this.shown, { state: this.view.state, scroll: this.view.scrollSnapshot() });
+    this.turnTo(files.open);
+  }
+
+  renamed(name: string, to: string): void {
+    const left = this.left.get(name);
+    this.left.delete(name);
+    if (left) this.left.set(to, left);
+    if (this.shown === name) this.shown = to;
+    this.refresh();
+  }
+
+  private turnTo(name: string): void {
+    const text = documentOf(this.model.files.text(name));
+    const left = this.left.get(name);
+    const same = left?.state.doc.eq(text);
+    this.shown = name;
+    this.view.setState(same ? left!.state : this.state(text));
+    if (same) this.view.dispatch({ effects: left!.scroll });
+    this.refresh();
+  }
+
+  private replaceText(text: string): void {
+    const insert = documentOf(text);
+    if (insert.eq(this.view.state.doc)) return;
     this.applying = true;
     this.view.dispatch({
-      changes: { from: 0, to: this.view.state.doc.length, insert: documentOf(source) },
-      annotations: [Transaction.addToHistory.of(undone), isolateHistory.of("full")],
+      changes: { from: 0, to: this.view.state.doc.length, insert },
+      annotations: isolateHistory.of("full"),
     });
     this.applying = false;
+  }
+
+  /** What is marked in a file depends on which one it is. */
+  private refresh(): void {
+    this.problems();
+    this.light();
+    this.colour();
+    this.mark(this.accesses);
   }
 
   focus(): void {
@@ -57,19 +135,44 @@ export class SourceEditor {
 
   /** Mark what became of the checks of these. */
   mark(accesses: readonly Access[]): void {
-    markAccesses(this.view, accesses);
+    this.accesses = accesses;
+    markAccesses(this.view, accesses.filter(({ at }) => fileOf(at) === this.path));
   }
 
   goTo(span: Span): void {
-    const range = rangeOf(this.view.state.doc, span);
+    this.open(this.model.files.nameOf(fileOf(span)));
+    const range = fileOf(span) === this.path ? rangeOf(this.view.state.doc, span) : null;
     if (!range) return;
     this.view.dispatch({ selection: { anchor: range[0] }, scrollIntoView: true });
     this.view.focus();
   }
 
-  private state(source: string): EditorState {
+  /** What spans call the file that is shown. */
+  private get path(): string {
+    return this.model.files.pathOf(this.shown);
+  }
+
+  private problems(): void {
+    const { problems, warnings, runProblems } = this.model;
+    showProblems(this.view, [...problems, ...warnings, ...runProblems], this.path, {
+      goTo: (span) => this.events.leave(() => this.goTo(span)),
+      wayOut: (problem) => this.wayOut(problem),
+    });
+  }
+
+  /** An error about an import of a file that is not there: it can be made. */
+  private wayOut({ span }: Problem): HTMLElement | null {
+    const { files } = this.model;
+    const range = span && rangeOf(this.view.state.doc, span);
+    if (!range) return null;
+    const near = importsIn(this.view.state.doc.toString()).filter(({ from, to }) => from <= range[1] && range[0] <= to);
+    const name = near.map(({ path }) => imported(this.shown, path)).find((one) => one && !files.refusal(one));
+    return name ? h("p", {}, h("button", { onclick: () => this.events.create(name) }, "Create ", h("bdi", {}, name))) : null;
+  }
+
+  private state(text: Text): EditorState {
     return EditorState.create({
-      doc: documentOf(source),
+      doc: text,
       extensions: [
         lineNumbers(),
         margin("margin-source"),
@@ -79,7 +182,7 @@ export class SourceEditor {
         highlightActiveLine(),
         highlightActiveLineGutter(),
         indentUnit.of("  "),
-        autocompletion({ override: [complete], icons: false }),
+        autocompletion({ override: [(context) => complete(context, this.model.files)], icons: false }),
         placeholder(whatToDo()),
         keymap.of([
           ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap,
@@ -92,6 +195,7 @@ export class SourceEditor {
         problemMarks,
         accessMarks,
         typesAt(this.model, this.link),
+        importLinks({ leads: (path) => this.leadsTo(path) !== null, go: (path) => this.goInto(path) }),
         wrapping,
         EditorView.contentAttributes.of({ "aria-label": "Source", spellcheck: "false", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => {
@@ -103,17 +207,29 @@ export class SourceEditor {
   }
 
   private edited(): void {
-    this.model.source = this.source;
+    this.model.files.write(this.shown, this.view.state.doc.toString());
     if (this.applying) return;
     this.link.choose(null);
-    this.onEdit();
+    this.events.edited();
+  }
+
+  private leadsTo(path: string): string | null {
+    const name = imported(this.shown, path);
+    return name !== null && this.model.files.has(name) ? name : null;
+  }
+
+  private goInto(path: string): void {
+    const name = this.leadsTo(path);
+    if (!name) return;
+    this.events.leave(() => this.open(name));
+    this.view.focus();
   }
 
   private chooseAtCursor(): void {
     const { doc, selection } = this.view.state;
     if (!selection.main.empty) return;
     const line = doc.lineAt(selection.main.head);
-    this.link.choose(this.link.at(line.number, columnOf(line, selection.main.head)));
+    this.link.choose(this.link.at(this.path, line.number, columnOf(line, selection.main.head)));
   }
 
   private hover(event: MouseEvent): void {
@@ -121,12 +237,19 @@ export class SourceEditor {
     const at = this.view.posAtCoords({ x: event.clientX, y: event.clientY });
     if (at === null) return this.link.hover(null);
     const line = this.view.state.doc.lineAt(at);
-    this.link.hover(this.link.at(line.number, columnOf(line, at)));
+    this.link.hover(this.link.at(this.path, line.number, columnOf(line, at)));
+  }
+
+  /** What was chosen elsewhere is shown in the file that it is in. */
+  private follow(selection: Selection | null, chosen: boolean): void {
+    const place = selection?.spans[0];
+    if (chosen && place && selection.origin !== "source") this.open(this.model.files.nameOf(fileOf(place)));
+    this.light();
   }
 
   private light(): void {
     const selection = this.link.shown;
-    const spans = selection?.spans ?? [];
+    const spans = (selection?.spans ?? []).filter((span) => fileOf(span) === this.path);
     light(this.view, { strong: [], weak: [], places: spans.slice(0, 12) });
     if (selection && selection.origin !== "source" && spans[0]) reveal(this.view, spans[0][0] - 1);
   }
@@ -134,8 +257,8 @@ export class SourceEditor {
   /** A bar beside every line that some stage's text comes from. */
   private colour(): void {
     const lines: MarginLine[] = [];
-    for (const span of this.link.places()) lines[span[0] - 1] = { text: "", line: span[0] };
-    const all = Array.from({ length: this.view.state.doc.lines }, (_, i) => lines[i] ?? { text: "", line: 0 });
+    for (const span of this.link.places()) if (fileOf(span) === this.path) lines[span[0] - 1] = { text: "", hue: hueAt(span) };
+    const all = Array.from({ length: this.view.state.doc.lines }, (_, i) => lines[i] ?? { text: "", hue: 0 });
     this.view.dispatch({ effects: setMarginLines(all) });
   }
 }
@@ -158,11 +281,11 @@ const WORDS = [
 ];
 
 /** Names of the prelude, keywords, and the words of this program. */
-function complete(context: CompletionContext): CompletionResult | null {
+function complete(context: CompletionContext, files: Files): CompletionResult | null {
   const word = context.matchBefore(/[A-Za-z_][\w']*/);
   if (!word || (word.text.length < 2 && !context.explicit)) return null;
   const known = new Set(WORDS.map((option) => option.label));
-  const text = context.state.doc.sliceString(0, 100_000).replace(/--.*$/gm, "");
+  const text = files.names().map((name) => files.text(name)).join("\n").slice(0, 100_000).replace(/--.*$/gm, "");
   const own = new Set(text.match(/[A-Za-z_][\w']{2,}/g) ?? []);
   own.delete(word.text);
   const options = [...own].filter((label) => !known.has(label)).map((label) => ({ label, type: "text", boost: 1 }));

@@ -1,12 +1,13 @@
 // The top bar: examples, options, status, run, share, theme, help.
 import { h, milliseconds, replace } from "./dom";
 import type { Model } from "./model";
+import type { Saved } from "./files";
 import { earlierTexts, saveText } from "./storage";
 import type { Example } from "./kept";
 
 export interface HeaderEvents {
   example(name: string): void;
-  earlier(source: string): void;
+  earlier(program: Saved): void;
   target(target: string): void;
   run(): void;
   share(): void;
@@ -52,7 +53,7 @@ export class Header {
       ...[...groups].map(([group, members]) => h("optgroup", { label: group },
         ...members.map((example) => h("option", { value: example.name }, example.title)))),
       earlier.length ? h("optgroup", { label: "Earlier texts" }, ...earlier.map((entry, k) =>
-        h("option", { value: `#${k}` }, `${entry.when.slice(0, 16).replace("T", " ")}  ${firstWords(entry.source)}`))) : null);
+        h("option", { value: `#${k}` }, `${entry.when.slice(0, 16).replace("T", " ")}  ${firstWords(entry)}`))) : null);
     this.examples.value = chosen;
   }
 
@@ -107,7 +108,7 @@ export class Header {
   private chosen(value: string): void {
     if (value.startsWith("#")) {
       const entry = earlierTexts()[Number(value.slice(1))];
-      if (entry) this.events.earlier(entry.source);
+      if (entry) this.events.earlier(entry);
     } else if (value) {
       this.events.example(value);
     }
@@ -142,8 +143,10 @@ export class Header {
   }
 }
 
-function firstWords(source: string): string {
-  return source.trim().split("\n")[0]!.replace(/^-+\s*/, "").slice(0, 40);
+function firstWords({ source, files = {} }: Saved): string {
+  const words = source.trim().split("\n")[0]!.replace(/^-+\s*/, "").slice(0, 40);
+  const others = Object.keys(files).length;
+  return others ? `${words} (${others + 1} files)` : words;
 }
 
 function mark(): HTMLElement {
@@ -158,6 +161,8 @@ const KEYS: [string, string][] = [
   ["Ctrl+Enter", "run"],
   ["Ctrl+S", "share"],
   ["Ctrl+F", "search in the pane"],
+  ["Alt+Enter in an import", "open the file that it names"],
+  ["F2, Delete on a file's tab", "rename it, take it out"],
   ["F6, Shift+F6", "next, previous pane"],
   ["Esc", "clear the selection"],
 ];

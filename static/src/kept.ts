@@ -1,5 +1,6 @@
 // What the page has beside answers: examples, and what permalinks hold. Links of earlier versions lack what
 // their answers did not have, so that a shape that comes from either has its name here.
+import type { Text } from "./model";
 import type * as answers from "./types";
 import type { Failure, LifeFunction, Options, Problem, Remark, Stage, StageInfo } from "./types";
 
@@ -19,7 +20,7 @@ export type Proved = Lacking<Pick<answers.ProveAnswer, keyof answers.ProveAnswer
   & { origins?: answers.Origin[] };
 
 /** A run as the page and links ask for it: the program goes without saying. */
-export type Run = Omit<answers.RunRequest, "source" | "options">;
+export type Run = Omit<answers.RunRequest, keyof Text>;
 
 export interface Look {
   stage: string;
@@ -58,6 +59,9 @@ export interface Frozen {
   version: string;
   made?: string;
   source: string;
+  /** The program's other files, and the main one's path. */
+  files?: Record<string, string>;
+  main?: string;
   options: Options;
   manifest: StageInfo[];
   stages: Record<string, Stage>;

@@ -46,9 +46,9 @@ export class Link {
     this.tell(true);
   }
 
-  /** Choose a source place by a point in it: the innermost place that any stage knows. */
-  at(line: number, column: number): Selection | null {
-    const span = innermost(this.places(), line, column);
+  /** Choose a source place by a point of a file in it: the innermost place that any stage knows. */
+  at(file: string, line: number, column: number): Selection | null {
+    const span = innermost(this.places(), file, line, column);
     return span ? { spans: [span], origin: "source", line: -1 } : null;
   }
 

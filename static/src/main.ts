@@ -3,6 +3,8 @@ import * as client from "./client";
 import { Compiler } from "./compile";
 import { h, debounce } from "./dom";
 import { SourceEditor } from "./editor";
+import { FileTabs, isUntouched } from "./file_tabs";
+import { MAIN, sameProgram, type Saved } from "./files";
 import { Header } from "./header";
 import { Link } from "./link";
 import { Model } from "./model";
@@ -16,7 +18,7 @@ import { SelectionPane } from "./panes/selection";
 import { TuningPane } from "./panes/tuning";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Rail } from "./rail";
-import { keyOf, placeOf } from "./spans";
+import { fileOf, keyOf, placeOf } from "./spans";
 import { splitter } from "./splitter";
 import { load, remember, runOf, save, saveRun, type Work } from "./storage";
 import { Story } from "./story";
@@ -43,7 +45,7 @@ class Page {
   });
   private readonly header = new Header(this.model, {
     example: (name) => this.openExample(name),
-    earlier: (source) => this.openEarlier(source),
+    earlier: (program) => this.openOther(program),
     target: (target) => this.setTarget(target),
     run: () => this.runPane.toggle(),
     share: () => void this.share(),
@@ -53,7 +55,7 @@ class Page {
     known: () => this.compiler.known(),
     changed: () => this.save(),
     running: (running) => (this.header.running = running),
-    goTo: (span) => this.editor.goTo(span),
+    goTo: (span) => this.goToPlace(span),
   });
   private readonly wide = new Wide(root);
   private readonly travel: Travel;
@@ -61,6 +63,7 @@ class Page {
   private readonly memory: MemoryPane;
   private readonly proof: ProofPane;
   private readonly editor: SourceEditor;
+  private readonly files: FileTabs;
   private examples: Example[] = [];
   private example = "";
   private readonly save = debounce(250, () => this.saveNow());
@@ -81,7 +84,7 @@ class Page {
       : one.number === remark.attempt);
     const selection = new SelectionPane(this.model, this.link, attempts, {
       open: (stage) => this.openStage(stage),
-      goTo: (span) => this.editor.goTo(span),
+      goTo: (span) => this.goToPlace(span),
       attempt: (attempt) => showAttempt(sameAs(attempt)),
       proof: showProof,
     });
@@ -97,8 +100,19 @@ class Page {
     ], () => this.arranged(), this.wide.button);
     this.travel = new Travel(() => this.stop(), (stop) => this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
     const body = h("div", { class: "pane-body" });
-    this.editor = new SourceEditor(body, this.model, this.link, () => this.edited());
-    root.replaceChildren(...this.layout(h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body)));
+    this.editor = new SourceEditor(body, this.model, this.link, {
+      edited: () => this.edited(),
+      leave: (go) => this.leave(go),
+      create: (name) => this.files.create(name),
+    });
+    const source = h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body);
+    this.files = new FileTabs(source, body, this.model, this.editor, {
+      changed: () => this.edited(),
+      isNobodys: () => this.isNobodys(),
+      replace: (program) => this.openOther(program),
+    });
+    root.replaceChildren(...this.layout(source));
+    this.model.on("files", () => this.save());
     this.keys();
     this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
     client.onTrouble((problem) => this.model.setTrouble(problem));
@@ -133,7 +147,7 @@ class Page {
     work.inert = false;
     // Until it is known, what needs a device is not offered.
     client.backends().then((found) => this.runPane.offer(found), () => undefined);
-    if (this.model.trouble && !this.model.source) this.model.setTrouble(null);
+    if (this.model.trouble && isUntouched(this.model.files.saved())) this.model.setTrouble(null);
     this.started = true;
     this.travel.keep();
     this.rail.draw();
@@ -161,7 +175,7 @@ class Page {
     const work = kept ?? load<Work>("work");
     if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
     else if (example) this.openExample(example, kept?.example === example ? kept : {});
-    else if (work?.source) this.show(work, work.example);
+    else if (work && !isUntouched(work)) this.show(work, work.example);
     else this.openExample(front ?? examples[0]?.name ?? "");
   }
 
@@ -172,13 +186,12 @@ class Page {
     this.compiler.drop();
     this.link.choose(null);
     model.manifest = state.manifest;
-    model.source = state.source;
     model.options = state.options;
     model.frozen = {
       id, version: state.version, made: state.made ?? "",
       attempts: state.attempts ?? null, lifetimes: state.lifetimes ?? null,
     };
-    this.editor.set(state.source, this.started);
+    this.editor.load({ source: state.source, files: state.files, main: state.main, open: view.open }, this.started);
     model.emit("source");
     this.workbench.set(view.panes ?? this.firstPanes());
     model.remarks = state.remarks;
@@ -207,15 +220,14 @@ class Page {
   }
 
   /** Show a program, in the panes that it was left in, if it was here before. */
-  private show(work: Partial<Work> & { source: string }, example: string): void {
+  private show(work: Partial<Work> & Saved, example: string): void {
     const { model } = this;
-    const before = this.started && !model.frozen ? this.editor.source : load<Work>("work")?.source ?? "";
-    if (before !== work.source && !this.examples.some((candidate) => candidate.source === before)) remember(before);
+    const before = this.started && !model.frozen ? model.files.saved() : load<Work>("work");
+    if (before && !sameProgram(before, work) && !this.isExample(before)) remember(before);
     if (work.options) model.options = work.options;
     this.link.choose(null);
     if (this.started && !model.frozen) saveRun(this.example, this.runPane.settings);
-    this.editor.set(work.source, this.started);
-    model.source = work.source;
+    this.editor.load(work, this.started);
     this.thawed();
     model.emit("source");
     if (work.panes?.length) this.workbench.set(work.panes);
@@ -229,8 +241,26 @@ class Page {
     if (example) this.leave(() => this.show({ ...view, source: example.source }, name), `/examples/${name}`);
   }
 
-  private openEarlier(source: string): void {
-    this.leave(() => this.show({ source }, ""), "/");
+  private openOther(program: Saved): void {
+    const { source, files = {}, main = MAIN, open = main } = program;
+    this.leave(() => this.show({ source, files, main, open }, ""), "/");
+  }
+
+  private isExample(program: Saved): boolean {
+    return this.examples.some(({ source }) => sameProgram({ source }, program));
+  }
+
+  /** What is shown is an example, a link, or nothing: no work of the reader's. */
+  private isNobodys(): boolean {
+    const program = this.model.files.saved();
+    return this.model.frozen !== null || this.isExample(program) || isUntouched(program);
+  }
+
+  /** Show a place, and come back from it where it is in another file. */
+  private goToPlace(span: Span): void {
+    const { files } = this.model;
+    if (files.nameOf(fileOf(span)) === files.open) this.editor.goTo(span);
+    else this.leave(() => this.editor.goTo(span));
   }
 
   private openStage(stage: string, beside = false): void {
@@ -254,20 +284,21 @@ class Page {
 
   /** What this entry of the browser's history holds. */
   private stop(): Stop {
-    const { source, options, frozen } = this.model;
-    return { source, options, example: this.example, frozen: frozen?.id ?? "", ...this.view() };
+    const { files, options, frozen } = this.model;
+    return { ...files.saved(), options, example: this.example, frozen: frozen?.id ?? "", ...this.view() };
   }
 
   /** Back or forward to what an entry holds. */
   private async goTo(stop: Stop): Promise<void> {
     const { model } = this;
-    const same = stop.source === model.source && JSON.stringify(stop.options) === JSON.stringify(model.options);
+    const same = sameProgram(stop, model.files.saved()) && JSON.stringify(stop.options) === JSON.stringify(model.options);
     if (stop.frozen !== (model.frozen?.id ?? "") && stop.frozen) {
       const state = await client.frozen(stop.frozen);
       if (location.pathname === `/z/${stop.frozen}`) this.thaw(stop.frozen, state, stop);
       return;
     }
     if (!same || model.frozen && !stop.frozen) return this.show(stop, stop.example);
+    this.editor.open(stop.open ?? model.files.main);
     this.workbench.set(stop.panes);
     this.tabs.open(stop.tab, false);
   }
@@ -297,7 +328,8 @@ class Page {
     if (!this.started) return;
     const elsewhere = location.pathname !== "/";
     // From here on this text is the work in progress: what was it until now is kept.
-    if (model.frozen) remember(load<Work>("work")?.source ?? "");
+    const work = model.frozen && load<Work>("work");
+    if (work) remember(work);
     this.thawed();
     this.leaveExample();
     this.story.follow(model.source);
@@ -333,8 +365,10 @@ class Page {
 
   private async share(): Promise<void> {
     this.header.sharing = true;
-    const { source, options } = this.model;
-    const answer = await client.share(source, options, this.runPane.last, { ...this.view(), run: this.runPane.shown() });
+    const { now, files: { main, open } } = this.model;
+    const answer = await client.share(now, this.runPane.last, {
+      ...this.view(), ...(open === main ? {} : { open }), run: this.runPane.shown(),
+    });
     this.header.sharing = false;
     if (answer.ok) this.header.showLink(answer.url);
     else this.header.shareFailed(answer.error.message);
@@ -364,8 +398,8 @@ class Page {
   private saveNow(): void {
     if (!this.started) return;
     this.travel.keep();
-    const { source, options, frozen } = this.model;
-    if (!frozen) save("work", { source, options, example: this.example, ...this.view() } satisfies Work);
+    const { files, options, frozen } = this.model;
+    if (!frozen) save("work", { ...files.saved(), options, example: this.example, ...this.view() } satisfies Work);
   }
 
   private keys(): void {

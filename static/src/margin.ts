@@ -2,19 +2,20 @@
 import { RangeSetBuilder, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, gutter, GutterMarker, type BlockInfo, type DecorationSet } from "@codemirror/view";
 import type { RangeSet } from "@codemirror/state";
+import { h } from "./dom";
 
 class SourceLine extends GutterMarker {
-  constructor(private readonly text: string, private readonly hue: string) {
+  constructor(private readonly text: string, private readonly hue: string, private readonly title: string) {
     super();
     this.elementClass = hue;
   }
 
   override eq(other: SourceLine): boolean {
-    return other.text === this.text && other.hue === this.hue;
+    return other.text === this.text && other.hue === this.hue && other.title === this.title;
   }
 
   override toDOM(): Node {
-    return document.createTextNode(this.text);
+    return this.title ? h("em", { title: this.title }, this.text) : document.createTextNode(this.text);
   }
 }
 
@@ -23,8 +24,10 @@ export const hueOf = (line: number): string => `hue hue-${line % 8}`;
 
 export interface MarginLine {
   text: string;
-  /** The source line that gives the colour; 0: none. */
-  line: number;
+  /** What gives the colour, such as the source line; 0: none. */
+  hue: number;
+  /** Where it is, if that is not the main file. */
+  title?: string;
   className?: string;
 }
 
@@ -38,10 +41,10 @@ const field = StateField.define<RangeSet<GutterMarker>>({
       const builder = new RangeSetBuilder<GutterMarker>();
       const { doc } = transaction.state;
       effect.value.forEach((line, number) => {
-        if (number >= doc.lines || (!line.text && !line.line && !line.className)) return;
+        if (number >= doc.lines || (!line.text && !line.hue && !line.className)) return;
         const at = doc.line(number + 1).from;
-        const hue = `${line.line ? hueOf(line.line) : ""} ${line.className ?? ""}`.trim();
-        builder.add(at, at, new SourceLine(line.text, hue));
+        const hue = `${line.hue ? hueOf(line.hue) : ""} ${line.className ?? ""}`.trim();
+        builder.add(at, at, new SourceLine(line.text, hue, line.title ?? ""));
       });
       return builder.finish();
     }

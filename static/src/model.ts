@@ -1,18 +1,25 @@
 // What the page knows about the program: one object that panes read and listen to.
+import { Files, MAIN } from "./files";
 import type { Entry, Frozen } from "./kept";
-import type { Options, Problem, Remark, Stage, StageInfo } from "./types";
+import { fileOf } from "./spans";
+import type { Options, Problem, Remark, Span, Stage, StageInfo } from "./types";
 
 export type Topic =
-  | "source" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";
+  | "source" | "program" | "files" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";
 
-/** What something was asked about. */
+/** What something was asked about: a program as requests give it. */
 export interface Text {
   readonly source: string;
   readonly options: Options;
+  /** The other files, and the main one's path. */
+  readonly files?: Record<string, string>;
+  readonly main?: string;
 }
 
 export const sameText = (a: Text, b: Text): boolean =>
-  a.source === b.source && (a.options === b.options || JSON.stringify(a.options) === JSON.stringify(b.options));
+  a.source === b.source && a.main === b.main && same(a.options, b.options) && same(a.files, b.files);
+
+const same = (a: object | undefined, b: object | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 export interface StageState extends Stage {
   of: Text;
@@ -36,7 +43,7 @@ export interface Kept extends Pick<Frozen, "attempts" | "lifetimes"> {
 type Listener = () => void;
 
 export class Model {
-  source = "";
+  readonly files = new Files();
   options: Options = {};
   manifest: StageInfo[] = [];
   stages = new Map<string, StageState>();
@@ -72,9 +79,20 @@ export class Model {
     for (const listener of this.listeners.get(topic) ?? []) listener();
   }
 
+  /** The main file's text. */
+  get source(): string {
+    return this.files.source;
+  }
+
+  /** The text of the file that a place is in. */
+  textAt(span: Span): string {
+    return this.files.text(this.files.nameOf(fileOf(span)));
+  }
+
   get now(): Text {
-    const { source, options } = this;
-    return { source, options };
+    const { source, options, files: { others, main } } = this;
+    const alone = main === MAIN && !Object.keys(others).length;
+    return { source, options, ...(alone ? {} : { files: others, main }) };
   }
 
   info(id: string): StageInfo | undefined {

@@ -1,10 +1,17 @@
 // Errors under the text: a wavy mark at the place, and the message in a block below its line. Those
-// that have no place stand below the text.
+// that have no place, or one in another file, stand below the text.
 import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, showPanel, tooltips, WidgetType, type DecorationSet, type Panel, type Rect } from "@codemirror/view";
 import { h, quoted } from "./dom";
 import { rangeOf } from "./lit";
-import type { Problem } from "./types";
+import { fileOf, placeName } from "./spans";
+import type { Problem, Span } from "./types";
+
+export interface ProblemEvents {
+  goTo(span: Span): void;
+  /** What the page can do about it, if anything. */
+  wayOut(problem: Problem): HTMLElement | null;
+}
 
 const NAMES: Record<string, string> = {
   syntax: "Syntax", type: "Type", usage: "Usage", runtime: "Run", limitation: "Not built yet",
@@ -14,7 +21,7 @@ const NAMES: Record<string, string> = {
 export const kindName = (kind: string): string => NAMES[kind] ?? kind;
 
 class Message extends WidgetType {
-  constructor(private readonly problem: Problem) {
+  constructor(private readonly problem: Problem, private readonly events: ProblemEvents) {
     super();
   }
 
@@ -23,7 +30,7 @@ class Message extends WidgetType {
   }
 
   override toDOM(): HTMLElement {
-    return h("div", { class: "below-line" }, messageElement(this.problem, "below"));
+    return h("div", { class: "below-line" }, messageElement(this.problem, "below", this.events.wayOut(this.problem)));
   }
 
   override get estimatedHeight(): number {
@@ -35,12 +42,12 @@ class Message extends WidgetType {
   }
 }
 
-/** A problem's message with its kind and hint. */
-export function messageElement(problem: Problem, className = ""): HTMLElement {
+/** A problem's message with its kind and hint, and what else there is about it. */
+export function messageElement(problem: Problem, className = "", more: HTMLElement | null = null): HTMLElement {
   return h("div", { class: `problem-text ${className} kind-${problem.kind}`, role: "note" },
     h("span", { class: "problem-kind" }, kindName(problem.kind)), " ",
     h("span", { class: "problem-message" }, ...quoted(problem.message)),
-    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null);
+    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null, more);
 }
 
 const setProblems = StateEffect.define<DecorationSet>();
@@ -54,19 +61,19 @@ const field = StateField.define<DecorationSet>({
   provide: (self) => EditorView.decorations.from(self),
 });
 
-const setPlaceless = StateEffect.define<readonly Problem[]>();
+const setPlaceless = StateEffect.define<readonly HTMLElement[]>();
 
-const placeless = StateField.define<readonly Problem[]>({
+const placeless = StateField.define<readonly HTMLElement[]>({
   create: () => [],
   update(value, transaction) {
     for (const effect of transaction.effects) if (effect.is(setPlaceless)) return effect.value;
     return value;
   },
-  provide: (self) => showPanel.from(self, (problems) => problems.length ? () => panel(problems) : null),
+  provide: (self) => showPanel.from(self, (messages) => messages.length ? () => panel(messages) : null),
 });
 
-function panel(problems: readonly Problem[]): Panel {
-  return { dom: h("div", { class: "placeless" }, ...problems.map((problem) => messageElement(problem))) };
+function panel(messages: readonly HTMLElement[]): Panel {
+  return { dom: h("div", { class: "placeless" }, ...messages) };
 }
 
 const ENOUGH = 80; // pixels, for a list of four lines
@@ -87,15 +94,22 @@ function besideMessages(view: EditorView): Rect {
 export const problemMarks: Extension = [field, placeless, tooltips({ tooltipSpace: besideMessages })];
 const MOST = 50;
 
-export function showProblems(view: EditorView, problems: readonly Problem[]): void {
+/** Show these in the file of that path. */
+export function showProblems(view: EditorView, problems: readonly Problem[], file: string, events: ProblemEvents): void {
   const { doc } = view.state;
-  const without = problems.filter((problem) => !placeOf(doc, problem)).slice(0, MOST);
-  view.dispatch({ effects: [setProblems.of(decorations(doc, problems)), setPlaceless.of(without)] });
+  const here = (problem: Problem): boolean => !problem.span?.[0] || fileOf(problem.span) === file;
+  const placed = problems.filter((problem) => here(problem) && placeOf(doc, problem));
+  const without = problems.filter((problem) => !placed.includes(problem)).slice(0, MOST);
+  const messages = without.map((problem) => messageElement(problem, "", here(problem) ? null : linkTo(problem.span!, events)));
+  view.dispatch({ effects: [setProblems.of(decorations(doc, placed, events)), setPlaceless.of(messages)] });
 }
+
+const linkTo = (span: Span, { goTo }: ProblemEvents): HTMLElement =>
+  h("p", {}, h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span)));
 
 const placeOf = (doc: Text, { span }: Problem): [number, number] | null => span?.[0] ? rangeOf(doc, span) : null;
 
-function decorations(doc: Text, problems: readonly Problem[]): DecorationSet {
+function decorations(doc: Text, problems: readonly Problem[], events: ProblemEvents): DecorationSet {
   const ranges: { from: number; to: number; side: number; decoration: Decoration }[] = [];
   for (const problem of problems.slice(0, MOST)) {
     const range = placeOf(doc, problem);
@@ -104,7 +118,7 @@ function decorations(doc: Text, problems: readonly Problem[]): DecorationSet {
     const line = doc.lineAt(from);
     const className = `wavy kind-${problem.kind}`;
     if (to > from) ranges.push({ from, to, side: 0, decoration: Decoration.mark({ class: className }) });
-    const widget = Decoration.widget({ widget: new Message(problem), block: true, side: 1 });
+    const widget = Decoration.widget({ widget: new Message(problem, events), block: true, side: 1 });
     ranges.push({ from: line.to, to: line.to, side: 1, decoration: widget });
   }
   ranges.sort((a, b) => a.from - b.from || a.side - b.side);

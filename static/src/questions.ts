@@ -1,7 +1,8 @@
 // Questions about a program. Those that are asked together go in one request, and those that panes asked
 // about the text before go along when the next one is compiled: they will be asked again.
 import type { Answer } from "./client";
-import type { Failure, Options, Problem } from "./types";
+import type { Text } from "./model";
+import type { Failure, Problem } from "./types";
 
 export interface Question {
   op: string;
@@ -17,7 +18,7 @@ export interface BatchEvents {
 
 /** Sends a batch; null, or why it did not come to its end. */
 export type Send = (
-  source: string, options: Options, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
+  text: Text, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
 ) => Promise<Failure | null>;
 
 interface Open {
@@ -35,8 +36,7 @@ const SETTLED = 500; // ms after which panes have asked what they ask
 
 export class Questions {
   private program = "";
-  private source = "";
-  private options: Options = {};
+  private text: Text = { source: "", options: {} };
   private readonly known = new Map<string, Promise<Answer<object>>>();
   private asked = new Map<string, Question>();
   private again: Question[] = [];
@@ -47,11 +47,11 @@ export class Questions {
 
   /** Begin with a text: these questions, and those that were asked about the one before. */
   begin(
-    source: string, options: Options, first: readonly (Omit<Open, "resolve"> & { resolve?(answer: Answer<object>): void })[],
+    text: Text, first: readonly (Omit<Open, "resolve"> & { resolve?(answer: Answer<object>): void })[],
     queued: (position: number) => void, signal: AbortSignal,
   ): Promise<Failure | null> {
     if (this.settled || this.asked.size) this.again = [...this.asked.values()].slice(-MOST);
-    this.turnTo(source, options);
+    this.turnTo(text);
     const repeated = this.again.filter(({ op }) => !first.some(({ question }) => question.op === op));
     const open = first.map(({ question, resolve, partial }): Open => ({
       question, resolve: resolve ?? (() => undefined), ...(partial ? { partial } : {}),
@@ -61,8 +61,8 @@ export class Questions {
   }
 
   /** One question, about this text or whichever is the last one. */
-  ask<T extends object>(question: Question, source = this.source, options = this.options): Promise<Answer<T>> {
-    if (programOf(source, options) !== this.program) this.turnTo(source, options);
+  ask<T extends object>(question: Question, text = this.text): Promise<Answer<T>> {
+    if (programOf(text) !== this.program) this.turnTo(text);
     this.asked.delete(slotOf(question));
     this.asked.set(slotOf(question), question);
     const found = this.known.get(JSON.stringify(question)) ?? this.promise(question, (one) => {
@@ -72,11 +72,10 @@ export class Questions {
     return found as Promise<Answer<T>>;
   }
 
-  private turnTo(source: string, options: Options): void {
+  private turnTo(text: Text): void {
     void this.flush();
-    this.program = programOf(source, options);
-    this.source = source;
-    this.options = options;
+    this.program = programOf(text);
+    this.text = text;
     this.known.clear();
     this.asked = new Map();
     this.settled = false;
@@ -99,7 +98,7 @@ export class Questions {
   private async batch(open: readonly Open[], queued: (position: number) => void, signal: AbortSignal | null): Promise<Failure | null> {
     const { program, known } = this;
     const left = new Map(open.map((one, number) => [number, one]));
-    const failed = await this.send(this.source, this.options, open.map(({ question }) => question), {
+    const failed = await this.send(this.text, open.map(({ question }) => question), {
       queued,
       answer: (number, answer) => {
         const one = left.get(number);
@@ -118,7 +117,7 @@ export class Questions {
   }
 }
 
-const programOf = (source: string, options: Options): string => JSON.stringify([source, options]);
+const programOf = ({ source, options, files, main }: Text): string => JSON.stringify([source, options, files, main]);
 
 /** What a question is about, whatever values it is asked with. */
 function slotOf({ values: _values, sizes: _sizes, seed: _seed, ...about }: Question): string {

@@ -3,17 +3,27 @@ import type { Line, Span } from "./types";
 
 export const keyOf = (span: Span): string => span.join(":");
 
+/** The path of the imported file that a place is in; "" in the main one. */
+export const fileOf = (span: Span): string => span[4] ?? "";
+
+/** What gives a place its colour: its line, another one in each file. */
+export function hueAt(span: Span): number {
+  let sum = span[0];
+  for (const character of fileOf(span)) sum += character.codePointAt(0)!;
+  return sum;
+}
+
 function before(l0: number, c0: number, l1: number, c1: number): boolean {
   return l0 < l1 || (l0 === l1 && c0 <= c1);
 }
 
 /** Whether `outer` holds all of `inner`. */
 export function contains(outer: Span, inner: Span): boolean {
-  return before(outer[0], outer[1], inner[0], inner[1]) && before(inner[2], inner[3], outer[2], outer[3]);
+  return fileOf(outer) === fileOf(inner) && before(outer[0], outer[1], inner[0], inner[1]) && before(inner[2], inner[3], outer[2], outer[3]);
 }
 
-export function containsPoint(span: Span, line: number, column: number): boolean {
-  return before(span[0], span[1], line, column) && before(line, column, span[2], span[3]);
+function containsPoint(span: Span, file: string, line: number, column: number): boolean {
+  return fileOf(span) === file && before(span[0], span[1], line, column) && before(line, column, span[2], span[3]);
 }
 
 /** A rough size, to find the innermost of several. */
@@ -21,11 +31,11 @@ export function extent(span: Span): number {
   return (span[2] - span[0]) * 10_000 + (span[3] - span[1]);
 }
 
-/** The innermost of the spans that hold a point. */
-export function innermost(spans: Iterable<Span>, line: number, column: number): Span | null {
+/** The innermost of the spans that hold a point of a file. */
+export function innermost(spans: Iterable<Span>, file: string, line: number, column: number): Span | null {
   let best: Span | null = null;
   for (const span of spans) {
-    if (containsPoint(span, line, column) && (!best || extent(span) < extent(best))) best = span;
+    if (containsPoint(span, file, line, column) && (!best || extent(span) < extent(best))) best = span;
   }
   return best;
 }
@@ -82,5 +92,9 @@ export function excerpt(source: string, span: Span, longest = 80): string {
 }
 
 export function placeName(span: Span): string {
-  return span[0] === span[2] ? `line ${span[0]}` : `lines ${span[0]} to ${span[2]}`;
+  const lines = span[0] === span[2] ? `line ${span[0]}` : `lines ${span[0]} to ${span[2]}`;
+  return fileOf(span) ? `${lines} of ${isolated(fileOf(span))}` : lines;
 }
+
+/** A name of any script in a sentence, whose direction it leaves alone. */
+export const isolated = (name: string): string => `\u2068${name}\u2069`;

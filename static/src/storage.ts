@@ -1,10 +1,10 @@
 // What this browser keeps: the work in progress, earlier texts, sizes of panes, the theme.
+import { isEmpty, sameProgram, type Deleted, type Saved } from "./files";
 import type { Key } from "./proof/attempts";
 import type { Options } from "./types";
 import type { RunSettings } from "./panes/run";
 
-export interface Work {
-  source: string;
+export interface Work extends Saved {
   /** The example that it began as. */
   example: string;
   options: Options;
@@ -49,19 +49,35 @@ export function saveText(name: string, value: string): void {
   }
 }
 
-export interface Earlier {
-  source: string;
+export interface Earlier extends Saved {
   when: string;
 }
 
-/** Keep a text before something replaces it. */
-export function remember(source: string): void {
-  if (!source.trim()) return;
-  const earlier = (load<Earlier[]>("history") ?? []).filter((entry) => entry.source !== source);
-  save("history", [{ source, when: new Date().toISOString() }, ...earlier].slice(0, HISTORY));
+const LONGEST = 1_000_000; // characters of all that is kept in a list
+
+/** Put something before what is in a list; what is oldest goes. */
+function keepIn<T>(name: string, list: readonly T[]): void {
+  let length = 0;
+  const kept = list.slice(0, HISTORY).filter((entry, k) => (length += JSON.stringify(entry).length) <= LONGEST || k === 0);
+  save(name, kept);
+}
+
+/** Keep a program before something replaces it. */
+export function remember(program: Saved): void {
+  if (isEmpty(program)) return;
+  const { source, files = {}, main, open } = program;
+  const kept: Saved = Object.keys(files).length && main && open ? { source, files, main, open } : { source };
+  keepIn("history", [{ ...kept, when: new Date().toISOString() }, ...earlierTexts().filter((entry) => !sameProgram(entry, kept))]);
 }
 
 export const earlierTexts = (): Earlier[] => load<Earlier[]>("history") ?? [];
+
+/** Keep a file that is taken out of a program. */
+export function discard(file: Deleted): void {
+  if (file.text.trim()) keepIn("deleted", [file, ...discarded().filter(({ name, text }) => name !== file.name || text !== file.text)]);
+}
+
+export const discarded = (): Deleted[] => load<Deleted[]>("deleted") ?? [];
 
 export const runOf = (example: string): Partial<RunSettings> => load<Runs>("runs")?.[example] ?? {};
 

@@ -13,7 +13,7 @@ const MOST = 4;
 export function typesAt(model: Model, link: Link): Extension {
   return hoverTooltip((view, at) => {
     const line = view.state.doc.lineAt(at);
-    const place = link.at(line.number, columnOf(line, at))?.spans[0];
+    const place = link.at(model.files.pathOf(model.files.open), line.number, columnOf(line, at))?.spans[0];
     const lines = place ? typedLines(model, place) : [];
     const range = place && rangeOf(view.state.doc, place);
     if (!range || !lines.length) return null;

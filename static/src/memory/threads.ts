@@ -27,7 +27,7 @@ export async function touchesOf(
 ): Promise<Touches[]> {
   const found: Touches[] = [];
   for (const kernel of candidates(fun, array)) {
-    const answer = await client.ask("memory", { stage, kernel: kernel.name, values }, of.source, of.options);
+    const answer = await client.ask("memory", { stage, kernel: kernel.name, values }, of);
     if (!answer.ok || !("accesses" in answer)) continue;
     const here = answer.accesses.filter((access) => access.block === array.block);
     for (const writes of [true, false]) {

@@ -33,7 +33,7 @@ export class BoundsPane extends AskingPane {
   }
 
   protected async ask(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.ask("bounds", {}, of.source, of.options));
+    const answer = await this.fresh.answer(of, client.ask("bounds", {}, of));
     if (!answer) return;
     this.accesses = answer.accesses;
     this.of = of;

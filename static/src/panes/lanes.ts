@@ -67,7 +67,7 @@ export class Lanes {
 
   private async ask(stages: readonly StageInfo[], of: Text): Promise<Answer<{ lives: Of[]; values: Record<string, number> }>> {
     const answers = await Promise.all(stages.map((info) => client.ask(
-      "lifetimes", { stage: info.id, values: this.values }, of.source, of.options,
+      "lifetimes", { stage: info.id, values: this.values }, of,
     )));
     const lives: Of[] = [];
     const values: Record<string, number> = {};

@@ -131,7 +131,7 @@ export class MemoryPane extends AskingPane {
       return this.nothing("No stage of this program tells where arrays lie.");
     }
     this.listing = true;
-    const answer = await this.fresh.answer(of, client.ask("memory", { stage }, of.source, of.options), this.picture);
+    const answer = await this.fresh.answer(of, client.ask("memory", { stage }, of), this.picture);
     if (!answer) return;
     this.listing = false;
     this.of = of;
@@ -211,7 +211,7 @@ export class MemoryPane extends AskingPane {
   private async cellsOf({ fun, array }: Chosen): Promise<client.Answer<CellsAnswer & { touches: Touches[] }>> {
     const [of, stage, values] = [this.of, this.stage.value, { ...this.values }];
     // With the name of an array its cells are told.
-    const answer = await client.ask("memory", { stage, array: array.name, values }, of.source, of.options) as client.Answer<CellsAnswer>;
+    const answer = await client.ask("memory", { stage, array: array.name, values }, of) as client.Answer<CellsAnswer>;
     return answer.ok ? { ...answer, touches: await touchesOf(of, stage, fun, array, values) } : answer;
   }
 

@@ -59,7 +59,7 @@ class Rules extends AskingPane {
   }
 
   protected async ask(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.ask("rules", {}, of.source, of.options));
+    const answer = await this.fresh.answer(of, client.ask("rules", {}, of));
     if (!answer) return;
     const head = ["Rule", "What it does", "Done", "Not done", "Notes"].map((title) => h("th", { scope: "col" }, title));
     const rows = answer.rules.map((rule) => h("tr", {},

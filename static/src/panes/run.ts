@@ -137,7 +137,7 @@ export class RunPane {
     let [request, text]: [Run, Text] = [{}, this.model.now];
     const answer = await this.work("Running…", (signal) => {
       [request, text] = [this.request(), this.model.now];
-      return client.post("run", { source: text.source, options: text.options, ...request }, signal);
+      return client.post("run", { ...text, ...request }, signal);
     });
     if (!answer) return;
     if (sameText(text, this.model.now)) this.last = request;
@@ -151,7 +151,7 @@ export class RunPane {
     const answer = await this.work("Running every stage…", (signal) => {
       text = this.model.now;
       const { backend: _, ...request } = this.request();
-      return client.post("validity", { source: text.source, options: text.options, ...request }, signal);
+      return client.post("validity", { ...text, ...request }, signal);
     });
     if (!answer) return;
     if (!answer.ok) return this.report(answer, text);

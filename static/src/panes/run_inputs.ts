@@ -96,7 +96,7 @@ export class RunInputs {
     show([]);
     if (dims.every(Boolean) && this.parameters.every(({ leaves }) => leaves)) return;
     const made = await client.ask(
-      "generate", { entry: entry.name, sizes: {}, seed: settings.seed }, this.model.source, this.model.options,
+      "generate", { entry: entry.name, sizes: {}, seed: settings.seed }, this.model.now,
     );
     if (made.ok && mine === this.drawn) show(Object.keys(made.sizes ?? {}));
   }

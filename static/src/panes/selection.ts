@@ -3,7 +3,7 @@ import { debounce, h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { hueOf } from "../margin";
 import type { Model } from "../model";
-import { contains, excerpt, linesFor, placeName } from "../spans";
+import { contains, excerpt, hueAt, linesFor, placeName } from "../spans";
 import { about, called, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
 import type { Attempt } from "../kept";
 import type { Span } from "../types";
@@ -72,7 +72,7 @@ export class SelectionPane {
     }
     replace(this.element,
       h("p", { class: "quiet" }, h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place))),
-      h("p", { class: `subject ${hueOf(place[0])}` }, h("code", {}, excerpt(this.model.source, place, 160))),
+      h("p", { class: `subject ${hueOf(hueAt(place))}` }, h("code", {}, excerpt(this.model.textAt(place), place, 160))),
       this.tried, h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
     replace(this.tried);
     void this.attempts();

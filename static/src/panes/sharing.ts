@@ -31,7 +31,7 @@ export class Sharing {
   }
 
   async show(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.ask("interference", { stage: STAGE }, of.source, of.options));
+    const answer = await this.fresh.answer(of, client.ask("interference", { stage: STAGE }, of));
     if (!answer) return;
     this.graphs = answer.functions.flatMap((fun) => fun.bodies);
     this.called = Object.assign({}, ...answer.functions.map((fun) => fun.names)) as Record<string, string>;

@@ -9,7 +9,7 @@ import type { Link, Selection } from "../link";
 import { bringUp, documentOf, light, reveal } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
 import { sameText, type Model, type StageState } from "../model";
-import { linesFor } from "../spans";
+import { fileOf, hueAt, linesFor, placeName } from "../spans";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
 import { wrapping } from "../wrap";
@@ -155,9 +155,12 @@ export class StagePane {
     return this.shown.lines.map((line, number) => {
       const kind = this.shown.pieces?.[number]?.kind;
       const sign = kind === "added" ? "+" : kind === "removed" ? "−" : "";
-      const source = line.src[0]?.[0] ?? 0;
-      const text = `${sign}${source || ""}`;
-      return { text, line: source, ...(kind ? { className: `diff-${kind}` } : {}) };
+      const place = line.src[0];
+      const text = `${sign}${place?.[0] ?? ""}`;
+      return {
+        text, hue: place ? hueAt(place) : 0, ...(place && fileOf(place) ? { title: placeName(place) } : {}),
+        ...(kind ? { className: `diff-${kind}` } : {}),
+      };
     });
   }
 

@@ -29,7 +29,7 @@ export class TuningPane extends AskingPane {
   }
 
   protected async ask(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.ask("tuning", {}, of.source, of.options));
+    const answer = await this.fresh.answer(of, client.ask("tuning", {}, of));
     if (!answer) return;
     this.forest = answer.trees;
     replace(this.place,

@@ -80,8 +80,8 @@ export class Attempts {
   }
 }
 
-async function ask({ source, options }: Text): Promise<Found> {
-  const answer = await client.ask("attempts", {}, source, options);
+async function ask(of: Text): Promise<Found> {
+  const answer = await client.ask("attempts", {}, of);
   return answer.ok ? { ok: true, attempts: answer.attempts.map(readable) } : answer;
 }
 

@@ -1,0 +1,336 @@
+// The files of the program: a strip of tabs over the editor, hidden while there is one, and what can be done
+// with them. What is taken out or overwritten can be brought back.
+import { h, quoted, replace } from "./dom";
+import type { SourceEditor } from "./editor";
+import { baseOf, ENDING, folderOf, MAIN, mainOf, type Deleted, type Saved } from "./files";
+import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
+import type { Model } from "./model";
+import { fileOf, isolated } from "./spans";
+import { discard, discarded } from "./storage";
+import type { Problem } from "./types";
+
+export interface FileEvents {
+  /** The program has changed. */
+  changed(): void;
+  /** Whether what is shown is nobody's work, so that files that come take its place. */
+  isNobodys(): boolean;
+  replace(program: Saved): void;
+}
+
+const PANEL = "source-panel";
+const MOST = 8; // refused files that are named
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+export class FileTabs {
+  readonly element: HTMLElement;
+  private readonly list = h("div", { class: "file-list", role: "tablist", "aria-label": "Files" });
+  private readonly menu = h("details", { class: "file-menu" });
+  private readonly content = h("div", { class: "popover" });
+  private readonly note = h("div", { class: "file-note", role: "status" });
+
+  /** `area` is where files are dropped, `panel` the part of it that shows the open file. */
+  constructor(
+    private readonly area: HTMLElement,
+    private readonly panel: HTMLElement,
+    private readonly model: Model,
+    private readonly editor: SourceEditor,
+    private readonly events: FileEvents,
+  ) {
+    this.menu.append(h("summary", { "aria-label": "Files: new, from this machine, rename, delete", title: "Files" }, "+"), this.content);
+    this.element = h("div", { class: "files" }, this.list, this.menu);
+    this.panel.before(this.element, this.note);
+    this.list.addEventListener("keydown", (event) => this.keys(event));
+    this.menu.addEventListener("toggle", () => {
+      if (!this.menu.open) replace(this.content);
+      else if (!this.content.childElementCount) this.fill();
+    });
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
+    document.addEventListener("mousedown", (event) => {
+      if (!this.menu.contains(event.target as Node)) this.menu.open = false;
+    });
+    for (const topic of ["files", "problems", "frozen"] as const) model.on(topic, () => this.draw());
+    model.on("program", () => this.tell(null)); // what was said was about another one
+    this.listen();
+    this.draw();
+  }
+
+  /** Make a file that an import names. */
+  create(name: string, text = ""): void {
+    this.model.files.write(name, text);
+    this.show(name);
+    this.events.changed();
+    this.editor.focus();
+  }
+
+  private show(name: string): void {
+    this.model.files.open = name;
+    this.editor.update();
+    this.model.emit("files");
+  }
+
+  private draw(): void {
+    const { files } = this.model;
+    const names = files.names();
+    const several = names.length > 1;
+    const focused = this.list.contains(document.activeElement);
+    this.element.classList.toggle("alone", !several);
+    this.list.hidden = !several;
+    replace(this.list, ...(several ? names.map((name, k) => this.tab(name, k)) : []));
+    const roles: [string, string][] = [["role", "tabpanel"], ["aria-labelledby", `file-${names.indexOf(files.open)}`]];
+    for (const [name, value] of roles) {
+      if (several) this.panel.setAttribute(name, value);
+      else this.panel.removeAttribute(name);
+    }
+    this.panel.id = PANEL;
+    const open = this.list.querySelector<HTMLElement>("[aria-selected='true']");
+    open?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (focused) open?.focus();
+  }
+
+  private tab(name: string, number: number): HTMLElement {
+    const { files, problems, runProblems, warnings } = this.model;
+    const path = files.pathOf(name);
+    const here = (list: readonly Problem[]): number => list.filter(({ span }) => span?.[0] && fileOf(span) === path).length;
+    const [errors, warned] = [here([...problems, ...runProblems]), here(warnings)];
+    const selected = name === files.open;
+    const folder = folderOf(name);
+    return h("button", {
+      role: "tab", id: `file-${number}`, "aria-controls": PANEL, "aria-selected": String(selected), tabindex: selected ? 0 : -1,
+      "data-file": name, title: visible(name) + (name === files.main ? ", the main program" : ""),
+      onclick: () => this.editor.open(name), ondblclick: () => this.askName(),
+    },
+    folder ? h("bdi", { class: "file-folder" }, `${visible(folder)}/`) : null,
+    h("bdi", { class: "file-base" }, visible(baseOf(name))),
+    name === files.main ? h("span", { class: "file-main" }, h("span", { "aria-hidden": "true" }, " ▸"), h("span", { class: "visually-hidden" }, ", the main program")) : null,
+    mark(errors, "error"), mark(warned, "warning"));
+  }
+
+  private keys(event: KeyboardEvent): void {
+    const { files } = this.model;
+    const names = files.names();
+    const at = names.indexOf(files.open);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1 + names.length, Home: 0, End: names.length - 1 }[event.key];
+    if (to !== undefined && !event.altKey) this.editor.open(names[to % names.length]!);
+    else if (event.key === "Delete") this.remove(files.open);
+    else if (event.key === "F2") this.askName();
+    else return;
+    event.preventDefault();
+  }
+
+  // What can be done ----------------------------------------------------------------------------
+
+  private fill(): void {
+    const { files } = this.model;
+    const several = files.names().length > 1;
+    const { open } = files;
+    const gone = discarded().filter(({ name, text }) => files.text(name) !== text).slice(0, 10);
+    replace(this.content,
+      this.named("New file", "lib/sums.fut", "", "Create", (name) => files.refusal(name), (name) => this.create(name)),
+      h("p", { class: "row" }, this.chooser("Files or a .zip…", { multiple: true, accept: `${ENDING},.zip` }),
+        this.chooser("A folder…", { webkitdirectory: true })),
+      h("p", { class: "quiet" }, "Or drop them on the editor."),
+      h("h2", {}, "The open file"),
+      this.named("Name", open, open, "Rename", (name) => name === open ? "" : files.refusal(name, open), (name) => this.rename(open, name)),
+      several ? h("p", { class: "row" },
+        h("button", { disabled: open === files.main, onclick: () => this.makeMain(open) }, "Make main"),
+        h("button", { onclick: () => this.remove(open) }, "Delete")) : null,
+      gone.length ? h("h2", {}, "Taken out before") : null,
+      ...gone.map((one) => h("p", {}, h("button", { class: "link", onclick: () => this.restore(one) }, "Bring back ", h("bdi", {}, visible(one.name))))));
+  }
+
+  /** A field for a name, which says why one is refused. */
+  private named(
+    label: string, example: string, value: string, does: string, refusal: (name: string) => string, done: (name: string) => void,
+  ): HTMLElement {
+    const field = h("input", { type: "text", "aria-label": label, placeholder: example, value, spellcheck: "false", dir: "auto" });
+    const said = h("p", { class: "refusal", role: "alert" });
+    const submit = (event: Event): void => {
+      event.preventDefault();
+      const given = field.value.trim().normalize();
+      const name = given && !given.endsWith(ENDING) ? given + ENDING : given;
+      const why = name ? refusal(name) : "A file needs a name.";
+      replace(said, ...quoted(why));
+      if (why) return field.focus();
+      this.menu.open = false;
+      if (name !== value) done(name);
+    };
+    return h("form", { onsubmit: submit }, h("p", { class: "row" }, field, h("button", { type: "submit" }, does)), said);
+  }
+
+  private chooser(title: string, attributes: Record<string, unknown>): HTMLElement {
+    const input = h("input", { type: "file", class: "visually-hidden", tabindex: -1, "aria-label": title, ...attributes });
+    input.addEventListener("change", () => {
+      this.menu.open = false;
+      void chosen([...(input.files ?? [])]).then((taken) => this.add(taken));
+    });
+    return h("span", {}, h("button", { type: "button", onclick: () => input.click() }, title), input);
+  }
+
+  private close(): void {
+    if (!this.menu.open) return;
+    const inside = this.menu.contains(document.activeElement);
+    this.menu.open = false;
+    if (inside) this.menu.querySelector<HTMLElement>("summary")!.focus();
+  }
+
+  /** Open the menu at the field for the open file's name. */
+  private askName(): void {
+    this.menu.open = true;
+    this.fill();
+    const field = this.content.querySelector<HTMLInputElement>("[aria-label='Name']")!;
+    field.focus();
+    field.setSelectionRange(field.value.length - baseOf(field.value).length, field.value.length - ENDING.length);
+  }
+
+  private rename(name: string, to: string): void {
+    this.model.files.rename(name, to);
+    this.editor.renamed(name, to);
+    this.tell(null);
+    this.changed();
+    this.focusTab();
+  }
+
+  private makeMain(name: string): void {
+    this.menu.open = false;
+    this.model.files.setMain(name);
+    this.editor.renamed(name, name);
+    this.changed();
+    this.focusTab();
+  }
+
+  private remove(name: string): void {
+    const { files } = this.model;
+    if (files.names().length < 2) return;
+    this.menu.open = false;
+    const gone = { name, text: files.text(name) };
+    const wasMain = files.main === name;
+    discard(gone);
+    files.remove(name);
+    this.editor.update();
+    this.changed();
+    const undo = h("button", { class: "link", onclick: () => {
+      this.restore(gone, wasMain);
+      this.focusTab();
+    } }, "Undo");
+    this.tell("Deleted ", h("bdi", {}, visible(name)), ". ", undo);
+    undo.focus();
+  }
+
+  /** Bring a file back, under another name if its own is taken by now. */
+  private restore({ name, text }: Deleted, asMain = false): void {
+    const { files } = this.model;
+    this.menu.open = false;
+    const stem = name.slice(0, -ENDING.length);
+    const free = [name, ...Array.from({ length: MOST_FILES }, (_, k) => `${stem}_${k + 2}${ENDING}`)].find((one) => !files.refusal(one))!;
+    files.write(free, text);
+    if (asMain) files.setMain(free);
+    this.tell(null);
+    this.show(free);
+    this.events.changed();
+  }
+
+  private changed(): void {
+    this.model.emit("files");
+    this.events.changed();
+  }
+
+  private focusTab(): void {
+    (this.list.querySelector<HTMLElement>("[aria-selected='true']") ?? this.menu.querySelector<HTMLElement>("summary")!).focus();
+  }
+
+  // Files that come -----------------------------------------------------------------------------
+
+  private listen(): void {
+    const { area } = this;
+    const brings = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+    area.addEventListener("dragover", (event) => {
+      if (!brings(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      area.classList.add("dropping");
+    }, { capture: true });
+    area.addEventListener("dragleave", (event) => {
+      if (!area.contains(event.relatedTarget as Node | null)) area.classList.remove("dropping");
+    });
+    area.addEventListener("drop", (event) => {
+      area.classList.remove("dropping");
+      if (!brings(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      void dropped(event.dataTransfer!).then((taken) => this.add(taken));
+    }, { capture: true });
+  }
+
+  private add({ texts, refused, passed }: Taken): void {
+    const { files } = this.model;
+    const said = [...refused];
+    const fresh = texts.size > 0 && this.events.isNobodys();
+    if (fresh) this.replaceAll(texts);
+    else this.addTo(texts, said);
+    const added = [...texts.keys()];
+    const other = passed ? ` ${passed} that ${passed === 1 ? "is no program is" : "are no programs are"} left out.` : "";
+    const count = added.length === 1 ? `Added ${isolated(visible(added[0]!))}.` : added.length ? `Added ${added.length} files.` : "No file was added.";
+    const list = said.slice(0, MOST).map((text) => h("li", {}, ...quoted(visible(text))));
+    if (said.length > MOST) list.push(h("li", {}, `and ${said.length - MOST} more`));
+    this.tell(`${count}${other}`, list.length ? h("ul", {}, ...list) : null);
+    if (!fresh && added.length) {
+      this.show(files.has(added[0]!) ? added[0]! : files.open);
+      this.events.changed();
+    }
+  }
+
+  /** What comes is the program. */
+  private replaceAll(texts: Map<string, string>): void {
+    const main = mainOf(texts);
+    const files = Object.fromEntries([...texts].filter(([name]) => name !== main));
+    this.events.replace({ source: texts.get(main)!, main, files, open: main });
+  }
+
+  /** Put files beside those that are there; what has to be left out goes from `texts`, and is said. */
+  private addTo(texts: Map<string, string>, said: string[]): void {
+    const { files } = this.model;
+    let length = files.names().reduce((sum, name) => sum + utf8(files.text(name)), 0);
+    for (const [name, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const before = files.has(name) ? files.text(name) : null;
+      const why = before === null ? files.refusal(name) : "";
+      const more = utf8(text) - (before === null ? 0 : utf8(before));
+      if (why || length + more > MOST_BYTES || files.names().length + (before === null ? 1 : 0) > MOST_FILES) {
+        said.push(`\`${name}\` is left out. ${why || "The program has as many files and as much text as it can have here."}`);
+        texts.delete(name);
+        continue;
+      }
+      length += more;
+      if (before !== null && before !== text) {
+        discard({ name, text: before });
+        said.push(`\`${name}\` takes the place of a file of that name, which can be brought back.`);
+      }
+      files.write(name, text);
+    }
+  }
+
+  /** Say what happened, until something else is said; or nothing. */
+  private tell(...said: (Node | string | null)[]): void {
+    const words = said.filter((part): part is Node | string => part !== null);
+    replace(this.note, ...(words.length ? [h("div", {}, ...words), h("button", {
+      class: "icon", "aria-label": "Close this note", onclick: () => {
+        this.tell(null);
+        this.editor.focus();
+      },
+    }, "×")] : []));
+  }
+}
+
+function mark(count: number, word: string): HTMLElement | null {
+  if (!count) return null;
+  return h("span", { class: `file-mark ${word}` }, h("span", { class: "visually-hidden" }, ", "), count,
+    h("span", { class: "visually-hidden" }, ` ${word}${count === 1 ? "" : "s"}`));
+}
+
+/** A name with what cannot be seen, or turns the direction, made visible. */
+const visible = (text: string): string => text.replace(UNSEEN, "\ufffd");
+
+const utf8 = (text: string): number => new TextEncoder().encode(text).length;
+
+/** Whether a program is the empty one that the page begins with. */
+export const isUntouched = ({ source, files = {}, main = MAIN }: Saved): boolean =>
+  !source.trim() && main === MAIN && !Object.keys(files).length;

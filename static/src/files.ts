@@ -1,0 +1,166 @@
+// The files of a program, by their paths from its top folder: `main.fut`, `lib/sums.fut`. One is the main
+// one: in spans it has no name.
+import { importsIn } from "./imports";
+
+export const ENDING = ".fut";
+export const MAIN = `main${ENDING}`;
+const LONGEST = 200; // characters of a path
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+/** A program as it is kept: `source` is the main file's text, `files` are the others. */
+export interface Saved {
+  source: string;
+  files?: Record<string, string> | undefined;
+  main?: string | undefined;
+  /** Which one the editor shows. */
+  open?: string | undefined;
+}
+
+export interface Deleted {
+  name: string;
+  text: string;
+}
+
+export class Files {
+  main = MAIN;
+  open = MAIN;
+  private texts = new Map<string, string>([[MAIN, ""]]);
+  private known: Record<string, string> | null = null;
+
+  /** The main one first, the others in order of their paths. */
+  names(): string[] {
+    return [this.main, ...[...this.texts.keys()].filter((name) => name !== this.main).sort()];
+  }
+
+  has(name: string): boolean {
+    return this.texts.has(name);
+  }
+
+  text(name: string): string {
+    return this.texts.get(name) ?? "";
+  }
+
+  get source(): string {
+    return this.text(this.main);
+  }
+
+  /** What the main file may import; the same object while it is the same. */
+  get others(): Record<string, string> {
+    return (this.known ??= Object.fromEntries(this.names().slice(1).map((name) => [name, this.text(name)])));
+  }
+
+  /** What spans call a file: "" for the main one. */
+  pathOf(name: string): string {
+    return name === this.main ? "" : name;
+  }
+
+  /** The file that spans call so. */
+  nameOf(path: string): string {
+    return path || this.main;
+  }
+
+  write(name: string, text: string): void {
+    if (this.texts.get(name) === text) return;
+    if (name !== this.main) this.known = null;
+    this.texts.set(name, text);
+  }
+
+  remove(name: string): void {
+    this.texts.delete(name);
+    if (this.main === name) this.main = mainOf(this.texts);
+    if (this.open === name) this.open = this.main;
+    this.known = null;
+  }
+
+  rename(name: string, to: string): void {
+    const text = this.text(name);
+    this.texts.delete(name);
+    this.texts.set(to, text);
+    if (this.main === name) this.main = to;
+    if (this.open === name) this.open = to;
+    this.known = null;
+  }
+
+  setMain(name: string): void {
+    this.main = name;
+    this.known = null;
+  }
+
+  saved(): Required<Saved> {
+    const { source, others, main, open } = this;
+    return { source, files: others, main, open };
+  }
+
+  load({ source, files = {}, main: named, open }: Saved): void {
+    const main = named || [MAIN, ...Array.from(Object.keys(files), (_, k) => `main_${k + 2}${ENDING}`)].find((name) => !(name in files))!;
+    this.texts = new Map([...Object.entries(files), [main, source]]);
+    this.main = main;
+    this.open = open && this.texts.has(open) ? open : main;
+    this.known = null;
+  }
+
+  /** Why a file cannot have this name, or "". */
+  refusal(name: string, instead = ""): string {
+    const refused = refusalOf(name);
+    if (refused) return refused;
+    const same = [...this.texts.keys()].find((other) => other !== instead && other.toLowerCase() === name.toLowerCase());
+    if (!same) return "";
+    return same === name ? `There is a file \`${name}\` already.` : `\`${same}\` and \`${name}\` differ in case only.`;
+  }
+}
+
+/** The same program, whichever of its files is open. */
+export function sameProgram(a: Saved, b: Saved): boolean {
+  const parts = ({ source, files = {}, main = MAIN }: Saved): string =>
+    JSON.stringify([source, main, Object.entries(files).sort(([one], [other]) => (one < other ? -1 : 1))]);
+  return parts(a) === parts(b);
+}
+
+export const isEmpty = ({ source, files = {} }: Saved): boolean =>
+  !source.trim() && !Object.values(files).some((text) => text.trim());
+
+/** The file that an import in another names; null where it names none that a program could have. */
+export function imported(from: string, path: string): string | null {
+  if (!path || path.startsWith("/") || path.includes("\\")) return null;
+  const name = joined(folderOf(from), path) + ENDING;
+  return name.startsWith("../") ? null : name;
+}
+
+/** The likely main file: one with an entry point that no other imports; the first with the fewest folders. */
+export function mainOf(texts: ReadonlyMap<string, string>): string {
+  const wanted = new Set([...texts].flatMap(([name, text]) =>
+    importsIn(text).map(({ path }) => imported(name, path)).filter((other) => other !== name)));
+  const rank = (name: string): number[] => [
+    wanted.has(name) ? 1 : 0, hasEntry(texts.get(name)!) ? 0 : 1, name.split("/").length, baseOf(name) === MAIN ? 0 : 1,
+  ];
+  const ranked = [...texts.keys()].map((name) => ({ name, rank: rank(name) }));
+  ranked.sort((a, b) => {
+    const at = a.rank.findIndex((one, k) => one !== b.rank[k]);
+    return at >= 0 ? a.rank[at]! - b.rank[at]! : a.name < b.name ? -1 : 1;
+  });
+  return ranked[0]?.name ?? MAIN;
+}
+
+const hasEntry = (text: string): boolean => /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(?:def|let)\s+main\b)/m.test(text);
+
+/** Why no file can have this path, or "". */
+export function refusalOf(name: string): string {
+  if (!name.endsWith(ENDING) || baseOf(name) === ENDING) return `A file's name ends in \`${ENDING}\`.`;
+  if (UNSEEN.test(name)) return "A name has no characters that cannot be seen.";
+  if (/["\\]/.test(name)) return "An `import` cannot name a file with `\"` or `\\` in its name.";
+  if (name.split("/").some((part) => !part.trim() || part === "." || part === "..")) return "A folder between two `/` needs a name.";
+  return name.length > LONGEST ? `A path has at most ${LONGEST} characters.` : "";
+}
+
+export const baseOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
+export const folderOf = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf("/")));
+
+/** A path from a folder, written from the top, without `.` and with `..` at its beginning at most. */
+function joined(folder: string, path: string): string {
+  const parts: string[] = [];
+  for (const part of [...folder.split("/"), ...path.split("/")]) {
+    if (part === ".." && parts.length && parts.at(-1) !== "..") parts.pop();
+    else if (part && part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}

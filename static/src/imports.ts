@@ -1,0 +1,68 @@
+// The imports in a text: where they stand and what they name; the strings of those that lead to a file do so
+// in the editor.
+import { RangeSetBuilder, StateField, type EditorState, type Extension, type Text } from "@codemirror/state";
+import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/view";
+
+export interface Import {
+  path: string;
+  /** Offsets of its string, with the quotes. */
+  from: number;
+  to: number;
+}
+
+/** Comments and strings are passed over; an `import` may have comments before its string. */
+const TOKENS = /--[^\n]*|(?<![\w'])import((?:\s|--[^\n]*\n)*)"([^"\n]*)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'/g;
+
+export function importsIn(text: string): Import[] {
+  if (!text.includes("import")) return [];
+  return [...text.matchAll(TOKENS)].filter((match) => match[2] !== undefined).map((match) => {
+    const from = match.index + "import".length + match[1]!.length;
+    return { path: match[2]!, from, to: from + match[2]!.length + 2 };
+  });
+}
+
+/** What is at an offset, its edges included. */
+export function importAt(doc: Text, at: number): Import | null {
+  return importsIn(doc.toString()).find(({ from, to }) => from <= at && at <= to) ?? null;
+}
+
+export interface ImportEvents {
+  /** Whether this leads anywhere. */
+  leads(path: string): boolean;
+  go(path: string): void;
+}
+
+/** Strings of imports as links: a click, or Alt+Enter at the cursor; Alt+click only places the cursor. */
+export function importLinks(events: ImportEvents): Extension {
+  const linked = (state: EditorState): DecorationSet => {
+    const builder = new RangeSetBuilder<Decoration>();
+    for (const { path, from, to } of importsIn(state.doc.toString())) {
+      if (to - from > 2 && events.leads(path)) builder.add(from + 1, to - 1, LINK);
+    }
+    return builder.finish();
+  };
+  const field = StateField.define<DecorationSet>({
+    create: linked,
+    update: (value, transaction) => (transaction.docChanged || transaction.effects.length ? linked(transaction.state) : value),
+    provide: (self) => EditorView.decorations.from(self),
+  });
+  const follow = (doc: Text, at: number): boolean => {
+    const found = importAt(doc, at);
+    if (!found || !events.leads(found.path)) return false;
+    events.go(found.path);
+    return true;
+  };
+  return [
+    field,
+    EditorView.domEventHandlers({
+      click: (event, view) => {
+        const element = event.target as Element;
+        if (event.altKey || event.shiftKey || event.detail > 1 || !element.closest(".import-link") || !view.state.selection.main.empty) return false;
+        return follow(view.state.doc, view.posAtDOM(element.closest(".import-link")!));
+      },
+    }),
+    keymap.of([{ key: "Alt-Enter", run: (view) => follow(view.state.doc, view.state.selection.main.head) }]),
+  ];
+}
+
+const LINK = Decoration.mark({ class: "import-link", attributes: { title: "Click, or Alt+Enter, to open this file. Alt+click places the cursor." } });

@@ -1,0 +1,484 @@
+"""A program of several files in the page, with the compiler behind it."""
+
+import io
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+
+from app import create_app
+from app.context import EXTENSION
+from tests.app.browsing import AXE, MARKS, pane, serving, source, write
+
+pytestmark = MARKS
+
+PATIENCE = 20_000
+MAIN = 'import "lib/sums"\n\nentry main (xs: []f32) : f32 = total (map (* 2) xs)\n'
+SUMS = "import \"base\"\n\ndef total [n] (ys: [n]f32) : f32 =\n  reduce (+) 0 (map more ys)\n"
+BASE = "def more (y: f32) : f32 = y + 1\n"
+PROGRAM = {"main.fut": MAIN, "lib/sums.fut": SUMS, "lib/base.fut": BASE}
+SAVED = {"source": MAIN, "main": "main.fut", "files": {"lib/sums.fut": SUMS, "lib/base.fut": BASE}}
+TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    made = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
+    yield made
+    made.extensions[EXTENSION].jobs.close()
+
+
+@pytest.fixture(scope="module")
+def address(app: Flask) -> Iterator[str]:
+    with serving(app) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A first visit. What the browser complains of fails the test."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error" and "Applying inline style" not in message.text:
+            complaints.append(message.text)
+
+    opened.on("console", on_console)
+    opened.goto(address)
+    compiled(opened)
+    yield opened
+    context.close()
+    expect.set_options(timeout=5_000)
+    assert complaints == []
+
+
+def compiled(page: Page) -> None:
+    expect(page.locator(".status")).to_contain_text("compiled in")
+
+
+def text(page: Page) -> str:
+    found: str = page.locator(".source").evaluate(TEXT)
+    return found
+
+
+def tabs(page: Page) -> Locator:
+    return page.get_by_role("tablist", name="Files").get_by_role("tab")
+
+
+def tab(page: Page, name: str) -> Locator:
+    return page.locator(f"[data-file={json.dumps(name)}]")
+
+
+def names(page: Page) -> list[str]:
+    return [str(one.get_attribute("data-file")) for one in tabs(page).all()]
+
+
+def opened(page: Page, name: str) -> None:
+    expect(tab(page, name)).to_have_attribute("aria-selected", "true")
+
+
+DROP = """async ([files, folder]) => {
+  const transfer = new DataTransfer();
+  for (const [name, bytes] of files) transfer.items.add(new File([new Uint8Array(bytes)], name));
+  const area = document.querySelector(".source");
+  for (const type of ["dragenter", "dragover", "drop"]) {
+    const event = new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true });
+    area.querySelector(".cm-content").dispatchEvent(event);
+  }
+}"""
+
+
+def drop(page: Page, files: dict[str, bytes | str]) -> None:
+    as_bytes = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
+    page.evaluate(DROP, [[[name, list(data)] for name, data in as_bytes.items()], False])
+
+
+def zipped(files: dict[str, bytes | str], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", how) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return found.getvalue()
+
+
+def load(page: Page, files: dict[str, bytes | str] | None = None) -> None:
+    """Drop a program on the example: it takes its place."""
+    drop(page, {"program.zip": zipped(files or dict(PROGRAM))})
+    expect(tabs(page)).to_have_count(len(files or PROGRAM))
+    compiled(page)
+
+
+def test_one_file_has_no_strip_and_the_first_other_one_brings_it(page: Page) -> None:
+    expect(tabs(page)).to_have_count(0)
+    expect(page.get_by_role("tablist", name="Files")).to_be_hidden()
+    before = text(page)
+    page.locator(".file-menu summary").click()
+    field = page.get_by_label("New file")
+    for wrong, why in {
+        "": "A file needs a name.",
+        "main": "There is a file",
+        "MAIN.fut": "differ in case only",
+        "../up": "needs a name",
+        "a//b": "needs a name",
+        'a"b': "cannot name a file",
+        "a\u202eb": "cannot be seen",
+        "x" * 300: "at most 200 characters",
+    }.items():
+        field.fill(wrong)
+        page.keyboard.press("Enter")
+        expect(page.locator(".refusal").first).to_contain_text(why)
+    field.fill("lib/sums")
+    page.keyboard.press("Enter")
+    assert names(page) == ["main.fut", "lib/sums.fut"]
+    opened(page, "lib/sums.fut")
+    expect(source(page)).to_be_focused()
+    page.keyboard.insert_text("def twice (x: i64) = x * 2\n")
+    tab(page, "main.fut").click()
+    assert text(page) == before
+    write(page, 'import "lib/sums"\nentry main (x: i64) = twice x\n')
+    compiled(page)
+    expect(pane(page)).to_contain_text("x_")
+
+
+def test_each_file_has_its_own_undo_and_its_own_place(page: Page) -> None:
+    long = BASE + "".join(f"def f{k} = {k}i32\n" for k in range(200))
+    load(page, {**PROGRAM, "lib/base.fut": long})
+    tab(page, "lib/base.fut").click()
+    source(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("-- at the end")
+    scroller = page.locator(".source .cm-scroller")
+    page.wait_for_function("() => document.querySelector('.source .cm-scroller').scrollTop > 500")
+    top = scroller.evaluate("scroller => scroller.scrollTop")
+    tab(page, "main.fut").click()
+    write(page, MAIN + "-- main\n")
+    page.keyboard.press("Control+z")
+    assert text(page) == MAIN
+    tab(page, "lib/base.fut").click()
+    page.wait_for_function(
+        f"() => Math.abs(document.querySelector('.source .cm-scroller').scrollTop - {top}) < 5"
+    )
+    source(page).focus()
+    assert text(page).endswith("-- at the end")
+    page.keyboard.press("Control+z")
+    assert text(page) == long
+    page.keyboard.press("Control+z")
+    assert text(page) == long
+
+
+def test_a_zip_takes_the_place_of_an_example_and_goes_back(page: Page) -> None:
+    before = text(page)
+    files: dict[str, bytes | str] = {
+        "prog/a/entries.fut": 'import "../lib/x"\nentry go = x\n',
+        "prog/lib/x.fut": "def x = 3i32\n",
+        "prog/README.md": "read",
+        "prog/.git/y.fut": "def y = 1",
+        "__MACOSX/z.fut": "\0",
+    }
+    for how in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        drop(page, {"p.zip": zipped(files, how)})
+        expect(tabs(page)).to_have_count(2)
+        assert names(page) == ["a/entries.fut", "lib/x.fut"]
+        compiled(page)
+        expect(page.locator(".file-note")).to_contain_text("Added 2 files. 1 that is no program")
+        expect(pane(page)).to_contain_text("entry go")
+        page.go_back()
+        expect(tabs(page)).to_have_count(0)
+        assert text(page) == before
+    page.go_forward()
+    expect(tabs(page)).to_have_count(2)
+
+
+def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Page) -> None:
+    good = zipped({"good.fut": BASE})
+    at = good.find(b"PK\1\2")
+    lying, broken = bytearray(good), bytearray(good)
+    struct.pack_into("<I", lying, at + 24, 4)  # shorter than it is
+    struct.pack_into("<I", broken, at + 16, 1)  # another sum
+    bomb = zipped({"bomb.fut": b"-" * 30_000_000})
+    drop(
+        page,
+        {
+            "binary.fut": b"\x00\x01\x02",
+            "latin.fut": "def ü = 1".encode("latin-1"),
+            "fine.fut": "entry main = 1i32\n",
+            "lying.zip": bytes(lying).replace(b"good.fut", b"lies.fut"),
+            "broken.zip": bytes(broken).replace(b"good.fut", b"torn.fut"),
+            "bomb.zip": bomb,
+            "none.zip": b"no zip at all",
+            "photo.png": b"png",
+        },
+    )
+    note = page.locator(".file-note")
+    expect(note).to_contain_text("fine.fut")
+    for name, why in {
+        "binary.fut": "It is no text in UTF-8.",
+        "latin.fut": "It is no text in UTF-8.",
+        "lies.fut": "it is longer than it says",
+        "torn.fut": "it is damaged",
+        "bomb.fut": "at most 2.00 MB",
+        "none.zip": "it is no zip file",
+    }.items():
+        line = note.locator("li", has_text=name)
+        expect(line).to_contain_text(why)
+    expect(note).to_contain_text("1 that is no program is left out")
+    assert text(page) == "entry main = 1i32\n"
+    compiled(page)
+
+
+def test_files_beside_ones_own_program_are_added_and_nothing_is_lost(page: Page) -> None:
+    own = "entry main = 5i32 -- mine\n"
+    write(page, own)
+    compiled(page)
+    drop(page, {"other.fut": "def a = 1i32\n"})
+    expect(tabs(page)).to_have_count(2)
+    opened(page, "other.fut")
+    drop(page, {"main.fut": "entry main = 6i32\n"})
+    expect(page.locator(".file-note")).to_contain_text("can be brought back")
+    opened(page, "main.fut")
+    assert text(page) == "entry main = 6i32\n"
+    page.locator(".file-menu summary").click()
+    page.get_by_role("button", name="Bring back main.fut").click()
+    opened(page, "main_2.fut")
+    assert text(page) == own
+
+
+def test_delete_can_be_undone_also_after_a_reload_and_for_the_main_file(page: Page) -> None:
+    load(page)
+    tab(page, "lib/sums.fut").click()
+    tab(page, "lib/sums.fut").press("Delete")
+    expect(tabs(page)).to_have_count(2)
+    expect(page.locator(".status")).to_contain_text("1 error")
+    undo = page.locator(".file-note").get_by_role("button", name="Undo")
+    expect(undo).to_be_focused()
+    page.keyboard.press("Enter")
+    opened(page, "lib/sums.fut")
+    assert text(page) == SUMS
+    compiled(page)
+    tab(page, "main.fut").click()
+    page.locator(".file-menu summary").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    assert sorted(names(page)) == ["lib/base.fut", "lib/sums.fut"]
+    undo.click()
+    assert names(page)[0] == "main.fut"
+    compiled(page)
+    tab(page, "lib/base.fut").click()
+    tab(page, "lib/base.fut").press("Delete")
+    expect(tabs(page)).to_have_count(2)
+    page.wait_for_timeout(400)
+    page.reload()
+    expect(tabs(page)).to_have_count(2)
+    page.locator(".file-menu summary").click()
+    page.get_by_role("button", name="Bring back lib/base.fut").click()
+    assert text(page) == BASE
+    compiled(page)
+
+
+def test_rename_and_make_main(page: Page) -> None:
+    load(page)
+    tab(page, "lib/base.fut").click()
+    tab(page, "lib/base.fut").press("F2")
+    field = page.get_by_label("Name", exact=True)
+    expect(field).to_be_focused()
+    field.fill("lib/sums.fut")
+    page.keyboard.press("Enter")
+    expect(page.locator(".refusal").nth(1)).to_contain_text("There is a file")
+    field.fill("deep/ground")
+    page.keyboard.press("Enter")
+    assert names(page) == ["main.fut", "deep/ground.fut", "lib/sums.fut"]
+    expect(tab(page, "deep/ground.fut")).to_be_focused()
+    assert text(page) == BASE
+    expect(page.locator(".status")).to_contain_text("1 error")
+    tab(page, "lib/sums.fut").click()
+    write(page, SUMS.replace('"base"', '"../deep/ground"'))
+    compiled(page)
+    write(page, SUMS.replace('"base"', '"../deep/ground"') + "entry other = total [1, 2]\n")
+    page.locator(".file-menu summary").click()
+    page.get_by_role("button", name="Make main").click()
+    assert names(page)[0] == "lib/sums.fut"
+    compiled(page)
+    expect(pane(page)).to_contain_text("entry other")
+    expect(page.get_by_label("Entry")).to_have_value("other")
+
+
+def test_errors_and_warnings_stand_in_their_files_and_lead_there(page: Page) -> None:
+    load(page)
+    tab(page, "lib/base.fut").click()
+    write(page, "def more (y: f32) : f32 = y + true\n")
+    mark = tab(page, "lib/base.fut").locator(".file-mark.error")
+    expect(mark).to_have_text(re.compile("1 error"))
+    expect(page.locator(".source .wavy")).to_have_count(1)
+    tab(page, "main.fut").click()
+    expect(page.locator(".source .wavy")).to_have_count(0)
+    message = page.locator(".placeless .problem-text")
+    expect(message).to_have_count(1)
+    message.get_by_role("button", name="line 1").click()
+    opened(page, "lib/base.fut")
+    expect(source(page)).to_be_focused()
+    expect(page.locator(".source .wavy")).to_have_count(1)
+    page.go_back()
+    opened(page, "main.fut")
+    tab(page, "lib/base.fut").click()
+    write(page, "def more (y: f32) : f32 = let unused = y in y + 1\n")
+    compiled(page)
+    write(page, "def more (y: f32) : f32 = let unused = y + 1 in y + 1\n")
+    expect(tab(page, "lib/base.fut").locator(".file-mark.error")).to_have_count(0)
+    tab(page, "main.fut").click()
+    write(page, MAIN.replace("xs)", "xs) -- w") + "def nothing (UNUSED: i32) = 1i32\n")
+    compiled(page)
+
+
+def test_what_is_selected_in_any_file_lights_stages_and_the_other_way_round(page: Page) -> None:
+    load(page)
+    tab(page, "lib/base.fut").click()
+    page.locator(".source .cm-line", has_text="y + 1").get_by_text("+").last.click()
+    expect(pane(page).locator(".lit, .lit-weak").first).to_be_visible()
+    lit = pane(page).locator(".lit, .lit-weak").all_text_contents()
+    assert any("+ 1.0f32" in line for line in lit), lit
+    page.get_by_role("tab", name="Selection").click()
+    expect(page.locator(".subject")).to_contain_text("y + 1")
+    expect(page.locator(".selection")).to_contain_text("lib/base.fut")
+    tab(page, "main.fut").click()
+    page.keyboard.press("Escape")
+    page.locator("[data-stage='fun']").click()
+    line = pane(page).locator(".cm-line", has_text="+ 1.0f32").first
+    line.click()
+    expect(page.locator(".source .lit-place").first).to_be_visible()
+    assert page.locator("[data-file][aria-selected='true']").get_attribute("data-file") in {
+        "lib/base.fut",
+        "lib/sums.fut",
+    }
+
+
+def test_a_click_on_the_string_of_an_import_opens_its_file(page: Page) -> None:
+    load(page)
+    opened(page, "main.fut")
+    page.locator(".import-link").click()
+    opened(page, "lib/sums.fut")
+    page.locator(".import-link").click()
+    opened(page, "lib/base.fut")
+    page.go_back()
+    opened(page, "lib/sums.fut")
+    page.go_back()
+    opened(page, "main.fut")
+    page.locator(".import-link").click(modifiers=["Alt"])
+    opened(page, "main.fut")
+    page.keyboard.press("Alt+Enter")
+    opened(page, "lib/sums.fut")
+
+
+def test_a_missing_import_offers_to_create_its_file(page: Page) -> None:
+    write(page, 'import "lib/new"\nentry main = fresh\n')
+    create = page.locator(".source").get_by_role("button", name="Create lib/new.fut")
+    create.click()
+    opened(page, "lib/new.fut")
+    expect(source(page)).to_be_focused()
+    page.keyboard.insert_text("def fresh = 7i32\n")
+    compiled(page)
+    tab(page, "main.fut").click()
+    expect(page.locator(".source .problem-text")).to_have_count(0)
+
+
+def test_files_are_kept_over_a_reload_and_by_links(page: Page, address: str) -> None:
+    load(page)
+    tab(page, "lib/base.fut").click()
+    page.wait_for_timeout(400)
+    page.reload()
+    compiled(page)
+    assert names(page) == ["main.fut", "lib/base.fut", "lib/sums.fut"]
+    opened(page, "lib/base.fut")
+    assert text(page) == BASE
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_label("Link").input_value()
+    page.goto(link)
+    expect(page.locator(".status")).to_contain_text("frozen")
+    assert names(page) == ["main.fut", "lib/base.fut", "lib/sums.fut"]
+    opened(page, "lib/base.fut")
+    assert text(page) == BASE
+    tab(page, "lib/sums.fut").click()
+    assert text(page) == SUMS
+    state: dict[str, Any] = page.request.get(f"{link}.json").json()
+    assert {state["main"]: state["source"], **state["files"]} == PROGRAM
+    without = page.request.get(link).text()
+    for name, content in PROGRAM.items():
+        assert name in without
+        first = next(line for line in content.split("\n") if line.startswith("def") or "entry" in line)
+        assert first.split()[1] in without
+
+
+def test_hostile_names_are_shown_as_they_are(page: Page) -> None:
+    hostile = ["<script>alert(1)<", "\u05d0\u05d1\u05d2", "n" * 120, "it's & more"]
+    files: dict[str, bytes | str] = {"main.fut": MAIN, "lib/sums.fut": SUMS, "lib/base.fut": BASE}
+    files |= {f"{name}.fut": f"def a = {k}i32\n" for k, name in enumerate(hostile)}
+    files |= {"turned\u202e.fut": "def b = 1i32\n"}
+    drop(page, {"program.zip": zipped(files)})
+    expect(tabs(page)).to_have_count(len(files) - 1)
+    expect(page.locator(".file-note")).to_contain_text("cannot be seen")
+    for name in hostile:
+        one = tab(page, f"{name}.fut")
+        expect(one.locator(".file-base")).to_have_text(f"{name}.fut")
+        assert one.evaluate("tab => tab.offsetWidth") < 300
+        one.click()
+        opened(page, f"{name}.fut")
+    assert page.locator("script", has_text="alert").count() == 0
+    width = page.evaluate("() => document.documentElement.scrollWidth")
+    assert width <= 1366
+    first = tab(page, "main.fut")
+    first.click()
+    write(page, 'import "<script>alert(1)<"\nentry main = a + true\n')
+    expect(page.locator(".status")).to_contain_text("1 error")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
+def test_axe_finds_nothing_beside_files(page: Page, theme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run `make setup`")
+    load(page)
+    tab(page, "lib/base.fut").click()
+    write(page, "def more (y: f32) : f32 = y + true\n")
+    expect(tab(page, "lib/base.fut").locator(".file-mark")).to_be_visible()
+    tab(page, "lib/sums.fut").click()
+    tab(page, "lib/sums.fut").press("Delete")
+    expect(page.locator(".file-note")).to_contain_text("Deleted")
+    page.get_by_label("Theme").select_option(theme)
+    page.evaluate(AXE.read_text())
+    run = "axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target)))"
+    assert page.evaluate(run) == []
+    page.locator(".file-menu summary").click()
+    expect(page.get_by_label("New file")).to_be_visible()
+    assert page.evaluate(run) == []
+
+
+def test_all_by_keyboard(page: Page) -> None:
+    load(page)
+    tab(page, "main.fut").focus()
+    page.keyboard.press("ArrowRight")
+    opened(page, "lib/base.fut")
+    expect(tab(page, "lib/base.fut")).to_be_focused()
+    page.keyboard.press("End")
+    opened(page, "lib/sums.fut")
+    page.keyboard.press("ArrowRight")
+    opened(page, "main.fut")
+    page.keyboard.press("ArrowLeft")
+    opened(page, "lib/sums.fut")
+    page.keyboard.press("Tab")  # to the menu
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("New file")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".file-menu summary")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Close this note")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(source(page)).to_be_focused()
