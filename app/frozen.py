@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from app.highlight import html_lines
 from app.permalinks import State
-from app.proofs import AttemptView, FunctionView, attempt_view, memory_views
+from app.proofs import AttemptView, FunctionView, attempt_view, memory_views, place
 from compiler.protocol.kinds import Json
 
 
@@ -20,7 +20,7 @@ class StageView:
     title: str
     explain: str
     counts: str
-    lines: list[tuple[Markup, str]]
+    lines: list[tuple[Markup, Markup | str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class FrozenView:
     title: str
     version: str
     made: str
-    source: list[Markup]
+    sources: list[tuple[str, list[Markup]]]
+    """The main file first, which has no name where it is the only one."""
     error: Json | None
     stages: list[StageView]
     remarks: list[Json]
@@ -46,14 +47,26 @@ def frozen_view(state: State) -> FrozenView:
         title=_title(source),
         version=str(state["version"]),
         made=str(state.get("made", ""))[:10],
-        source=html_lines(source, "source"),
-        error=state.get("error"),
+        sources=[(path, html_lines(text, "source")) for path, text in _texts(state)],
+        error=_error(state.get("error")),
         stages=[_stage(entry, state["stages"]) for entry in _present(state)],
         remarks=[_remark(remark) for remark in state.get("remarks", [])],
         attempts=[attempt_view(attempt) for attempt in state.get("attempts") or ()],
         memory=_memory(state),
         run=state.get("run"),
     )
+
+
+def _texts(state: State) -> list[tuple[str, str]]:
+    files = sorted((state.get("files") or {}).items())
+    return [
+        (str(state.get("main") or ("the program" if files else "")), str(state["source"])),
+        *files,
+    ]
+
+
+def _error(error: Json | None) -> Json | None:
+    return error and {**error, "place": place([error["span"]] if error.get("span") else [])}
 
 
 def _memory(state: State) -> list[FunctionView]:
@@ -90,13 +103,15 @@ def _stage(entry: Json, stages: Json) -> StageView:
     )
 
 
-def _places(record: Json) -> str:
+def _places(record: Json) -> Markup | str:
     """The source line that a line shows, if any."""
     spans = record.get("src") or []
+    if spans and spans[0][4:]:
+        return Markup('<em title="{}">{}</em>').format(spans[0][4], spans[0][0])
     return str(spans[0][0]) if spans else ""
 
 
 def _remark(remark: Json) -> Json:
     spans = remark.get("src") or []
     spans = [spans] if spans and isinstance(spans[0], int) else spans
-    return {**remark, "line": spans[0][0] if spans else 0}
+    return {**remark, "place": place(spans)}

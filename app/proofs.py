@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from compiler.base.spans import Span, line_of
 from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import (
     Polynomial,
@@ -46,7 +48,7 @@ class PairView:
     more: str
     values: str
     rows: list[Row]
-    facts: list[tuple[str, str, int]]
+    facts: list[tuple[str, str, str]]
     steps: list[Json]
 
 
@@ -59,7 +61,7 @@ class AttemptView:
     source: str
     destination: str
     point: str
-    line: int
+    place: str
     because: str
     hint: str
     bytes: list[tuple[str, str]]
@@ -106,7 +108,7 @@ def attempt_view(attempt: Json) -> AttemptView:
         source=names.get(attempt["source"], attempt["source"]),
         destination=names.get(attempt["destination"], attempt["destination"]),
         point=_POINTS.get(rule, rule),
-        line=_line(attempt["src"]),
+        place=place(attempt["src"]),
         because=attempt["because"],
         hint=_way_out(attempt),
         bytes=[
@@ -128,7 +130,7 @@ def _pair(one: Json, names: dict[str, str]) -> PairView:
     spell = as_called([*names_in(one), *(witness or picture)["values"]], names)
     origins = one.get("origins") or [{"why": "", "src": []}] * len(one["facts"])
     facts = {
-        claim: (claim, str(origin["why"]), _line(origin["src"]))
+        claim: (claim, str(origin["why"]), place(origin["src"]))
         for fact, origin in zip(one["facts"], origins, strict=False)
         for claim in (_claim(fact, spell),)
     }
@@ -244,5 +246,6 @@ def _memory_view(fun: Json, title: str) -> MemoryView:
     )
 
 
-def _line(spans: list[list[int]]) -> int:
-    return spans[0][0] if spans else 0
+def place(spans: list[list[Any]]) -> str:
+    """`line 3`, or ``line 3 of `lib/sums.fut` ``: the first of the places; "" without one."""
+    return line_of(Span(*span) for span in spans)

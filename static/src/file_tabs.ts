@@ -19,7 +19,7 @@ export interface FileEvents {
 
 const PANEL = "source-panel";
 const MOST = 8; // refused files that are named
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 export class FileTabs {
   readonly element: HTMLElement;

@@ -5,7 +5,7 @@ import { importsIn } from "./imports";
 export const ENDING = ".fut";
 export const MAIN = `main${ENDING}`;
 const LONGEST = 200; // characters of a path
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
 /** A program as it is kept: `source` is the main file's text, `files` are the others. */
 export interface Saved {

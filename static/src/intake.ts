@@ -4,8 +4,8 @@ import { ENDING, refusalOf } from "./files";
 import { BadZip, entriesOf } from "./zip";
 
 export const MOST_FILES = 500;
-/** Bytes of all texts of a program. */
-export const MOST_BYTES = 2_000_000;
+/** Bytes of all texts of a program: about as much as a server takes. */
+export const MOST_BYTES = 400_000;
 /** Bytes of a zip file: it may hold more than programs. */
 const MOST_ZIP = 50_000_000;
 const HIDDEN = /(?:^|\/)(?:\.|__MACOSX(?:\/|$))/;
