@@ -125,6 +125,7 @@ export class FileTabs {
     const { open } = files;
     const gone = discarded().filter(({ name, text }) => files.text(name) !== text).slice(0, 10);
     replace(this.content,
+      h("h2", {}, "A new file"),
       this.named("New file", "lib/sums.fut", "", "Create", (name) => files.refusal(name), (name) => this.create(name)),
       h("p", { class: "row" }, this.chooser("Files or a .zip…", { multiple: true, accept: `${ENDING},.zip` }),
         this.chooser("A folder…", { webkitdirectory: true })),

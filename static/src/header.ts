@@ -30,7 +30,8 @@ export class Header {
     this.examples.addEventListener("change", () => this.chosen(this.examples.value));
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h("header", { class: "top" },
-      h("h1", { class: "brand" }, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
+      h("div", { class: "brand" }, h("h1", {}, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
+        h("p", { class: "tagline" }, "See what a compiler does to your array program")),
       this.examples, this.target, this.status,
       this.run,
       h("span", { class: "share-box" }, this.share, this.link), this.themes(), help(),

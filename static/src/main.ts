@@ -55,6 +55,7 @@ class Page {
     known: () => this.compiler.known(),
     changed: () => this.save(),
     running: (running) => (this.header.running = running),
+    used: () => this.used(),
     goTo: (span) => this.goToPlace(span),
   });
   private readonly wide = new Wide(root);
@@ -113,6 +114,8 @@ class Page {
     });
     root.replaceChildren(...this.layout(source));
     this.model.on("files", () => this.save());
+    this.link.on((selection, chosen) => chosen && selection?.origin !== "story" && this.ring(null));
+    if (load<boolean>("used")) this.used();
     this.keys();
     this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
     client.onTrouble((problem) => this.model.setTrouble(problem));
@@ -383,7 +386,20 @@ class Page {
       this.link.choose({ spans: [place], origin: "story", line: -1 });
       this.tabs.open(tab || "selection");
       if (tab === "memory") this.memory.look(stage, object);
+      this.ring(root.querySelector(tab ? `#panel-${tab}` : `.stage-pane[data-shows="${stage}"]`));
     });
+  }
+
+  /** A ring around what a step of a story means, until something else is chosen. */
+  private ring(element: Element | null): void {
+    for (const ringed of root.querySelectorAll(".ring")) ringed.classList.remove("ring");
+    element?.classList.add("ring");
+  }
+
+  /** The run pane has its room from its first use on. */
+  private used(): void {
+    if (root.dataset["used"] === undefined) save("used", true);
+    root.dataset["used"] = "";
   }
 
   private view(): Pick<Work, "panes" | "tab" | "run" | "attempt"> {

@@ -6,6 +6,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def opened(page: Page, name: str) -> None:
     expect(tab(page, name)).to_have_attribute("aria-selected", "true")
 
 
-DROP = """async ([files, folder]) => {
+DROP = """async (files) => {
   const transfer = new DataTransfer();
   for (const [name, bytes] of files) transfer.items.add(new File([new Uint8Array(bytes)], name));
   const area = document.querySelector(".source");
@@ -101,7 +102,7 @@ DROP = """async ([files, folder]) => {
 
 def drop(page: Page, files: dict[str, bytes | str]) -> None:
     as_bytes = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
-    page.evaluate(DROP, [[[name, list(data)] for name, data in as_bytes.items()], False])
+    page.evaluate(DROP, [[name, list(data)] for name, data in as_bytes.items()])
 
 
 def zipped(files: dict[str, bytes | str], how: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -198,6 +199,19 @@ def test_a_zip_takes_the_place_of_an_example_and_goes_back(page: Page) -> None:
         assert text(page) == before
     page.go_forward()
     expect(tabs(page)).to_have_count(2)
+
+
+def test_a_folder_is_taken_with_the_paths_of_its_files(page: Page, tmp_path: Path) -> None:
+    top = tmp_path / "project"
+    for name, content in {**PROGRAM, "notes.txt": "read"}.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(content)
+    page.locator(".file-menu summary").click()
+    page.get_by_label("A folder…").set_input_files(top)
+    expect(tabs(page)).to_have_count(3)
+    assert names(page) == ["main.fut", "lib/base.fut", "lib/sums.fut"]
+    expect(page.locator(".file-note")).to_contain_text("Added 3 files. 1 that is no program")
+    compiled(page)
 
 
 def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Page) -> None:

@@ -37,6 +37,41 @@ def test_the_rail_keeps_its_place_and_its_height(page: Page) -> None:
     assert len(places) == 1
 
 
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])
+def test_a_first_visit_has_room_for_the_source_and_a_strip_for_runs(
+    browser: Browser, site: str, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.goto(site)
+    expect(pane(page)).to_contain_text("-- fused")
+    expect(page.locator(".tagline")).to_be_visible()
+    write(page, f"-- {'x y ' * 13}\n-- {'x y ' * 60}\n")  # 55 characters, and many
+    rows = page.locator(".source .cm-line")
+    whole, many = (rows.nth(k).evaluate("line => line.offsetHeight") for k in range(2))
+    assert whole < 1.5 * rows.nth(2).evaluate("line => line.offsetHeight") < many
+    run = page.get_by_role("region", name="Run", exact=True)
+    assert run.evaluate("run => run.offsetHeight") == 36
+    button = run.get_by_role("button", name="Run", exact=True)
+    expect(button).to_be_in_viewport(ratio=1)
+    write(page, "entry main (xs: []i64) = map (+1) xs\n")
+    run.get_by_label("xs: []i64").focus()  # by keyboard
+    expect(run.get_by_label("xs: []i64")).to_be_in_viewport(ratio=1)
+    assert run.evaluate("run => run.offsetHeight") == 140
+    page.reload()
+    expect(pane(page)).to_contain_text("-- fused")
+    assert run.evaluate("run => run.offsetHeight") == 140
+    context.close()
+
+
+def test_a_run_opens_the_strip(page: Page) -> None:
+    run = page.get_by_role("region", name="Run", exact=True)
+    assert run.evaluate("run => run.offsetHeight") == 36
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".run-result .value")).to_be_in_viewport()
+    assert run.evaluate("run => run.offsetHeight") == 140
+
+
 PLACES = """() => {
   const rail = document.querySelector(".rail").getBoundingClientRect();
   const chips = [...document.querySelectorAll(".chip")].map((chip) => chip.offsetHeight);

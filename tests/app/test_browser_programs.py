@@ -108,7 +108,11 @@ def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
             name = f"{example.name}: {look.text}"
             page.keyboard.press("Escape")
             expect(page.locator(".lit, .lit-weak, .lit-place")).to_have_count(0)
-            links.nth(number).click()
+            if number:
+                page.get_by_role("button", name="Next", exact=True).click()
+            else:
+                links.nth(number).click()
+            expect(links.nth(number)).to_have_attribute("aria-current", "step")
             current = page.locator(".stage-pane")
             expect(current.get_by_label("Stage", exact=True)).to_have_value(look.stage)
             assert page.wait_for_function(IN_SIGHT, timeout=5000), name
@@ -120,11 +124,45 @@ def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
             tab = page.locator(f"[data-tab='{look.tab or 'selection'}']")
             expect(tab).to_have_attribute("aria-selected", "true")
             expect(page.locator(SHOWN[look.tab or "selection"]).first, name).to_be_visible()
+            ring = page.locator(".ring")
+            expect(ring).to_have_count(1)
+            wanted = f"panel-{look.tab}" if look.tab else None
+            assert ring.get_attribute("id") == wanted, name
+            assert ring.get_attribute("data-shows") == (None if look.tab else look.stage), name
+            # What it is around holds what the step is about.
+            lit = ".lit, .lit-weak" if not look.tab else SHOWN[look.tab]
+            expect(ring.locator(lit).first, name).to_be_visible()
             if look.object:
                 chosen = page.get_by_label("Array", exact=True)
                 expect(chosen).to_have_value(re.compile(rf"^{look.object}_\d+$"))
                 at = page.get_by_label("Memory stage")
                 expect(at).to_have_value(look.stage)
+
+
+def test_steps_go_back_and_forth_and_the_ring_goes_with_another_choice(page: Page) -> None:
+    example = ALL["concatenation"]
+    choose(page, example)
+    links = page.locator(".looks button")
+    steps = page.get_by_role("group", name="Steps")
+    back, after = (steps.get_by_role("button", name=name) for name in ("Back", "Next"))
+    expect(back).to_have_attribute("aria-disabled", "true")
+    for number in range(len(example.looks)):
+        after.focus()
+        page.keyboard.press("Enter")
+        expect(links.nth(number)).to_have_attribute("aria-current", "step")
+        expect(page.locator(".ring")).to_have_count(1)
+    expect(after).to_have_attribute("aria-disabled", "true")
+    after.click()
+    expect(links.last).to_have_attribute("aria-current", "step")
+    back.click()
+    expect(links.nth(len(example.looks) - 2)).to_have_attribute("aria-current", "step")
+    page.keyboard.press("Escape")
+    expect(page.locator(".ring")).to_have_count(0)
+    write(page, example.source.replace("map (+ 1) xs", "map (+ 3) xs"))
+    expect(links.nth(1)).to_be_disabled()
+    expect(after).to_have_attribute("aria-disabled", "true")
+    expect(back).to_have_attribute("aria-disabled", "false")
+    compiled(page)
 
 
 def test_the_map_of_memory_has_all_functions_and_follows_the_entry(page: Page) -> None:

@@ -27,6 +27,8 @@ export interface RunEvents {
   known(): Promise<void>;
   changed(): void;
   running(running: boolean): void;
+  /** Something here is used, or shows a result. */
+  used(): void;
   goTo(span: Span): void;
 }
 
@@ -70,6 +72,7 @@ export class RunPane {
     model.on("entries", () => this.draw());
     model.on("status", () => this.chosen() || this.draw());
     model.on("source", () => (this.last = null));
+    this.element.addEventListener("focusin", () => events.used());
     this.empty();
   }
 
@@ -168,6 +171,7 @@ export class RunPane {
     replace(this.result, h("p", { class: "quiet busy" }, words));
     this.fresh.made(null);
     this.buttons();
+    this.events.used();
     this.reveal();
     await this.events.known();
     const answer = mine.signal.aborted ? null : await task(mine.signal);
@@ -215,6 +219,7 @@ export class RunPane {
   }
 
   private report(answer: RunAnswer | Failure, of: Text): void {
+    this.events.used();
     this.trouble.clear();
     this.fresh.made(of);
     if (!answer.ok) return this.fail(answer.error, of);

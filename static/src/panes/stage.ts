@@ -183,6 +183,7 @@ export class StagePane {
     this.select.value = this.stage;
     this.against.value = this.compare;
     const title = this.model.info(this.stage)?.title ?? this.stage;
+    this.element.dataset["shows"] = this.stage;
     this.element.setAttribute("aria-label", this.compare ? `${title}, compared` : title);
     this.view.contentDOM.setAttribute("aria-label", `${title}, text`);
   }
