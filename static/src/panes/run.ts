@@ -72,7 +72,9 @@ export class RunPane {
     model.on("entries", () => this.draw());
     model.on("status", () => this.chosen() || this.draw());
     model.on("source", () => (this.last = null));
-    this.element.addEventListener("focusin", () => events.used());
+    // With the pointer at its end: what grows under it would take the button away from a click.
+    this.element.addEventListener("focusin", (event) => (event.target as Element).matches(":focus-visible") && events.used());
+    this.element.addEventListener("click", () => events.used());
     this.empty();
   }
 
