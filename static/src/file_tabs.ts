@@ -36,14 +36,13 @@ export class FileTabs {
     private readonly editor: SourceEditor,
     private readonly events: FileEvents,
   ) {
-    this.menu.append(h("summary", { "aria-label": "Files: new, from this machine, rename, delete", title: "Files" }, "+"), this.content);
+    const summary = h("summary", { "aria-label": "Files: new, from this machine, rename, delete", title: "Files" }, "+");
+    // There before it opens: whoever goes on at once finds it.
+    summary.addEventListener("click", () => this.menu.open || this.fill());
+    this.menu.append(summary, this.content);
     this.element = h("div", { class: "files" }, this.list, this.menu);
     this.panel.before(this.element, this.note);
     this.list.addEventListener("keydown", (event) => this.keys(event));
-    this.menu.addEventListener("toggle", () => {
-      if (!this.menu.open) replace(this.content);
-      else if (!this.content.childElementCount) this.fill();
-    });
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
     document.addEventListener("mousedown", (event) => {
       if (!this.menu.contains(event.target as Node)) this.menu.open = false;

@@ -353,28 +353,6 @@ def test_errors_and_warnings_stand_in_their_files_and_lead_there(page: Page) -> 
     compiled(page)
 
 
-def test_what_is_selected_in_any_file_lights_stages_and_the_other_way_round(page: Page) -> None:
-    load(page)
-    tab(page, "lib/base.fut").click()
-    page.locator(".source .cm-line", has_text="y + 1").get_by_text("+").last.click()
-    expect(pane(page).locator(".lit, .lit-weak").first).to_be_visible()
-    lit = pane(page).locator(".lit, .lit-weak").all_text_contents()
-    assert any("+ 1.0f32" in line for line in lit), lit
-    page.get_by_role("tab", name="Selection").click()
-    expect(page.locator(".subject")).to_contain_text("y + 1")
-    expect(page.locator(".selection")).to_contain_text("lib/base.fut")
-    tab(page, "main.fut").click()
-    page.keyboard.press("Escape")
-    page.locator("[data-stage='fun']").click()
-    line = pane(page).locator(".cm-line", has_text="+ 1.0f32").first
-    line.click()
-    expect(page.locator(".source .lit-place").first).to_be_visible()
-    assert page.locator("[data-file][aria-selected='true']").get_attribute("data-file") in {
-        "lib/base.fut",
-        "lib/sums.fut",
-    }
-
-
 def test_a_click_on_the_string_of_an_import_opens_its_file(page: Page) -> None:
     load(page)
     opened(page, "main.fut")
