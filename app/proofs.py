@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.base.spans import Span, line_of
 from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import (
     Polynomial,
@@ -248,4 +247,7 @@ def _memory_view(fun: Json, title: str) -> MemoryView:
 
 def place(spans: list[list[Any]]) -> str:
     """`line 3`, or ``line 3 of `lib/sums.fut` ``: the first of the places; "" without one."""
-    return line_of(Span(*span) for span in spans)
+    if not spans:
+        return ""
+    line, _, _, _, *file = spans[0]
+    return f"line {line} of `{file[0]}`" if file else f"line {line}"
