@@ -149,6 +149,8 @@ class _Writer(Arrays):
         forms += [self.let_index, self.let_rewritten, self.let_joined]
         if self.rng.random() < 0.3:
             forms.append(self.let_scattered)
+        if self.rng.random() < 0.1:
+            forms.append(self.let_scratch)
         if depth < 2:
             forms += [self.let_joined, self.let_loop, self.let_loop, self.let_branch]
         self.rng.choice(forms)(scope, indent, depth)
@@ -171,6 +173,25 @@ class _Writer(Arrays):
     def let_new(self, scope: Scope, indent: str, depth: int) -> None:
         elem, shape = self.elem(), self.shape(scope)
         self.bind(scope, indent, elem, shape, self.new(scope, elem, shape))
+
+    def let_scratch(self, scope: Scope, indent: str, depth: int) -> None:
+        """Elements for each of which a loop makes arrays, of another size in each iteration."""
+        size = self.size(scope, 0)
+        p, i, j, acc, a = (self.fresh(base) for base in "pijca")
+        some = text(self.size(scope, 0))
+        bound = self.rng.choice(
+            (f"({some}) / 2", f"({some}) % 4", f"i64.min 3 ({some})", f"{p} % 3", f"({some}) & 3")
+        )
+        count = self.rng.choice(
+            (f"{i} + 1", f"{some} + 3 - {i}", f"2 * {i} + {p} % 2 + 1", f"{p} + 1")
+        )
+        body = f"for {j} < {count} do {a} with [{j}] = {a}[{j}] + {acc} * {j}"
+        shown = (
+            f"tabulate ({text(size)}) (\\{p} -> loop {acc} = {p} for {i} < {bound} do\n"
+            f"{indent}    let {a} = loop {a} = replicate ({count}) {i} {body}\n"
+            f"{indent}    in {acc} + i64.sum {a})"
+        )
+        self.bind(scope, indent, "i64", (size,), shown)
 
     def let_index(self, scope: Scope, indent: str, depth: int) -> None:
         """A number that can be an index, but is no polynomial, or an element that cannot."""
