@@ -8,8 +8,9 @@ it has a path or not; without one it lies at the top.
 from __future__ import annotations
 
 import posixpath
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from contextlib import suppress
 
 from compiler.base.errors import SyntaxError_, TypeError_, UsageError
 from compiler.frontend import decs
@@ -24,13 +25,24 @@ LONGEST = 200
 Import = decs.ImportDec | decs.MImport
 
 
-@lru_cache(maxsize=64)
+KEPT_CHARACTERS = 400_000
+"""Of all files whose syntax trees are kept, but for the last; each takes about 100 bytes."""
+_trees: OrderedDict[tuple[str, str], decs.Program] = OrderedDict()
+
+
 def parsed(text: str, file: str) -> decs.Program:
     """The syntax tree of a file, which is kept.
 
     Errors: `SyntaxError_`, in that file.
     """
-    return parse(text, file)
+    key = file, text
+    if key not in _trees:
+        _trees[key] = parse(text, file)
+        characters = sum(len(text) for _, text in _trees)
+        while characters > KEPT_CHARACTERS and len(_trees) > 1:
+            characters -= len(_trees.popitem(last=False)[0][1])
+    _trees.move_to_end(key)
+    return _trees[key]
 
 
 def imports(declared: Iterable[decs.Dec]) -> Iterator[Import]:
@@ -99,6 +111,30 @@ def path_of(one: Import, main: str) -> str:
         )
     folder = posixpath.dirname(one.span.file or main)
     return posixpath.normpath(posixpath.join(folder, one.path)) + ENDING
+
+
+def in_order(program: decs.Program, files: Mapping[str, str], main: str) -> list[tuple[str, str]]:
+    """The files that a program imports, with their texts, each behind those that it imports itself.
+
+    Where one of them cannot be checked the list ends.
+    """
+    found: dict[str, str] = {}
+    around = {main}
+
+    def go(tree: decs.Program) -> None:
+        for one in imports(tree.decs):
+            path = path_of(one, main)
+            if path in around or path not in files:
+                raise TypeError_("It cannot be checked.")
+            if path not in found:
+                around.add(path)
+                go(parsed(files[path], path))
+                around.remove(path)
+                found[path] = files[path]
+
+    with suppress(SyntaxError_, TypeError_):
+        go(program)
+    return list(found.items())
 
 
 def gather(text: str, main: str, read: Callable[[str], str | None]) -> dict[str, str]:

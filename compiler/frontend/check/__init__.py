@@ -9,7 +9,7 @@
     finish/      a definition whose types are known: no unknowns, no missing case, its entry point
 
 Rooms are listed in the order of imports. `program.py` goes through the declarations, `files.py`
-through the files. Inference
+through the files, of which `kept.py` keeps what has been checked. Inference
 walks an expression, makes unknowns (`types/metas.py`) and unifies (`types/unify.py`,
 `types/sizes.py`). A definition is generalised at its end (`definitions/functions.py`) and freed of
 unknowns (`finish/zonk.py`); then two walks in the order of evaluation check that sizes are known
@@ -22,7 +22,7 @@ from __future__ import annotations
 from compiler.base.context import Ctx
 from compiler.frontend import decs
 from compiler.frontend.check.expressions.table import TABLE
-from compiler.frontend.check.files import check_file, first_error
+from compiler.frontend.check.files import check_program, first_error
 from compiler.frontend.check.finish.attributes import attributes
 from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked
@@ -41,7 +41,7 @@ def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     prelude = load()
     st = Checker(ctx, scope=prelude.scope(), table=TABLE)
     out = Checked(st)
-    check_file(out, program, dict(ctx.options.files), prelude.scope)
+    check_program(out, program, dict(ctx.options.files), prelude.scope)
     without = any(entry.name == ctx.options.entry for entry in out.entries)
     if errors := out.errors if without else out.errors + out.not_built:
         raise first_error(errors)

@@ -7,33 +7,49 @@ An error in a file ends the check, so that it is not told of those that import i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
+from compiler.frontend.check.kept import Progress
 from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope.scope import Module, Scope, did_you_mean
-from compiler.frontend.files import ENDING, Import, imports, parsed
+from compiler.frontend.files import ENDING, Import, imports, in_order, parsed
 
 _ALONE = (
     "The command line reads files from the folder of the program; elsewhere paste the definitions."
 )
 
 
-def check_file(
+def check_program(
     out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
 ) -> None:
-    """Check a file, and before it those that it imports; `empty` makes a scope for one of these.
+    """Check a program, and before it the files that it imports; `empty` makes a scope for one.
 
     Errors: a file that is not among `files`, imports itself, or has errors.
     """
+    progress = Progress(out, in_order(program, files, out.st.ctx.options.main))
+    _check(_Files(out, files, empty, progress), program)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of a program that is being checked."""
+
+    out: Checked
+    texts: Mapping[str, str]
+    empty: Callable[[], Scope]
+    progress: Progress
+
+
+def _check(all_files: _Files, program: decs.Program) -> None:
     for one in imports(program.decs):
-        _import(out, one, files, empty)
-    check_decs(out, program.decs)
+        _import(all_files, one)
+    check_decs(all_files.out, program.decs)
 
 
-def _import(
-    out: Checked, one: Import, files: Mapping[str, str], empty: Callable[[], Scope]
-) -> None:
+def _import(all_files: _Files, one: Import) -> None:
+    out, files = all_files.out, all_files.texts
     path, main = out.path_of(one), out.st.ctx.options.main
     above = [main, *out.importing] if main else out.importing
     if path in above:
@@ -56,15 +72,16 @@ def _import(
     st = out.st
     outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
     st.scope, st.own_types, st.declared_later, out.own, out.exported = (
-        empty(), set(), {}, set(), Module(),
+        all_files.empty(), set(), {}, set(), Module(),
     )  # fmt: skip
     out.importing.append(path)
-    check_file(out, program, files, empty)
+    _check(all_files, program)
     if out.errors:
         raise first_error(out.errors)
     out.importing.pop()
     out.imported[path] = out.exported
     st.scope, st.own_types, st.declared_later, out.own, out.exported = outer
+    all_files.progress.file_done()
 
 
 def first_error(errors: list[CompileError]) -> CompileError:
