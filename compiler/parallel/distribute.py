@@ -354,7 +354,7 @@ def _interchange_loop(
     kept = [name if p.unique else None for name, p in zip(names, params, strict=True)]
     pat = out_params(sc, widths(nest), [p.type for p in stm.pat], kept)
     bound = _guarded(sc, nest, loop.form.bound, ir.Lit(0, loop.form.prim), out, stm.prov)
-    form = ir.ForLoop(loop.form.index, loop.form.prim, bound)
+    form = replace(loop.form, bound=bound)
     exp = ir.Loop(tuple(params), tuple(inits), form, ir.Body(tuple(code.stms), tuple(code.names)))
     out.append(emit(sc, pat, exp, stm.prov))
     sc.owned.difference_update(p.name for p, o in zip(pat, params, strict=True) if not o.unique)

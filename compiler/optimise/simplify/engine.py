@@ -207,7 +207,7 @@ def _loop(s: State, stm: ir.Stm) -> None:
     if isinstance(form, ir.ForLoop):
         bound = scalar(s, form.bound)
         if bound is not form.bound:
-            form = ir.ForLoop(form.index, form.prim, bound)
+            form = replace(form, bound=bound)
     same = init is exp.init and form is exp.form
     exp = exp if same else ir.Loop(exp.params, init, form, exp.body)
     done = s.rewritten(stm, exp)
