@@ -384,11 +384,15 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class ForLoop:
-    """Counts `index` from 0 up to, not including, `bound`."""
+    """Counts `index` from 0 up to, not including, `bound`.
+
+    `unroll`: up to how many statements may stand in the place of the loop, as its author wants it.
+    """
 
     index: Name
     prim: Prim
     bound: SE
+    unroll: int = 0
 
 
 @dataclass(frozen=True, slots=True)

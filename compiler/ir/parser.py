@@ -287,7 +287,11 @@ class Parser(ScalarParser):
             prim = self.prim()
             self.types[index] = Scalar(prim)
             t.expect("<")
-            form = ForLoop(index, prim, self.se())
+            bound, unroll = self.se(), 0
+            if t.text == "unroll":
+                t.next()
+                unroll = t.integer()
+            form = ForLoop(index, prim, bound, unroll)
         t.expect("do")
         return Loop(params, init, form, self.body())
 

@@ -236,7 +236,8 @@ def _if(out: _Out, indent: int, exp: ir.If) -> None:
 def _loop(out: _Out, indent: int, exp: ir.Loop) -> None:
     form = exp.form
     if isinstance(form, ir.ForLoop):
-        how = f"for {name_text(form.index)}: {form.prim} < {show_se(form.bound)} do"
+        unroll = f" unroll {form.unroll}" if form.unroll else ""
+        how = f"for {name_text(form.index)}: {form.prim} < {show_se(form.bound)}{unroll} do"
     else:
         how = f"while {name_text(form.cond)} do"
     out.params(indent, "loop ", exp.params, f" = {show_operands(exp.init)}")

@@ -188,7 +188,7 @@ def _loop_form(s: Lowering, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLo
             index = s.name(name)
             s.env[name] = (Var(index, prim),)
             s.facts.counter(index, prim, head.limit)
-            return ir.ForLoop(index, prim, head.bound)
+            return ir.ForLoop(index, prim, head.bound, _unroll(s, e))
         case ty.ForIn(pat, _):
             index = s.ctx.fresh("i")
             at = Var(index, "i64")
@@ -196,8 +196,16 @@ def _loop_form(s: Lowering, e: ty.Loop, head: Head, cond_name: Name) -> ir.ForLo
             s.facts.runs(s.poly(head.limit))
             row = tuple(_row(s, x, at) for x in head.rows if isinstance(x, Arr))
             bind_pat(s, pat, row if components(pat.type) else ())
-            return ir.ForLoop(index, "i64", head.bound)
+            return ir.ForLoop(index, "i64", head.bound, _unroll(s, e))
     return ir.WhileLoop(cond_name)
+
+
+MOST_UNROLLED = 2000
+"""Statements that a loop with `#[unroll]` may become."""
+
+
+def _unroll(s: Lowering, e: ty.Loop) -> int:
+    return MOST_UNROLLED if "unroll" in s.ctx.asked((e.span,)) else 0
 
 
 def _row(s: Lowering, array: Arr, at: SE) -> SE | Arr:

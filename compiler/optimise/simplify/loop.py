@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from compiler.base.names import base_of
+from dataclasses import replace
+from functools import partial
+
+from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
-from compiler.base.remarks import Applied, Outcome
+from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
+from compiler.ir.types import as_operand
+from compiler.ir.walk import all_stms, map_stms, rename
 from compiler.optimise.dead import loop_with, some
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import operand, operands
@@ -32,6 +37,62 @@ def few_trips(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
     index = ir.Param(exp.form.index, ir.Scalar(exp.form.prim))
     given = (*zip(exp.params, exp.init, strict=True), (index, ir.Lit(0, exp.form.prim)))
     return Applied(Instead(exp.body, given), "The loop runs once.")
+
+
+def unrolled(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
+    """`loop p = x for i < 2 unroll do e ==> e with p = (e with p = x, i = 0), i = 1`."""
+    form = exp.form
+    if not isinstance(form, ir.ForLoop) or not form.unroll:
+        return None
+    if not isinstance(form.bound, ir.Lit):
+        return Missed(
+            "The loop is not unrolled: how often it runs is known only when the program runs.",
+            "Let its bound be a constant.",
+        )
+    trips = int(form.bound.value)
+    count = trips * (len(exp.params) + sum(1 for _ in all_stms(exp.body.stms)))
+    if count > form.unroll:
+        return Missed(
+            f"The loop is not unrolled: it would become {count} statements, and {form.unroll} are"
+            " the most.",
+            "Unroll a part of it: a loop with few iterations inside of one with many.",
+        )
+    body = ir.Body(_with_less(exp.body.stms, form.unroll // trips), exp.body.results)
+    index = ir.Param(form.index, ir.Scalar(form.prim))
+    given = (*zip(exp.params, exp.init, strict=True), (index, ir.Lit(0, form.prim)))
+    stms, results = list(body.stms), body.results
+    for k in range(1, trips):
+        now: dict[Name, ir.Operand] = {form.index: ir.Lit(k, form.prim)}
+        for param, value in zip(exp.params, results, strict=True):
+            now[param.name] = value
+            if not isinstance(value, str | ir.Lit | ir.Var):
+                new = ir.Param(s.ctx.fresh(param.name), param.type)
+                stms.append(ir.Stm((new,), value, stm.prov))
+                now[param.name] = as_operand(new)
+        again = rename(body, partial(_copied, s), now)
+        stms += again.stms
+        results = again.results
+    said = f"Unrolled: {trips} iterations one after the other, as the author asked for it."
+    return Applied(Instead(ir.Body(tuple(stms), results), given), said)
+
+
+def _with_less(stms: tuple[ir.Stm, ...], most: int) -> tuple[ir.Stm, ...]:
+    """Statements whose loops may become `most` statements each, as a part of a whole."""
+    found = []
+    for stm in stms:
+        exp = map_stms(stm.exp, partial(_with_less, most=most))
+        if isinstance(exp, ir.Loop) and isinstance(exp.form, ir.ForLoop) and exp.form.unroll:
+            exp = replace(exp, form=replace(exp.form, unroll=most))
+        found.append(stm if exp is stm.exp else replace(stm, exp=exp))
+    return tuple(found)
+
+
+def _copied(s: State, name: Name) -> Name:
+    """A name for another array like that one."""
+    new = s.ctx.fresh(name)
+    if name in s.unique:
+        s.unique.add(new)
+    return new
 
 
 def _start_of(exp: ir.Loop, init: tuple[ir.Operand, ...]) -> ir.Operand | None:
@@ -100,5 +161,11 @@ RULES = (
         "Loops that run once or not at all are no loops.",
         (ir.Loop,),
         few_trips,
+    ),
+    NodeRule(
+        "simplify/loop-unroll",
+        "A loop with `#[unroll]` that runs a known number of times becomes its iterations.",
+        (ir.Loop,),
+        unrolled,
     ),
 )
