@@ -10,6 +10,7 @@ from compiler.base.names import base_of
 from compiler.frontend.types import (
     Array,
     Arrow,
+    Opaque,
     PrimT,
     Record,
     Size,
@@ -41,6 +42,9 @@ def show_type(t: Type, full: bool = False) -> str:
             return _arrow(t, full)
         case Sum(variants):
             return " | ".join(_variant(name, args, full) for name, args in variants)
+        case Opaque(_, shown, args, sizes):
+            given = [f"[{show_size(d, full)}]" for d in sizes]
+            return " ".join([shown, *given, *(_atom(u, full) for u in args)])
     return "?"
 
 

@@ -120,6 +120,21 @@ class Arrow(Type):
     """Where only some fields of a record result have `*`: their names."""
 
 
+@dataclass(frozen=True, slots=True)
+class Opaque(Type):
+    """A type that a module type keeps abstract, such as `m.t [n]`; only inference knows it.
+
+    It equals no other type, though the program that is built has `meaning` in its place. `sizes`
+    occur in `meaning`.
+    """
+
+    name: Name
+    shown: str
+    args: tuple[Type, ...]
+    sizes: tuple[Size, ...]
+    meaning: Type
+
+
 UNIT = Record(())
 
 

@@ -163,6 +163,44 @@ RUN = {
         " let e' = if e == 0 then #down key else #up key in m.event e' key",
         "0 5", "5i32",
     ),
+    "an abstract type and all that its module lets one do with it": (
+        "module type money = {type t val of : i32 -> t val to : t -> i32 val + : t -> t -> t}\n"
+        "module cents : money = {type t = i32 def of (x: i32) = x * 100 def to (x: t) = x / 100\n"
+        " open i32}\n"
+        "module list : {type t [n] val mk : (n: i64) -> t [n] val len [n] : t [n] -> i64\n"
+        " val add [n] : t [n] -> *t [n] -> *t [n]} = {type t [n] = {xs: [n]i32}\n"
+        " def mk (n: i64) : t [n] = {xs = replicate n 1} def len [n] (_: t [n]) = n\n"
+        " def add [n] (a: t [n]) (b: *t [n]) : *t [n] = {xs = map2 (+) a.xs b.xs}}\n"
+        "module u : {type t val + : t -> t -> t val i32 : i32 -> t val to_i64 : t -> i64} = u8\n"
+        "entry main (xs: []i32) =\n"
+        " let sum = cents.(reduce (+) (of 0) (map of xs))\n"
+        " let l = if xs[0] > 0 then list.mk 3 else list.mk 4\n"
+        " in (cents.to sum, list.len (list.add l (copy l)), u.(to_i64 (i32 3 + i32 4)))",
+        "[1, 2]", "3i32\n3i64\n7i64",
+    ),
+    "an abstract type with sizes of its own": (
+        "module m : {type~ t val mk : i64 -> t val sum : t -> i64 val grow : *t -> *t} = {\n"
+        " type~ t = []i64 def mk = iota def sum = i64.sum\n"
+        " def grow (xs: *t) : *t = concat xs [10]}\n"
+        "def pick (c: bool) (a: m.t) (b: m.t) = if c then a else b\n"
+        "entry main (n: i64) =\n"
+        " let a = loop a = m.mk n for i < n do if i == 1 then m.mk i else m.grow a\n"
+        " let f = \\(x: *m.t) -> m.grow x\n"
+        " in m.sum (pick (n > 3) a (f (m.mk n)))",
+        "3i64", "13i64",
+    ),
+    "what `with` and a definition say of types is known": (
+        "module type s = {module k: {type t} type t type u = (t, k.t) val f : t -> k.t -> u}\n"
+        "module m : s with k.t = i64 with t = i32 = {module k = {type t = i64} type t = i32\n"
+        " type u = (i32, i64) def f a b = (a, b)}\n"
+        "module type v = {include s with t = i32 with k.t = i64 val g : u -> k.t}\n"
+        "module n : v = {open m def g (x: u) = x.1 }\n"
+        "module p (A: s) (B: {include s with t = A.t val h : t -> i32}) : s with t = A.t with k.t = A.k.t = {\n"
+        " open A def f a b = let _ = B.h a in A.f a b}\n"
+        "module q = p m {open m def h (x: t) : i32 = x}\n"
+            "entry main (x: i32) = (m.f x 3, n.g (n.f x 4), q.f x 5)",
+        "1", "1i32\n3i64\n4i64\n1i32\n5i64",
+    ),
 }  # fmt: skip
 """By what it is about: a program, the input of `main`, its output."""
 
@@ -204,6 +242,30 @@ REFUSED = {
     " {def g (x: []i64) = E.num x}": "The argument of `E.num`",
     "module type s = {val f : i64 -> []i32 -> i32}": "needs a name",
     "entry f = copy": "cannot have type parameters",
+    "module m : {type t val of : i32 -> t} = {type t = i32 def of x = x}\n"
+    "def f (x: i32) : i32 = m.of x": "expected `i32`, found `m.t`",
+    "module type s = {type t val x : t val f : t -> i32}\n"
+    "module a : s = {type t = i32 def x = 1i32 def f (x: t) = x}\nmodule b : s = a\n"
+    "def y = b.f a.x": "expected `b.t`, found `a.t`",
+    "module f (X: {type t}) : {type u val x : u} = {type u = i32 def x = 1i32}\n"
+    "module a = f {type t = i32}\nmodule b = f {type t = i32}\n"
+    "def xs = [a.x, b.x]": "expected `u`, found `u`",
+    "module m : {module n: {type t val x : t}} = {module n = {type t = i32 def x = 1i32}}\n"
+    "def y = m.n.x + 1": "`m.n.t`",
+    "module m : {type t val of : i32 -> t} = {type t = (i32, i32) def of (x: i32) = (x, x)}\n"
+    "def y = (m.of 1).0": "Only records have fields",
+    "module m : {type t val of : i32 -> t} = {type t = i32 def of (x: i32) = x}\n"
+    "def y = m.of 1 == m.of 2": "cannot be compared",
+    "module m : {type t 'a val of 'a : a -> t a} = {type t 'a = i32 def of 'a (_: a) : t a = 1}\n"
+    "def f (x: m.t i32) = x def y = f (m.of true)": "expected `m.t i32`, found `m.t bool`",
+    "module m : {type t [n] val mk : (n: i64) -> t [n]} = {\n"
+    " type t [n] = [n]i32 def mk n = replicate n 1i32}\n"
+    "def f (n: i64) : m.t [n] = m.mk 3": "expected `m.t [n]`, found `m.t [3]`",
+    "module m : {type t [n]} = {type t [n] = [n + 1]i32}": "size parameter `n`",
+    "module m : {type^ t [n]} = {type^ t [n] = [n]i32 -> i64}": "size parameter `n`",
+    "module m : {val mk : i64 -> []i32} = {def mk (n: i64) = replicate n 1i32}\n"
+    "def f (n: i64) : [n]i32 = m.mk n": "expected `[n]i32`, found `[d]i32`",
+    "module m : {type t [n] 'a = [n]a} = {type t [n] 'a = [n][1]a}": "The type `t` must be",
 }
 """Programs, and what the error says."""
 

@@ -37,6 +37,7 @@ from compiler.frontend.check.scope.scope import (
 )
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import ANY_SIZE, MetaS, resolve, resolve_size
+from compiler.frontend.check.types.unify import final_type
 from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.files import Import, path_of
 from compiler.frontend.types import Arrow, Record, Size, Sum, Type
@@ -249,7 +250,7 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
         st.constants.add(definition.name)
         st.constants.update(definition.ext)
     scheme = made.scheme
-    type_ = zonk.type(scheme.type)
+    type_ = final_type(scheme.type) if st.opaque_types else zonk.type(scheme.type)
     if definition.unique != declared_unique:
         type_ = with_unique_result(type_)
     made.scheme = replace(

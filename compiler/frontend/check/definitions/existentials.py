@@ -16,10 +16,11 @@ from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_s
 from compiler.frontend.check.types.size_exps import cheap_size, names_in_size, subst_size
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify
-from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.walks import subst, with_meaning
 from compiler.frontend.check.types.wording import mismatch, reason_of
 from compiler.frontend.types import (
     Array,
+    Opaque,
     Record,
     Size,
     SizeOp,
@@ -99,6 +100,10 @@ def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
             return Sum(
                 tuple([(c, tuple([map_sizes(u, change) for u in us])) for c, us in variants])
             )
+        case Opaque(args=args, sizes=sizes, meaning=meaning):
+            changed = tuple([map_sizes(u, change) for u in args])
+            dims = tuple([change(d) for d in sizes])
+            return with_meaning(type_, changed, dims, map_sizes(meaning, change))
     return type_
 
 
@@ -142,13 +147,13 @@ def join(
 
 def _join(j: _Join, a: Type, b: Type) -> Type:
     a, b = resolve(a), resolve(b)
-    if a is b and not isinstance(a, (Array, Record, Sum)):
+    if a is b and not isinstance(a, (Array, Record, Sum, Opaque)):
         return a
     match a, b:
         case Array(), Array() if len(a.dims) == len(b.dims):
             elem = _join(j, a.elem, b.elem)
-            dims = [_join_size(j, p, q) for p, q in zip(a.dims, b.dims, strict=True)]
-            return Array(tuple(dims), elem)
+            dims = tuple([_join_size(j, p, q) for p, q in zip(a.dims, b.dims, strict=True)])
+            return Array(dims, elem)
         case Record(), Record() if [f for f, _ in a.fields] == [f for f, _ in b.fields]:
             pairs = zip(a.fields, b.fields, strict=True)
             return Record(tuple([(f, _join(j, t, u)) for (f, t), (_, u) in pairs]))
@@ -159,9 +164,14 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
                     for (c, ts), (_, us) in zip(a.variants, b.variants, strict=True)
                 )
             )
-        case (MetaT(), Array() | Record() | Sum()):
+        case Opaque(), Opaque() if a.name == b.name:
+            args = tuple([_join(j, t, u) for t, u in zip(a.args, b.args, strict=True)])
+            sizes = zip(a.sizes, b.sizes, strict=True)
+            dims = tuple([_join_size(j, p, q) for p, q in sizes])
+            return with_meaning(a, args, dims, _join(j, a.meaning, b.meaning))
+        case (MetaT(), Array() | Record() | Sum() | Opaque()):
             return _join_unknown(j, a, b)
-        case (Array() | Record() | Sum(), MetaT()):
+        case (Array() | Record() | Sum() | Opaque(), MetaT()):
             return _join_unknown(j, b, a)
     unify(j.st, a, b)
     return a

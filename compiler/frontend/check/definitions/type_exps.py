@@ -26,11 +26,12 @@ from compiler.frontend.check.scope.scope import (
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import ANY_SIZE, I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
-from compiler.frontend.check.types.walks import names_in_type, subst
+from compiler.frontend.check.types.walks import names_in_type, subst, with_meaning
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.types import (
     Array,
     Arrow,
+    Opaque,
     PrimT,
     Record,
     Size,
@@ -349,6 +350,8 @@ def has_any_size(t: Type) -> bool:
             return any(has_any_size(u) for _, us in variants for u in us)
         case Arrow(param, result):
             return has_any_size(param) or has_any_size(result)
+        case Opaque(meaning=meaning):
+            return has_any_size(meaning)
     return False
 
 
@@ -370,6 +373,8 @@ def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
             inner = _TypeContext(ctx.st, collect, collect)
             new_result = _fill(inner, result, span)
             return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names), fields)
+        case Opaque(args=args, sizes=sizes, meaning=meaning):
+            return with_meaning(t, args, sizes, _fill(ctx, meaning, span))
     return t
 
 

@@ -23,6 +23,7 @@ from compiler.frontend.types import (
     UNIT,
     Array,
     Arrow,
+    Opaque,
     PrimT,
     Record,
     Size,
@@ -77,6 +78,8 @@ class Zonk:
                 return with_parts(ty, self.type(param), self.type(result))
             case Sum(variants):
                 return Sum(tuple([(c, tuple([self.type(u) for u in us])) for c, us in variants]))
+            case Opaque(meaning=meaning):
+                return self.type(meaning)
             case PrimT() | TypeVar():
                 return ty
         raise TypeError(ty)

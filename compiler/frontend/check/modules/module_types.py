@@ -81,7 +81,7 @@ def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
                 _spec(st, spec, refined)
         case decs.MTWith(base=base, name=name, params=params, type=type_):
             _refinement(st, exp)
-            meaning = _abbreviation(st, name[-1], params, type_, None)
+            meaning = abbreviation(st, name[-1], params, type_, None)
             _check(st, base, {".".join(name): meaning, **refined})
         case decs.MTArrow(name=name, param=param, result=result):
             mark = st.scope.mark()
@@ -157,17 +157,20 @@ def _spec(st: Checker, spec: decs.Spec, refined: Refined) -> None:
 
 def _specified(st: Checker, spec: decs.TypeSpec) -> Abbreviation:
     """What a type is of which a module type says the name, or all."""
-    return _abbreviation(st, spec.name, spec.params, spec.type, LIFT[spec.kind])
+    return abbreviation(st, spec.name, spec.params, spec.type, LIFT[spec.kind])
 
 
-def _abbreviation(
+def abbreviation(
     st: Checker,
     name: str,
     params: tuple[ast.TypeParam, ...],
     meaning: ast.TypeExp | None,
     lift: int | None,
 ) -> Abbreviation:
-    """`type name params = meaning`, or a type about which no more is known."""
+    """`type name params = meaning`, or a type about which no more is known.
+
+    `lift` is what the type may hold; None: what it does hold.
+    """
     types: list[Name] = []
     sizes: list[Name] = []
     mark = st.scope.mark()

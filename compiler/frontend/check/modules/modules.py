@@ -3,44 +3,47 @@
 A module is a table of names; nothing of it is left in the typed program. A functor keeps its syntax
 and the scope where it was written. Its body is checked once with a parameter of which nothing but
 its module type is known, and anew for every application, with the argument's types in their place.
-Ascription drops the names that the module type does not mention and checks the types of those that
-it does. Types stay transparent.
+Ascription drops the names that the module type does not mention, and gives the others the types
+that it says. Types that it keeps abstract are new ones; an argument of a functor keeps its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from compiler.base.errors import TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
 from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.functions import bind_type_params
 from compiler.frontend.check.definitions.type_exps import opened, resolve_type
-from compiler.frontend.check.modules.module_types import check_module_type, named
+from compiler.frontend.check.modules.module_types import abbreviation, check_module_type, named
 from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member
 from compiler.frontend.check.scope.names import in_module, instantiate
 from compiler.frontend.check.scope.scope import (
     LIFT,
     LIFT_WORDS,
+    LIFTED,
     Abbreviation,
     Builtin,
     Module,
     Scheme,
     Scope,
+    Sealed,
     Value,
 )
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
-from compiler.frontend.check.types.size_exps import metas_in_size
+from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
-from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
+from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of, subst
 from compiler.frontend.check.types.wording import show
-from compiler.frontend.types import Size, Type, TypeVar
+from compiler.frontend.types import Arrow, Opaque, Size, SizeVar, Type, TypeVar
 
 
 class CheckDecs(Protocol):
@@ -79,7 +82,7 @@ def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
             return check_decs(inside)
         case decs.MAscript(mod=mod, type=type_):
             check_module_type(st, type_)
-            return ascribe(st, evaluate(st, mod, check_decs), type_)
+            return ascribe(st, evaluate(st, mod, check_decs), type_, label="")
         case decs.MApply(fn=fn, arg=arg):
             functor = evaluate(st, fn, check_decs)
             return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
@@ -117,7 +120,7 @@ def declare(st: Checker, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     if dec.type is None:
         return module
     check_module_type(st, dec.type)
-    return ascribe(st, module, dec.type)
+    return ascribe(st, module, dec.type, label=dec.name)
 
 
 def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
@@ -144,7 +147,7 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
             )
         assert functor.body is not None
         module = evaluate(st, functor.body, check_decs)
-        return module if functor.type is None else ascribe(st, module, functor.type)
+        return module if functor.type is None else ascribe(st, module, functor.type, label="")
     finally:
         st.scope = outer
 
@@ -175,7 +178,9 @@ def _result(st: Checker, functor: Functor, check_decs: CheckDecs) -> Module:
     if functor.type is not None:
         check_module_type(st, functor.type)
     module = evaluate(st, functor.body, check_decs)
-    return module if functor.type is None or module.wrong else ascribe(st, module, functor.type)
+    if functor.type is None or module.wrong:
+        return module
+    return ascribe(st, module, functor.type, label="")
 
 
 def _values(module: Module) -> set[Name]:
@@ -186,22 +191,37 @@ def _values(module: Module) -> set[Name]:
 # --- ascription ----------------------------------------------------------------------------------
 
 
-def ascribe(st: Checker, module: Module, exp: decs.ModTypeExp, span: Span | None = None) -> Module:
+def ascribe(
+    st: Checker,
+    module: Module,
+    exp: decs.ModTypeExp,
+    span: Span | None = None,
+    label: str | None = None,
+) -> Module:
     """`module` seen through a module type. `span` is where it was given, if elsewhere.
 
+    `label`: its abstract types are new ones, shown as those of a module with this name.
     Errors: something that the module type demands is missing or has another type.
     """
-    if module.wrong:
+    transparent = st.transparent
+    st.transparent = set(transparent)
+    try:
+        return _ascribe(_Ascription(st, module, Module(), span, label, {}), exp)
+    finally:
+        st.transparent = transparent
+
+
+def _ascribe(a: _Ascription, exp: decs.ModTypeExp) -> Module:
+    st = a.st
+    if a.module.wrong:
         raise Silent("", exp.span)
-    seen = Module()
     outer = st.scope
     mark = outer.mark()
     try:
-        result = _match(_Ascription(st, module, seen, span), exp)
+        return _match(a, exp)
     finally:
         st.scope = outer
         outer.leave(mark)
-    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +230,9 @@ class _Ascription:
     module: Module
     seen: Module
     span: Span | None
-    refined: set[str] = field(default_factory=set)
-    """The types that a `with` has said what they are."""
+    label: str | None
+    refined: dict[str, Abbreviation]
+    """What a `with` has said that types are; `m.t` is one of an inner module."""
 
 
 def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
@@ -221,20 +242,17 @@ def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
             found = named(st, name, exp.span)
             outer = st.scope
             st.scope = found.scope.copy()
-            for type_name, abbreviation in a.seen.types.items():
-                st.scope.bind_type(type_name, abbreviation)
+            st.scope.open(a.seen)
             result = _match(a, found.exp)
             st.scope = outer
-            for type_name, abbreviation in a.seen.types.items():
-                st.scope.bind_type(type_name, abbreviation)
+            st.scope.open(a.seen)
             return result
         case decs.MTSig(specs=specs):
             for spec in specs:
                 _spec(a, spec)
             return a.seen
         case decs.MTWith(base=base, name=name, type=type_, params=params):
-            _same_type(a, name, type_, params)
-            a.refined.add(name[0])
+            a.refined[".".join(name)] = _same_type(a, name, type_, params)
             return _match(a, base)
         case decs.MTArrow():
             return a.module
@@ -250,10 +268,14 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
                 raise _missing(a, f"type `{name}`", spec.span)
             _same_parameters(a, name, len(spec.params), len(found.params), spec.span)
             _not_above(a, spec, found)
+            if spec.type is not None:
+                found = _same_type(a, (name,), spec.type, spec.params, LIFT[spec.kind])
+            elif name in a.refined:
+                found = replace(a.refined[name], lift=LIFT[spec.kind])
+            elif a.label is not None:
+                found = _sealed(a, spec, found)
             a.seen.types[name] = found
             st.scope.bind_type(name, found)
-            if spec.type is not None and not spec.params:
-                _same_type(a, (name,), spec.type, ())
         case decs.ValSpec(name=name):
             value = in_module(a.module, name)
             if value is None:
@@ -265,11 +287,54 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
             inner = a.module.modules.get(name)
             if inner is None:
                 raise _missing(a, f"module `{name}`", spec.span)
-            seen = ascribe(st, inner, type_, a.span)
+            label = a.label and f"{a.label}.{name}"
+            prefix = f"{name}."
+            known = {
+                k.removeprefix(prefix): v for k, v in a.refined.items() if k.startswith(prefix)
+            }
+            seen = _ascribe(_Ascription(st, inner, Module(), a.span, label, known), type_)
             a.seen.modules[name] = seen
             st.scope.bind_module(name, seen)
         case decs.IncludeSpec(type=type_):
             _match(a, type_)
+
+
+def _sealed(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> Abbreviation:
+    """The type of a module as a new one that its module type keeps abstract.
+
+    Errors: a size parameter is not the size of an array in it.
+    """
+    st, lift = a.st, LIFT[spec.kind]
+    known = _dimensions(found.type)
+    for param in found.params:
+        if param.is_size and param.name not in known:
+            raise TypeError_(
+                f"The type `{spec.name}` cannot be abstract: its size parameter"
+                f" `{base_of(param.name)}` is not by itself the size of an array in it.",
+                a.span or spec.span,
+            )
+    name = st.fresh(spec.name)
+    if lift == LIFTED:
+        st.functional.add(name)
+    st.opaque_types.add(name)
+    st.transparent.add(name)
+    shown = f"{a.label}.{spec.name}" if a.label else spec.name
+    types = tuple([TypeVar(p.name) for p in found.params if not p.is_size])
+    sizes = tuple([SizeVar(p.name) for p in found.params if p.is_size])
+    return replace(found, type=Opaque(name, shown, types, sizes, found.type), lift=lift)
+
+
+def _dimensions(type_: Type) -> set[Name]:
+    """The names that are by themselves the size of an array in a type, functions left out."""
+    found: set[Name] = set()
+
+    def note(size: Size) -> Size:
+        if isinstance(size, SizeVar):
+            found.add(size.name)
+        return size
+
+    map_sizes(type_, note)
+    return found
 
 
 def _same_parameters(a: _Ascription, name: str, want: int, got: int, span: Span) -> None:
@@ -299,8 +364,9 @@ def _same_type(
     name: ast.QualName,
     type_: ast.TypeExp,
     params: tuple[ast.TypeParam, ...],
-) -> None:
-    """Demand that the module's type is the one that the module type fixes."""
+    lift: int | None = None,
+) -> Abbreviation:
+    """Demand that the module's type is the one that the module type fixes; what that says."""
     module: Module | None = a.module
     for part in name[:-1]:
         module = module.modules.get(part) if module is not None else None
@@ -308,15 +374,21 @@ def _same_type(
     if found is None:
         raise _missing(a, f"type `{'.'.join(name)}`", type_.span)
     _same_parameters(a, ".".join(name), len(params), len(found.params), type_.span)
-    if params:
-        return
-    wanted = resolve_type(a.st, type_, a.st.size_meta).type
-    if not _equal(a.st, wanted, opened(a.st, found, type_.span)):
+    st, span = a.st, type_.span
+    fixed = abbreviation(st, name[-1], params, type_, lift)
+    names = [(p.name, q) for p, q in zip(found.params, fixed.params, strict=True)]
+    types: dict[Name, Type] = {p: TypeVar(q.name) for p, q in names if not q.is_size}
+    sizes: dict[Name, Size] = {p: SizeVar(q.name) for p, q in names if q.is_size}
+    wanted = opened(st, fixed, span)
+    if not _equal(
+        st, wanted, opened(st, replace(found, type=subst(found.type, types, sizes)), span)
+    ):
         text = ".".join(name)
         raise TypeError_(
             f"The type `{text}` must be `{show(wanted)}` here, but it is `{show(found.type)}`.",
-            a.span or type_.span,
+            a.span or span,
         )
+    return fixed
 
 
 def _equal(st: Checker, a: Type, b: Type) -> bool:
@@ -330,17 +402,18 @@ def _equal(st: Checker, a: Type, b: Type) -> bool:
 def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
     """Demand that a value is as general as its specification; the value, not more general."""
     st = a.st
-    if not isinstance(value, (Scheme, Builtin)):
+    if not isinstance(value, (Scheme, Builtin, Sealed)):
         return value
     st.level += 1
-    mark, since = st.scope.mark(), len(st.serials)
+    mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
     open_types: set[Name] = set()
     lifted = bind_type_params(st, spec.type_params, types, sizes, open_types)
 
-    def anonymous(span: Span) -> Size:
-        return st.rigid("n", span)
+    def anonymous(_: Span) -> Size:
+        sizes.append(st.fresh("n"))
+        return SizeVar(sizes[-1])
 
     wanted = resolve_type(st, spec.type, anonymous).type
     st.scope.leave(mark)
@@ -352,42 +425,77 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
             f" says `{show(wanted)}`.",
             a.span or spec.span,
         )
+    if st.transparent:
+        wanted = _with_hidden_sizes(wanted, actual.type)
     if not isinstance(value, Scheme):
+        builtin = value.builtin if isinstance(value, Sealed) else value
+        return value if wanted == actual.type else Sealed(builtin, wanted)
+    args = _known(actual)
+    if args is None:
         return value
-    params = tuple(types), tuple(sizes)
-    narrow = _narrowed(value, actual, params, frozenset(lifted), frozenset(open_types))
-    free = names_in_type(narrow.type) - {*sizes}
-    return narrow if all(st.serials.get(name, -1) < since for name in free) else value
+    return Scheme(
+        value.name,
+        tuple(types),
+        tuple(sizes),
+        wanted,
+        frozenset(lifted),
+        value.span,
+        frozenset(open_types),
+        args,
+    )
 
 
-def _narrowed(
-    value: Scheme,
-    instance: t.Var,
-    params: tuple[tuple[Name, ...], tuple[Name, ...]],
-    lifted: frozenset[Name],
-    open_types: frozenset[Name],
-) -> Scheme:
-    """A definition with the parameters of its specification, if that fixes some of its types."""
-    types = [resolve(arg) for arg in instance.type_args]
-    if len({arg.name for arg in types if isinstance(arg, TypeVar)} & {*params[0]}) == len(types):
-        return value
-    type_ = final_type(instance.type)
+def _with_hidden_sizes(wanted: Type, actual: Type) -> Type:
+    """The specified type of a function, with the sizes inside abstract results that `actual` tells.
+
+    Nobody else sees these, and what is known of them need not be found out when the program runs.
+    """
+    whole = wanted
+    arrows: list[Arrow] = []
+    renamed: dict[Name, Size] = {}
+    wanted, actual = resolve(wanted), resolve(actual)
+    while isinstance(wanted, Arrow) and isinstance(actual, Arrow):
+        name = wanted.name or actual.name
+        if actual.name:
+            renamed[actual.name] = SizeVar(name)
+        arrows.append(replace(wanted, name=name))
+        last, wanted, actual = actual, resolve(wanted.result), resolve(actual.result)
+    if not arrows or not arrows[-1].ext:
+        return whole
+    shown = names_in_type(wanted, shown=True)
+    told = sizes_of(subst(final_type(actual), {}, renamed))
+    hidden: dict[Name, Size] = {}
+    for size, meaning in zip(sizes_of(wanted), told, strict=True):
+        if isinstance(size, SizeVar) and size.name in arrows[-1].ext and size.name not in shown:
+            mentioned: set[Name] = set()
+            names_in_size(meaning, mentioned)
+            if mentioned.isdisjoint(last.ext):
+                hidden[size.name] = meaning
+    result = subst(wanted, {}, hidden)
+    ext = tuple([name for name in arrows[-1].ext if name not in hidden])
+    for arrow in reversed(arrows):
+        used = arrow.name if arrow.name in names_in_type(result) else ""
+        result = replace(arrow, result=result, name=used, ext=ext)
+        ext = ()
+    return result
+
+
+def _known(instance: t.Var) -> tuple[tuple[Type, ...], tuple[Size, ...]] | None:
+    """The type and size arguments of an instance, unless some are not known."""
+    types = tuple([final_type(arg) for arg in instance.type_args])
     sizes = tuple([final_size(arg) for arg in instance.size_args])
     unknown: list[MetaT] = []
     unknown_sizes: list[MetaS] = []
-    for part in (type_, *types):
+    for part in types:
         metas_in(part, unknown, unknown_sizes)
     for size in sizes:
         metas_in_size(size, unknown_sizes)
-    if unknown or unknown_sizes:
-        return value
-    args = tuple([final_type(arg) for arg in types]), sizes
-    return Scheme(value.name, *params, type_, lifted, value.span, open_types, args)
+    return None if unknown or unknown_sizes else (types, sizes)
 
 
-def _instance(st: Checker, value: Scheme | Builtin, span: Span) -> t.Var:
+def _instance(st: Checker, value: Scheme | Builtin | Sealed, span: Span) -> t.Var:
     if not isinstance(value, Scheme):
-        return t.Var(_type_of(value), span, value.member)
+        return t.Var(_type_of(value), span, "")
     used = value.name in st.used
     found = instantiate(st, value, span)
     if not used:
@@ -395,8 +503,8 @@ def _instance(st: Checker, value: Scheme | Builtin, span: Span) -> t.Var:
     return found
 
 
-def _type_of(value: Scheme | Builtin) -> Type:
-    if isinstance(value, Scheme):
+def _type_of(value: Scheme | Builtin | Sealed) -> Type:
+    if not isinstance(value, Builtin):
         return value.type
     found = member(value.prim, value.member)
     assert found is not None

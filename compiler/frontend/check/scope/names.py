@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compiler.base.errors import CompileError, Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
@@ -24,6 +26,7 @@ from compiler.frontend.check.scope.scope import (
     Poison,
     Recursive,
     Scheme,
+    Sealed,
     Value,
     did_you_mean,
 )
@@ -139,6 +142,8 @@ def use(st: Checker, value: Value, span: Span) -> t.Exp:
             found = member(prim, name)
             assert found is not None
             return member_value(st, found, span)
+        case Sealed(builtin, type_):
+            return replace(use(st, builtin, span), type=type_)
     raise Silent("", span)
 
 

@@ -67,7 +67,15 @@ class Recursive:
     span: Span
 
 
-Value = Local | Scheme | Builtin | Poison | Recursive
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A built-in member that a module type gives a type of its own."""
+
+    builtin: Builtin
+    type: Type
+
+
+Value = Local | Scheme | Builtin | Sealed | Poison | Recursive
 
 
 DATA, SIZE_LIFTED, LIFTED = 0, 1, 2

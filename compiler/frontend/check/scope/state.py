@@ -56,6 +56,10 @@ class Checker:
     """The level of every type parameter in scope."""
     functional: set[Name] = field(default_factory=set)
     """The type parameters in scope that may stand for functions."""
+    opaque_types: set[Name] = field(default_factory=set)
+    """The types that module types keep abstract."""
+    transparent: set[Name] = field(default_factory=set)
+    """Those of them that equal what they stand for, while their module is looked at."""
     own_types: set[str] = field(default_factory=set)
     """The type names that the program itself has defined so far."""
     wrong_types: set[str] = field(default_factory=set)

@@ -20,6 +20,7 @@ from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
     Array,
     Arrow,
+    Opaque,
     PrimT,
     Record,
     Size,
@@ -51,6 +52,7 @@ class UnifyState(Protocol):
     deferred: list[tuple[Size, Size, Span]]
     type_levels: dict[Name, int]
     functional: set[Name]
+    transparent: set[Name]
     span: Span
     level: int
 
@@ -75,6 +77,8 @@ def unify(st: UnifyState, want: Type, got: Type) -> None:
             if p != q:
                 raise Mismatch
         case Array(), Array():
+            if st.transparent:
+                want, got = _seen_through(st, want), _seen_through(st, got)
             _unify_arrays(st, want, got)
         case Record(), Record():
             _unify_records(st, want, got)
@@ -85,6 +89,15 @@ def unify(st: UnifyState, want: Type, got: Type) -> None:
             _unify_arrows(st, want, got)
         case Sum(), Sum():
             _unify_sums(st, want, got)
+        case Opaque(), Opaque() if want.name == got.name:
+            for t, u in zip((*want.args, want.meaning), (*got.args, got.meaning), strict=True):
+                unify(st, t, u)
+        case Opaque(name, meaning=meaning), _ if name in st.transparent:
+            unify(st, meaning, got)
+        case _, Opaque(name, meaning=meaning) if name in st.transparent:
+            unify(st, want, meaning)
+        case Opaque(), Opaque() if want.shown == got.shown:
+            raise Mismatch(f"Two different abstract types are called `{want.shown}`.")
         case _:
             raise Mismatch
 
@@ -129,6 +142,17 @@ def _unify_arrays(st: UnifyState, want: Array, got: Array) -> None:
         unify(st, want.elem, Array(d2[common:], got.elem))
     for i in range(common):
         unify_sizes(st, d1[i], d2[i])
+
+
+def _seen_through(st: UnifyState, array: Array) -> Array:
+    """An array of transparent elements as one of what they stand for."""
+    elem = resolve(array.elem)
+    if isinstance(elem, Opaque) and elem.name in st.transparent:
+        inner = resolve(elem.meaning)
+        if isinstance(inner, Array):
+            return _seen_through(st, Array(array.dims + inner.dims, inner.elem))
+        return _seen_through(st, Array(array.dims, inner))
+    return array
 
 
 def _rank(want: int, got: int) -> str:
@@ -347,10 +371,12 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
             raise Mismatch(
                 "Functions cannot be compared." if equality else "A function is not allowed here."
             )
-        case TypeVar(name) if equality:
+        case TypeVar(name) | Opaque(name) if equality:
             raise Mismatch(f"Values of the abstract type `{base_of(name)}` cannot be compared.")
         case TypeVar(name) if name in functional:
             raise Mismatch(f"The type parameter `{base_of(name)}` may stand for a function.")
+        case Opaque(name, shown) if name in functional:
+            raise Mismatch(f"The abstract type `{shown}` may stand for a function.")
         case Array(_, elem):
             require_data(elem, equality, functional)
         case Record(fields):

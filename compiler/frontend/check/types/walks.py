@@ -12,7 +12,7 @@ from compiler.frontend.check.types.size_exps import (
     names_in_size,
     subst_size,
 )
-from compiler.frontend.types import Array, Arrow, PrimT, Record, Size, Sum, Type, TypeVar
+from compiler.frontend.types import Array, Arrow, Opaque, PrimT, Record, Size, Sum, Type, TypeVar
 
 TypeMap = Mapping[Name, Type]
 
@@ -36,7 +36,19 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
             return Sum(
                 tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
             )
+        case Opaque():
+            return with_meaning(
+                t,
+                tuple([subst(u, types, sizes) for u in t.args]),
+                tuple([subst_size(d, sizes) for d in t.sizes]),
+                subst(t.meaning, types, sizes),
+            )
     return t
+
+
+def with_meaning(t: Opaque, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Type:
+    """The opaque type `t` with other parts."""
+    return Opaque(t.name, t.shown, args, sizes, meaning)
 
 
 def with_parts(t: Arrow, param: Type, result: Type) -> Arrow:
@@ -77,12 +89,17 @@ def _collect_sizes(t: Type, found: list[Size]) -> None:
             for _, us in variants:
                 for u in us:
                     _collect_sizes(u, found)
+        case Opaque(meaning=meaning):
+            _collect_sizes(meaning, found)
 
 
-def names_in_type(t: Type) -> set[Name]:
-    """The variables that occur in the sizes of `t` and are not bound in it."""
+def names_in_type(t: Type, shown: bool = False) -> set[Name]:
+    """The variables that occur in the sizes of `t` and are not bound in it.
+
+    `shown`: of an abstract type only in the sizes that are its arguments.
+    """
     found: set[Name] = set()
-    _names_in_type(t, found)
+    _names_in_type(t, found, shown)
     return found
 
 
@@ -99,29 +116,36 @@ def names_in_data(t: Type) -> set[Name]:
             return set().union(*[names_in_data(u) for _, u in fields])
         case Sum(variants):
             return set().union(*[names_in_data(u) for _, us in variants for u in us])
+        case Opaque(meaning=meaning):
+            return names_in_data(meaning)
     return set()
 
 
-def _names_in_type(t: Type, found: set[Name]) -> None:
+def _names_in_type(t: Type, found: set[Name], shown: bool) -> None:
     t = resolve(t)
     match t:
         case Array(dims, elem):
             for d in dims:
                 names_in_size(d, found)
-            _names_in_type(elem, found)
+            _names_in_type(elem, found, shown)
         case Record(fields):
             for _, u in fields:
-                _names_in_type(u, found)
+                _names_in_type(u, found, shown)
         case Arrow(param, result, name, ext=ext):
-            inner = names_in_type(result)
+            inner = names_in_type(result, shown)
             inner.discard(name)
             inner.difference_update(ext)
             found |= inner
-            _names_in_type(param, found)
+            _names_in_type(param, found, shown)
         case Sum(variants):
             for _, us in variants:
                 for u in us:
-                    _names_in_type(u, found)
+                    _names_in_type(u, found, shown)
+        case Opaque(sizes=dims) if shown:
+            for d in dims:
+                names_in_size(d, found)
+        case Opaque(meaning=meaning):
+            _names_in_type(meaning, found, shown)
 
 
 def metas_in(
@@ -154,6 +178,9 @@ def metas_in(
             for _, us in variants:
                 for u in us:
                     metas_in(u, types, sizes, variables)
+        case Opaque(args=args, meaning=meaning):
+            for u in (*args, meaning):
+                metas_in(u, types, sizes, variables)
 
 
 def is_scalar(type_: Type) -> bool:
@@ -165,4 +192,6 @@ def is_scalar(type_: Type) -> bool:
             return all(is_scalar(u) for _, u in fields)
         case Sum(variants):
             return all(is_scalar(u) for _, us in variants for u in us)
+        case Opaque(meaning=meaning):
+            return is_scalar(meaning)
     return False
