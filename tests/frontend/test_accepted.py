@@ -169,7 +169,7 @@ RUN = {
         " open i32}\n"
         "module list : {type t [n] val mk : (n: i64) -> t [n] val len [n] : t [n] -> i64\n"
         " val add [n] : t [n] -> *t [n] -> *t [n]} = {type t [n] = {xs: [n]i32}\n"
-        " def mk (n: i64) : t [n] = {xs = replicate n 1} def len [n] (_: t [n]) = n\n"
+        " def mk 'b (n: i64) : t [n] = {xs = replicate n 1} def len [n] (_: t [n]) = n\n"
         " def add [n] (a: t [n]) (b: *t [n]) : *t [n] = {xs = map2 (+) a.xs b.xs}}\n"
         "module u : {type t val + : t -> t -> t val i32 : i32 -> t val to_i64 : t -> i64} = u8\n"
         "entry main (xs: []i32) =\n"
@@ -195,7 +195,8 @@ RUN = {
         " type u = (i32, i64) def f a b = (a, b)}\n"
         "module type v = {include s with t = i32 with k.t = i64 val g : u -> k.t}\n"
         "module n : v = {open m def g (x: u) = x.1 }\n"
-        "module p (A: s) (B: {include s with t = A.t val h : t -> i32}) : s with t = A.t with k.t = A.k.t = {\n"
+        "module p (A: s) (B: {include s with t = A.t val h : t -> i32}) : s with t = A.t"
+        " with k.t = A.k.t = {\n"
         " open A def f a b = let _ = B.h a in A.f a b}\n"
         "module q = p m {open m def h (x: t) : i32 = x}\n"
             "entry main (x: i32) = (m.f x 3, n.g (n.f x 4), q.f x 5)",

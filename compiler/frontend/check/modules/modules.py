@@ -43,7 +43,7 @@ from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
 from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of, subst
 from compiler.frontend.check.types.wording import show
-from compiler.frontend.types import Arrow, Opaque, Size, SizeVar, Type, TypeVar
+from compiler.frontend.types import UNIT, Arrow, Opaque, Size, SizeVar, Type, TypeVar
 
 
 class CheckDecs(Protocol):
@@ -481,16 +481,22 @@ def _with_hidden_sizes(wanted: Type, actual: Type) -> Type:
 
 
 def _known(instance: t.Var) -> tuple[tuple[Type, ...], tuple[Size, ...]] | None:
-    """The type and size arguments of an instance, unless some are not known."""
-    types = tuple([final_type(arg) for arg in instance.type_args])
-    sizes = tuple([final_size(arg) for arg in instance.size_args])
+    """The type and size arguments of an instance, unless a size is not known.
+
+    A type parameter that the definition's type does not mention may be anything.
+    """
     unknown: list[MetaT] = []
-    unknown_sizes: list[MetaS] = []
-    for part in types:
-        metas_in(part, unknown, unknown_sizes)
-    for size in sizes:
-        metas_in_size(size, unknown_sizes)
-    return None if unknown or unknown_sizes else (types, sizes)
+    sizes: list[MetaS] = []
+    for arg in instance.type_args:
+        metas_in(arg, unknown, sizes)
+    for meta in unknown:
+        meta.ref = UNIT
+    for size in instance.size_args:
+        metas_in_size(size, sizes)
+    if sizes:
+        return None
+    types = tuple([final_type(arg) for arg in instance.type_args])
+    return types, tuple([final_size(arg) for arg in instance.size_args])
 
 
 def _instance(st: Checker, value: Scheme | Builtin | Sealed, span: Span) -> t.Var:
