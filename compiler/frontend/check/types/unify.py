@@ -89,15 +89,8 @@ def unify(st: UnifyState, want: Type, got: Type) -> None:
             _unify_arrows(st, want, got)
         case Sum(), Sum():
             _unify_sums(st, want, got)
-        case Opaque(), Opaque() if want.name == got.name:
-            for t, u in zip((*want.args, want.meaning), (*got.args, got.meaning), strict=True):
-                unify(st, t, u)
-        case Opaque(name, meaning=meaning), _ if name in st.transparent:
-            unify(st, meaning, got)
-        case _, Opaque(name, meaning=meaning) if name in st.transparent:
-            unify(st, want, meaning)
-        case Opaque(), Opaque() if want.shown == got.shown:
-            raise Mismatch(f"Two different abstract types are called `{want.shown}`.")
+        case (Opaque(), _) | (_, Opaque()):
+            _unify_opaque(st, want, got)
         case _:
             raise Mismatch
 
@@ -125,6 +118,22 @@ def final_size(s: Size) -> Size:
 def final_type(t: Type) -> Type:
     """`t` with all that is known by now filled in."""
     return subst(t, {}, {})
+
+
+def _unify_opaque(st: UnifyState, want: Type, got: Type) -> None:
+    """Two types, one of which at least is abstract."""
+    match want, got:
+        case Opaque(), Opaque() if want.name == got.name:
+            for t, u in zip((*want.args, want.meaning), (*got.args, got.meaning), strict=True):
+                unify(st, t, u)
+        case Opaque(name, meaning=meaning), _ if name in st.transparent:
+            unify(st, meaning, got)
+        case _, Opaque(name, meaning=meaning) if name in st.transparent:
+            unify(st, want, meaning)
+        case Opaque(), Opaque() if want.shown == got.shown:
+            raise Mismatch(f"Two different abstract types are called `{want.shown}`.")
+        case _:
+            raise Mismatch
 
 
 def _unify_arrays(st: UnifyState, want: Array, got: Array) -> None:
