@@ -9,7 +9,7 @@ from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp.nodes import Alloc, Assert, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import pool_bytes, statements
+from compiler.codegen.kernels.walk import pool_bytes, slots_of, statements
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
 
@@ -43,7 +43,8 @@ class DeviceCode(Statements):
 
     def function(self, kernel: k.Kernel) -> None:
         """`extern "C" __global__ void name(parameters) { .. }`."""
-        self.slots = frozenset(s.name for s in statements(kernel.body) if isinstance(s, k.Slots))
+        slots = slots_of(kernel)
+        self.slots = frozenset(slot.name for slot in slots)
         shown = [
             f"{self.cell_type(a.prim)} *{c_name(a.name)}"
             if a.block
@@ -57,7 +58,7 @@ class DeviceCode(Statements):
         for a in kernel.params:
             if not a.block and a.prim == "f16":
                 self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
-        pool = pool_bytes(kernel)
+        pool = pool_bytes(slots)
         if pool:
             self.line(f"__shared__ __align__(8) char pool[{pool} * THREADS];")
         self.stms(kernel.body)

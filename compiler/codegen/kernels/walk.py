@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
@@ -28,39 +28,49 @@ _PARTS: Mapping[type, Fields] = {
 }
 
 _BODIES = {
-    kind: tuple(name for method, name in pairs if method == "stms")
+    kind: names
     for kind, pairs in _PARTS.items()
+    if (names := tuple(name for method, name in pairs if method == "stms"))
 }
 
 
-def bodies(stm: Stm) -> tuple[Stms, ...]:
-    """The statement lists in a statement; of the host's own statements only a launch has one."""
-    if isinstance(stm, k.Launch):
-        return (stm.kernel.body,)
-    return tuple(getattr(stm, name) for name in _BODIES.get(type(stm), ()))
+def statements(stms: Stms) -> list[Stm]:
+    """All statements, also those in others; of the host's own statements only a launch has some."""
+    found: list[Stm] = []
+    _gather(stms, found)
+    return found
 
 
-def statements(stms: Stms) -> Iterator[Stm]:
-    """All statements, also those in others."""
+def _gather(stms: Stms, found: list[Stm]) -> None:
     for stm in stms:
-        yield stm
-        for body in bodies(stm):
-            yield from statements(body)
+        found.append(stm)
+        kind = type(stm)
+        if kind in _BODIES:
+            for name in _BODIES[kind]:
+                _gather(getattr(stm, name), found)
+        elif isinstance(stm, k.Launch):
+            _gather(stm.kernel.body, found)
 
 
-def pool_bytes(kernel: k.Kernel) -> int:
+def slots_of(kernel: k.Kernel) -> list[k.Slots]:
+    """The slots that a kernel's threads have in the pool."""
+    return [stm for stm in statements(kernel.body) if isinstance(stm, k.Slots)]
+
+
+def pool_bytes(slots: Iterable[k.Slots]) -> int:
     """The size of the pool for each thread: that of the largest of all slots' ends."""
-    slots = (stm for stm in statements(kernel.body) if isinstance(stm, k.Slots))
-    return max((stm.offset + k.slot_bytes(stm.prim) for stm in slots), default=0)
+    return max((slot.offset + k.slot_bytes(slot.prim) for slot in slots), default=0)
 
 
 def shared_bytes(kernel: k.Kernel, target: Target) -> int:
     """The shared memory of a block of threads."""
-    own = 0
+    own, slots = 0, list[k.Slots]()
     for stm in statements(kernel.body):
-        if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit):
+        if isinstance(stm, k.Slots):
+            slots.append(stm)
+        elif isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit):
             own += max(1, int(stm.count.value)) * BYTES[stm.prim]
-    return pool_bytes(kernel) * target.threads + own
+    return pool_bytes(slots) * target.threads + own
 
 
 def free_names(stms: Stms) -> FreeNames:

@@ -109,7 +109,12 @@ def type_of(s: State, kind: Type) -> Type:
 
 def all_same(new: Sequence[object], old: Sequence[object]) -> bool:
     """Whether two sequences hold the same objects."""
-    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+    if len(new) != len(old):
+        return False
+    for k, one in enumerate(new):
+        if one is not old[k]:
+            return False
+    return True
 
 
 def pattern(s: State, stm: Stm) -> tuple[Param, ...]:
