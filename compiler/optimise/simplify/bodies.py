@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import is_
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.effects import operands_cannot_fail, results_cannot_fail
@@ -109,12 +110,7 @@ def type_of(s: State, kind: Type) -> Type:
 
 def all_same(new: Sequence[object], old: Sequence[object]) -> bool:
     """Whether two sequences hold the same objects."""
-    if len(new) != len(old):
-        return False
-    for k, one in enumerate(new):
-        if one is not old[k]:
-            return False
-    return True
+    return len(new) == len(old) and all(map(is_, new, old))
 
 
 def pattern(s: State, stm: Stm) -> tuple[Param, ...]:

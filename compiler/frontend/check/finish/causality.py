@@ -17,7 +17,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.parts import parts, pattern_variables
-from compiler.frontend.types import PrimT
+from compiler.frontend.types import PrimT, Size, SizeOp
 
 
 @dataclass(slots=True)
@@ -26,6 +26,8 @@ class KnownNames:
 
     names: set[Name]
     trail: list[Name] = field(default_factory=list)
+    mentioned: dict[int, tuple[Size, frozenset[Name]]] = field(default_factory=dict)
+    """The names in sizes that were looked at, by identity: sums of many share their parts."""
 
     def add(self, names: Iterable[Name]) -> None:
         """Learn names."""
@@ -57,6 +59,20 @@ class KnownNames:
                     "Bind the array of that size with `let` before this.",
                 )
 
+    def names_in(self, size: Size) -> frozenset[Name]:
+        """The variables of a size."""
+        known = self.mentioned.get(id(size))
+        if known is not None:
+            return known[1]
+        if isinstance(size, SizeOp):
+            found = self.names_in(size.lhs) | self.names_in(size.rhs)
+        else:
+            names = set[Name]()
+            names_in_size(size, names)
+            found = frozenset(names)
+        self.mentioned[id(size)] = size, found
+        return found
+
     def walk(self, e: t.Exp) -> None:
         """Check an expression."""
         special = _WALKS.get(type(e))
@@ -80,11 +96,8 @@ def check_causality(d: t.Def, outside: set[Name]) -> None:
 
 
 def _var(known: KnownNames, e: t.Var) -> None:
-    if e.size_args:
-        needed: set[Name] = set()
-        for size in e.size_args:
-            names_in_size(size, needed)
-        known.need(needed, e.span)
+    for size in e.size_args:
+        known.need(known.names_in(size), e.span)
 
 
 def _array(known: KnownNames, e: t.ArrayLit) -> None:

@@ -67,10 +67,12 @@ class MetaT(Type):
 class MetaS(Size):
     """A size not known yet."""
 
-    __slots__ = ("key", "level", "ref", "span", "start", "until")
+    __slots__ = ("key", "known", "level", "ref", "span", "start", "until")
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Size | None = None
+        self.known = False
+        """Whether nothing in `ref` is unknown: that stays so, and nobody has to look again."""
         self.start: Size | None = None
         """For a parameter's size, which branches must not settle: the only size that a branch may
         take it to be. For a loop's parameter, what it is before the loop; otherwise itself."""

@@ -210,7 +210,10 @@ def names_in_size(s: Size, found: set[Name]) -> None:
 
 def metas_in_size(s: Size, found: list[MetaS]) -> None:
     """Collect the unbound metavariables of a size."""
-    s = resolve_size(s)
+    while type(s) is MetaS and s.ref is not None:
+        if s.known:
+            return
+        s = s.ref
     match s:
         case MetaS():
             found.append(s)

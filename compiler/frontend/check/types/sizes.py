@@ -184,6 +184,9 @@ def _bind(meta: MetaS, s: Size) -> bool:
         for other in inside:
             other.level = min(other.level, meta.level)
             other.until = min(other.until, meta.until)
+        meta.known = not inside
+    else:
+        meta.known = not isinstance(s, SizeExp)
     meta.ref = s
     return True
 
