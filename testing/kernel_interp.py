@@ -399,4 +399,4 @@ def run(
         chosen = env[py_name(f"{fun.name}_0")[:-2]]
         return lambda *given: chosen(device, *given)
 
-    return call(prog, entry, args, function, lambda cells, prim: Cells(device, cells))
+    return call(prog, entry, args, function, lambda cells: Cells(device, cells))

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NoReturn, cast
+from typing import NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ _MOST_RANK = 64
 """Dimensions of an array; NumPy has no more."""
 _MOST_BYTES = (1 << 63) - 1
 
-Value = np.generic | npt.NDArray[Any]
+Value = np.generic | npt.NDArray[np.generic]
 
 
 def shape_problem(shape: Sequence[int], prim: Prim) -> str:
@@ -301,7 +301,7 @@ def _plain(prim: Prim) -> re.Pattern[str]:
     return re.compile(rf"[\[\],\s]*+(?:{number}[\[\],\s]++)*+")
 
 
-def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
+def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[np.generic] | None:
     """The numbers in a piece of text, which must be `count` of that type."""
     if not _plain(prim).fullmatch(piece):
         return None
@@ -316,7 +316,7 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[Any] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            flat: npt.NDArray[Any] = np.fromstring(plain, dtype=wide, sep=",")
+            flat: npt.NDArray[np.generic] = np.fromstring(plain, dtype=wide, sep=",")
         except (DeprecationWarning, ValueError):
             return None
     if flat.size != count:

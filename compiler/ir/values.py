@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +19,10 @@ from compiler.base.prim import DTYPE, PRIMS, Prim
 from compiler.ir.read_values import ValueReader, shape_problem
 from compiler.ir.syntax import literal_text
 
-Value = np.generic | npt.NDArray[Any]
+Value = np.generic | npt.NDArray[np.generic]
 """A scalar (of NumPy's type) or a C-ordered array, of a type in `prim.DTYPE`."""
 
-_PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
+_PRIM_OF: dict[np.dtype[np.generic], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
 
 
 def parse(text: str, prims: Sequence[Prim] = ()) -> list[Value]:
@@ -85,7 +84,7 @@ def _first(shape: tuple[int, ...], few: int) -> list[int]:
     return [min(size, low) for size in shape]
 
 
-def _nested(part: npt.NDArray[Any], shape: tuple[int, ...]) -> str:
+def _nested(part: npt.NDArray[np.generic], shape: tuple[int, ...]) -> str:
     """An array of this shape, of which only the first elements of each dimension are there."""
     prim = prim_of(part)
     left = [
@@ -99,7 +98,7 @@ def _nested(part: npt.NDArray[Any], shape: tuple[int, ...]) -> str:
     return rows[0]
 
 
-def _rows(array: npt.NDArray[Any], prim: Prim, more: str) -> list[str]:
+def _rows(array: npt.NDArray[np.generic], prim: Prim, more: str) -> list[str]:
     """The rows of a matrix as text, each with `more` at its end."""
     flat = array.reshape(-1)
     if prim == "bool":

@@ -15,9 +15,8 @@ from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
-from compiler.codegen.signature import Plain, choose_entry, poly_value
-from compiler.protocol.kinds import Json
-from compiler.runtime.runs import RunResult, Value, failed_check, prepare
+from compiler.codegen.signature import Plain, choose_entry
+from compiler.runtime.runs import RunResult, Value, arguments, failed_check, prepare, results
 
 TARGET_BLOCKS = 1024
 """Blocks of threads that fill a GPU."""
@@ -93,7 +92,7 @@ class Device:
             answer = {"site": int(failure[1]), "values": [int(v) for v in failure[2:]]}
             raise failed_check(self.about, answer)
 
-    def fail(self, site: int, values: Sequence[Any]) -> None:
+    def fail(self, site: int, values: Sequence[object]) -> None:
         """A check of the host failed."""
         message = self.about["sites"][site]
         shown = iter(values)
@@ -122,8 +121,8 @@ def _bits(argument: Any) -> Any:
     return argument.view(np.uint16) if isinstance(argument, np.float16) else argument
 
 
-def _shown(value: Any) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+def _shown(value: object) -> str:
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
 
 
 def about(code: str) -> Plain:
@@ -135,7 +134,7 @@ def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> R
     """Run an entry point of a CUDA text of ours on this machine's GPU, in this process."""
     cp = cupy()
     kernels, host = split(code)
-    env: Json = {}
+    env: dict[str, Any] = {}
     exec(compile(host, "<cuda host>", "exec"), env)
     said = about(code)
     chosen = choose_entry(said, entry)
@@ -145,39 +144,12 @@ def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> R
     times: list[float] = []
     outcome: tuple[Any, ...] = ()
     for _ in range(runs):
-        given = arguments(cp, chosen, arrays, sizes)
+        given = arguments(chosen, arrays, sizes, lambda cells: cp.asarray(cells).copy())
         cp.cuda.runtime.deviceSynchronize()
         start = time.perf_counter()
         outcome = function(device, *given)
         cp.cuda.runtime.deviceSynchronize()
         times.append((time.perf_counter() - start) * 1000)
-    results = unpack(chosen, outcome, sizes)
+    found = results(chosen, outcome, sizes, lambda block, count, _: block[:count].get())
     peak = int(cp.get_default_memory_pool().total_bytes())
-    return RunResult(results, min(times), tuple(times), peak, 0)
-
-
-def arguments(cp: Any, entry: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
-    """The entry point's parameters: sizes, scalars, and fresh blocks."""
-    by_name: Json = dict(sizes)
-    for taken, array in zip(entry["takes"], arrays, strict=True):
-        if taken["shape"] is None:
-            by_name[taken["name"]] = array.item()
-        else:
-            by_name[taken["block"]] = cp.asarray(array.reshape(-1)).copy()
-    return [by_name[p["name"]] for p in entry["params"]]
-
-
-def unpack(entry: Plain, outcome: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
-    """The external results as NumPy values."""
-    values = {slot["name"]: v for slot, v in zip(entry["results"], outcome, strict=True)}
-    env = {**sizes, **{k: v for k, v in values.items() if isinstance(v, int)}}
-    found: list[Any] = []
-    for give in entry["gives"]:
-        dtype = DTYPE[give["prim"]]
-        if give["shape"] is None:
-            found.append(dtype.type(values[give["name"]]))
-            continue
-        shape = [poly_value(size, env) for size in give["shape"]]
-        count = int(np.prod(shape, dtype=np.int64))
-        found.append(values[give["block"]][:count].get().reshape(shape))
-    return found
+    return RunResult(found, min(times), tuple(times), peak, 0)

@@ -29,9 +29,11 @@ from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Text, plain
 from compiler.codegen.signature import Plain, choose_entry
+from compiler.ir import values
 from compiler.runtime import cuda_device
 from compiler.runtime import runner_child as child
 from compiler.runtime.runs import (
+    Cells,
     RunResult,
     Value,
     apart,
@@ -169,11 +171,11 @@ def _result(answer: Plain, entry: Plain, results: int) -> RunResult:
         raise senseless() from None
     if [(v.dtype.name, v.ndim) for v in found] != wanted:
         raise senseless()
-    values = [v if v.ndim else v[()] for v in found]
-    return RunResult(values, min(times), tuple(times), peak, 0)
+    told: list[values.Value] = [v if v.ndim else v[()] for v in found]
+    return RunResult(told, min(times), tuple(times), peak, 0)
 
 
-def write(file: int, arrays: Sequence[Any]) -> list[Plain]:
+def write(file: int, arrays: Sequence[Cells | values.Value]) -> list[Plain]:
     """Append arrays and scalars to a file; their types, shapes and offsets."""
     layout, at = [], 0
     for array in map(np.asarray, arrays):
@@ -186,11 +188,11 @@ def write(file: int, arrays: Sequence[Any]) -> list[Plain]:
     return layout
 
 
-def read(file: int, layout: Sequence[Plain]) -> list[Any]:
+def read(file: int, layout: Sequence[Plain]) -> list[Cells]:
     """What `write` wrote. ValueError, TypeError or KeyError for what describes none."""
     size = os.fstat(file).st_size
     seal(file)
-    area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+    area = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
     found = []
     for array in layout:
         shape = [int(n) for n in array["shape"]]

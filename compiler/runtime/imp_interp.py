@@ -6,7 +6,7 @@ so that a program whose kernels race may differ from what parallel machines do, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy as np
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, RuntimeError_
-from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Prov
 from compiler.codegen import py_runtime
 from compiler.codegen.imp.nodes import (
@@ -39,25 +38,29 @@ from compiler.codegen.imp.nodes import (
 from compiler.codegen.index import poly_exp
 from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.codegen.sequential import sequential
-from compiler.codegen.signature import choose_entry, shape_of, signature
+from compiler.codegen.signature import choose_entry, signature
+from compiler.ir import values
 from compiler.ir.nodes import SE, Mem, Operand
-from compiler.protocol.kinds import Json
-from compiler.runtime.runs import Value, prepare
+from compiler.runtime.runs import Value, arguments, prepare, results
 
+Number = int | float
+Namespace = dict[str, Any]
+"""What Python text is run in."""
+EntryPoint = Callable[..., Iterable[object]]
 MAX_CELLS = 1 << 28
 """Largest block, in elements."""
 
 
-def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[Any]:
+def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[values.Value]:
     """The results of an entry point, as NumPy arrays and scalars.
 
     Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit.
     """
     env = {**RUNTIME}
 
-    def function(fun: ImpFun) -> Callable[..., Sequence[Any]]:
+    def function(fun: ImpFun) -> EntryPoint:
         exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
-        found: Callable[..., Sequence[Any]] = env["entry"]
+        found: EntryPoint = env["entry"]
         return found
 
     try:
@@ -70,9 +73,9 @@ def call(
     prog: ImpProg,
     entry: str,
     args: Sequence[Value],
-    function: Callable[[ImpFun], Callable[..., Sequence[Any]]],
-    block: Callable[[list[Any], Prim], Any] = lambda cells, prim: cells,
-) -> list[Any]:
+    function: Callable[[ImpFun], EntryPoint],
+    block: Callable[[list[Number]], object] = lambda cells: cells,
+) -> list[values.Value]:
     """Call an entry point as a Python function, of scalars and blocks.
 
     `block` makes a block of a list of values; its cells are read by index.
@@ -81,29 +84,15 @@ def call(
     chosen = choose_entry(about, entry)
     fun = next(f for f in prog.funs if f.name == entry)
     arrays, sizes = prepare(chosen, args)
-    by_name: Json = dict(sizes)
-    for taken, array in zip(fun.inputs, arrays, strict=True):
-        key = taken.block or taken.name
-        kind = taken.type.prim
-        cells = array.reshape(-1).tolist()
-        by_name[key] = block(cells, kind) if taken.block else array.item()
-    outcome = function(fun)(*[by_name[p.name] for p in fun.params])
-    values = {f.name: v for f, v in zip(fun.results, outcome, strict=True)}
-    numbers = {**sizes, **{k: v for k, v in values.items() if isinstance(v, int)}}
-    found: list[Any] = []
-    for give, data in zip(fun.outputs, chosen["gives"], strict=True):
-        dtype = DTYPE[give.type.prim]
-        if data["shape"] is None:
-            found.append(dtype.type(values[give.name]))
-            continue
-        shape = shape_of(data["shape"], numbers)
-        count = int(np.prod(shape, dtype=np.int64))
-        with np.errstate(all="ignore"):
-            found.append(np.array(values[give.block][:count], dtype).reshape(shape))
-    return found
+    given = arguments(chosen, arrays, sizes, lambda cells: block(cells.tolist()))
+    outcome = function(fun)(*given)
+    with np.errstate(all="ignore"):
+        return results(
+            chosen, outcome, sizes, lambda cells, count, dtype: np.array(cells[:count], dtype)
+        )
 
 
-def python_text(fun: ImpFun, env: Json) -> str:
+def python_text(fun: ImpFun, env: Namespace) -> str:
     """The entry point as a Python function `entry`; messages and spans go to `env`."""
     out = _Python(env)
     out.line(f"def entry({', '.join(py_name(p.name) for p in fun.params)}):")
@@ -121,7 +110,7 @@ class _Python:
 
     prints: Mapping[type[Stm], Callable[[Any, Any], None]]
 
-    def __init__(self, env: Json) -> None:
+    def __init__(self, env: Namespace) -> None:
         self.lines: list[str] = []
         self.indent = ""
         self.env = env
@@ -231,7 +220,7 @@ def _lmad(lmad: Lmad[Poly]) -> str:
 # --- what programs call ----------------------------------------------------------------------
 
 
-def _allocate(zero: Any, count: int, prov: Prov) -> list[Any]:
+def _allocate(zero: Number, count: int, prov: Prov) -> list[Number]:
     """A block; `count` is exact."""
     if not 0 <= count <= MAX_CELLS:
         raise _failure(
@@ -242,7 +231,7 @@ def _allocate(zero: Any, count: int, prov: Prov) -> list[Any]:
     return [zero] * count
 
 
-def _fail(prov: Prov, parts: Sequence[Any]) -> None:
+def _fail(prov: Prov, parts: Sequence[str | Number]) -> None:
     raise _failure("".join(_shown(p) for p in parts), prov)
 
 
@@ -252,15 +241,15 @@ def _failure(message: str, prov: Prov) -> RuntimeError_:
     return error
 
 
-def _shown(part: Any) -> str:
-    return {True: "true", False: "false"}[part] if isinstance(part, bool) else str(part)
+def _shown(part: str | Number) -> str:
+    return ("false", "true")[part] if isinstance(part, bool) else str(part)
 
 
 def _copy(
-    dest: list[Any],
+    dest: list[Number],
     dest_at: int,
     dest_dims: Sequence[tuple[int, int]],
-    source: list[Any],
+    source: list[Number],
     source_at: int,
     source_dims: Sequence[tuple[int, int]],
 ) -> None:
@@ -277,7 +266,7 @@ def _cells(offset: int, dims: Sequence[tuple[int, int]]) -> list[int]:
     return cells
 
 
-RUNTIME: Json = {
+RUNTIME: Namespace = {
     **{k: v for k, v in vars(py_runtime).items() if not k.startswith("_")},
     "allocate": _allocate,
     "fail": _fail,

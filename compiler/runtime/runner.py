@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -38,11 +37,12 @@ from compiler.base.errors import (
 from compiler.base.prim import BYTES, DTYPE
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.signature import Plain, choose_entry, shape_of
-from compiler.protocol.kinds import Json
+from compiler.ir import values
 from compiler.runtime import runner_child as child
 from compiler.runtime import sanitize
 from compiler.runtime.cc import compile_c, find_compiler
 from compiler.runtime.runs import (
+    Cells,
     RunResult,
     Value,
     apart,
@@ -57,6 +57,7 @@ from compiler.runtime.runs import (
 from compiler.sandbox import walls
 from compiler.sandbox.policies import PROGRAM
 
+Slot = tuple[bool, int, int]
 START_SECONDS = 20.0
 SHORT_RUNS = 3
 """A single run that is short is timed this often: each process is a new one, with cold memory."""
@@ -433,21 +434,21 @@ def library_file(library: Path) -> int:
 
 
 def pack(
-    entry: Plain, arrays: Sequence[Any], sizes: dict[str, int], limit: int
-) -> tuple[list[Any], list[int], int]:
+    entry: Plain, arrays: Sequence[Cells], sizes: dict[str, int], limit: int
+) -> tuple[list[Slot], list[int], int]:
     """Input slots, a file with the arrays if there are any, and its size.
 
     A slot is whether the program may consume it, its bits or its offset in the file, and its bytes
     (-1 for scalars). Raises RuntimeError_ for more than `limit` bytes.
     """
-    by_name: Json = {}
-    by_block: dict[str, tuple[bool, Any]] = {}
+    by_name: dict[str, Cells] = {}
+    by_block: dict[str, tuple[bool, Cells]] = {}
     for taken, array in zip(entry["takes"], arrays, strict=True):
         by_name[taken["name"]] = array
         if taken["shape"] is not None:
             by_block[taken["block"]] = (taken["unique"], array)
-    slots: list[Any] = []
-    packed: list[tuple[int, Any]] = []
+    slots: list[Slot] = []
+    packed: list[tuple[int, Cells]] = []
     total = 0
     for slot in entry["params"]:
         name = slot["name"]
@@ -480,7 +481,7 @@ def pack(
     return slots, [fd], total
 
 
-def _bits(scalar: Any) -> int:
+def _bits(scalar: Cells) -> int:
     if scalar.dtype.kind == "f":
         raw = scalar.tobytes()
         return int(struct.unpack("<q", raw + bytes(8 - len(raw)))[0])
@@ -488,7 +489,9 @@ def _bits(scalar: Any) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int) -> list[Any]:
+def unpack(
+    entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int
+) -> list[values.Value]:
     """The external results from the result slots, once the run has ended."""
     if len(slots) != len(entry["results"]):
         raise senseless()
@@ -500,8 +503,8 @@ def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int)
             env[slot["name"]] = value
     size = os.fstat(file).st_size
     seal(file)
-    area: Any = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
-    found: list[Any] = []
+    area = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+    found: list[values.Value] = []
     for give in entry["gives"]:
         dtype = DTYPE[give["prim"]]
         if give["shape"] is None:
@@ -520,10 +523,11 @@ def unpack(entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int)
     return found
 
 
-def _scalar(bits: int, dtype: Any) -> Any:
+def _scalar(bits: int, dtype: np.dtype[np.generic]) -> np.generic:
     if dtype.kind == "f":
         double = struct.unpack("<d", struct.pack("<q", bits))[0]
-        return np.dtype(dtype).type(double)
+        return dtype.type(double)
     if dtype.kind == "b":
         return np.bool_(bits)
-    return np.array(bits, np.int64).astype(dtype)[()]
+    found: np.generic = np.int64(bits).astype(dtype)
+    return found

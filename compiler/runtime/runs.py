@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import socket
 import struct
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.base.errors import RuntimeError_, TimeoutError_, UsageError
 from compiler.base.prim import DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
-from compiler.codegen.signature import Plain, check_shapes, solve_sizes
+from compiler.codegen.signature import Plain, check_shapes, shape_of, solve_sizes
+from compiler.ir import values
 from compiler.ir.entry import check_extent
 from compiler.runtime import runner_child as child
 from compiler.sandbox import walls
 
-Value = np.ndarray[Any, np.dtype[Any]] | np.generic | int | float | bool
+Cells = npt.NDArray[np.generic]
+Value = Cells | np.generic | int | float | bool
 """An array or a scalar; what comes back are arrays and NumPy scalars."""
 
 LONGEST_ANSWER = 1 << 20
@@ -40,7 +44,7 @@ class RunResult:
     compiled with `cc.COUNTING`, the bytes that copies moved (else 0) and what threads allocated.
     """
 
-    values: list[Any]
+    values: list[values.Value]
     ms: float
     times: tuple[float, ...]
     peak_bytes: int
@@ -66,14 +70,14 @@ def senseless() -> RuntimeError_:
 # --- values ----------------------------------------------------------------------------------
 
 
-def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Any], dict[str, int]]:
+def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Cells], dict[str, int]]:
     """Values with the types of the entry point's parameters, and all of its integer parameters."""
     takes = entry["takes"]
     if len(values) != len(takes):
         raise UsageError(
             f"The entry point `{entry['name']}` takes {len(takes)} values, not {len(values)}."
         )
-    arrays: list[Any] = []
+    arrays: list[Cells] = []
     for k, (taken, value) in enumerate(zip(takes, values, strict=True)):
         arrays.append(_fitting(taken, value, k + 1))
     shapes = [
@@ -87,8 +91,8 @@ def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Any], dict[str,
     return arrays, sizes
 
 
-def _fitting(taken: Plain, value: Value, number: int) -> Any:
-    array = np.asarray(value)
+def _fitting(taken: Plain, value: Value, number: int) -> Cells:
+    array: Cells = np.asarray(value)
     rank = 0 if taken["shape"] is None else len(taken["shape"])
     want = DTYPE[taken["prim"]]
     if array.ndim != rank:
@@ -103,6 +107,42 @@ def _fitting(taken: Plain, value: Value, number: int) -> Any:
             )
         array = array.astype(want)
     return np.ascontiguousarray(array) if rank else array
+
+
+def arguments(
+    entry: Plain,
+    arrays: Sequence[Cells],
+    sizes: Mapping[str, int],
+    block: Callable[[Cells], object],
+) -> list[object]:
+    """What an entry point is called with: sizes, numbers, and what `block` makes of arrays."""
+    by_name: dict[str, object] = dict(sizes)
+    for taken, array in zip(entry["takes"], arrays, strict=True):
+        if taken["shape"] is None:
+            by_name[taken["name"]] = array.item()
+        else:
+            by_name[taken["block"]] = block(array.reshape(-1))
+    return [by_name[slot["name"]] for slot in entry["params"]]
+
+
+def results(
+    entry: Plain,
+    outcome: Iterable[Any],
+    sizes: Mapping[str, int],
+    cells: Callable[[Any, int, np.dtype[np.generic]], Cells],
+) -> list[values.Value]:
+    """The external results of a call; `cells` has so many cells of a block, of a type."""
+    given = {slot["name"]: v for slot, v in zip(entry["results"], outcome, strict=True)}
+    numbers = {**sizes, **{name: v for name, v in given.items() if isinstance(v, int)}}
+    found: list[values.Value] = []
+    for give in entry["gives"]:
+        dtype = DTYPE[give["prim"]]
+        if give["shape"] is None:
+            found.append(dtype.type(given[give["name"]]))
+            continue
+        shape = shape_of(give["shape"], numbers)
+        found.append(cells(given[give["block"]], math.prod(shape), dtype).reshape(shape))
+    return found
 
 
 def memory_file() -> int:

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir import nodes as ir
 from compiler.semantics.evaluator import Data, Evaluator, Rule
 
-_PRIM_OF: dict[np.dtype[Any], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
+_PRIM_OF: dict[np.dtype[np.generic], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
 
 
-def prim_of_dtype(dtype: np.dtype[Any]) -> Prim:
+def prim_of_dtype(dtype: np.dtype[np.generic]) -> Prim:
     """The primitive type that NumPy's type stands for."""
     return _PRIM_OF[dtype]
 
@@ -272,8 +271,7 @@ def _array_lit(m: Evaluator, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> list[
     parts = [m.operand(elem) for elem in exp.elems]
     rank = m.rank_of(exp.elems[0])
     outer = np.broadcast_shapes(*(outer_shape(p, rank) for p in parts))
-    stacked: npt.NDArray[Any] = np.stack([widened(p, rank, outer) for p in parts], len(outer))
-    return [stacked]
+    return [np.stack([widened(p, rank, outer) for p in parts], len(outer))]
 
 
 EXPS: dict[type, Rule] = {

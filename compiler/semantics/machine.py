@@ -30,7 +30,7 @@ class Block:
     """Cells of one type; `label` is its name and a number, as traces show it."""
 
     label: str
-    cells: npt.NDArray[Any]
+    cells: npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Machine(Watched):
             cells = np.ones(max(count, 0), dtype=np.bool_)
         return self.block(name, cells)
 
-    def block(self, name: Name, cells: npt.NDArray[Any]) -> Block:
+    def block(self, name: Name, cells: npt.NDArray[np.generic]) -> Block:
         """A block with the given contents."""
         self._blocks += 1
         return Block(f"{base_of(name)}#{self._blocks}", cells)
@@ -183,7 +183,7 @@ class Machine(Watched):
             self.traced_write(block, (cell,), meeting)
         block.cells[cell] = value
 
-    def read(self, location: Location) -> npt.NDArray[Any]:
+    def read(self, location: Location) -> npt.NDArray[np.generic]:
         """All elements in row-major order."""
         return location.block.cells[self._touch(location, False, False)]
 

@@ -6,7 +6,6 @@ Of two values for one element a scatter keeps the last, and a histogram combines
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +100,7 @@ def combined(
 
 
 def _accumulate(
-    m: Evaluator, op: Operator, cells: list[Data], flat: npt.NDArray[Any], parts: list[Data]
+    m: Evaluator, op: Operator, cells: list[Data], flat: npt.NDArray[np.int64], parts: list[Data]
 ) -> None:
     """Combine `parts[k]` into row `flat[k]` of the cells, in order."""
     if not flat.size:
