@@ -6,15 +6,18 @@ Files are named as whoever gave the program's path would name them, from the sam
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from compiler.base.errors import SyntaxError_, UsageError
+from compiler.base.errors import CompileError, SyntaxError_, UsageError
 from compiler.base.spans import span_at
-from compiler.frontend.files import gather
+from compiler.frontend.files import ENDING, MANIFEST, gather
 
 LONGEST_PROGRAM = 1 << 26
 """Bytes of a file."""
+MOST_BESIDE = 200
+"""Files that are looked at for near misses of one that is not there."""
 
 
 class ProgramFiles(NamedTuple):
@@ -31,12 +34,36 @@ def read_program(path: str | Path) -> ProgramFiles:
     Errors: it cannot be read, or it or what it imports is no UTF-8 text.
     """
     source, main = read_source(path), os.path.normpath(path)
-    return ProgramFiles(source, gather(source, main, _imported), main)
+    beside: dict[str, str] = {}
+
+    def read(name: str) -> str | None:
+        if not os.path.isfile(name):
+            beside.update(_beside(name))
+            return None
+        return _imported(name)
+
+    found = gather(source, main, read)
+    return ProgramFiles(source, {**beside, **found}, main)
 
 
-def _imported(name: str) -> str | None:
-    if not os.path.isfile(name):
-        return None
+def _beside(name: str) -> dict[str, str]:
+    """What lies where a file is missing, for a hint: nothing imports it, so that it has no text."""
+    folder = os.path.dirname(name)
+    while folder and not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    top = Path(folder or ".")
+    below = [*top.glob(f"*{ENDING}"), *top.glob(f"*/*{ENDING}")][:MOST_BESIDE]
+    found = {os.path.normpath(one): "" for one in below if one.is_file()}
+    for above in (top, *top.parents):
+        manifest = above / MANIFEST
+        if manifest.is_file():
+            with suppress(CompileError):
+                found[os.path.normpath(manifest)] = read_source(manifest)
+            break
+    return found
+
+
+def _imported(name: str) -> str:
     try:
         return read_source(name)
     except SyntaxError_ as error:

@@ -17,6 +17,8 @@ from compiler.frontend import decs
 from compiler.frontend.parser import parse
 
 ENDING = ".fut"
+MANIFEST = "futhark.pkg"
+"""The name of a file that says which packages a program requires; it may lie among the others."""
 MOST = 1000
 """Files of one program."""
 LONGEST = 200
@@ -95,7 +97,8 @@ def check_paths(files: Mapping[str, str], main: str) -> None:
 def _is_path(path: str) -> bool:
     plain = path.isprintable() and "\\" not in path and len(path) <= LONGEST
     inside = not path.startswith(("/", "../")) and posixpath.normpath(path) == path
-    return plain and inside and path.endswith(ENDING) and path != ENDING
+    name = posixpath.basename(path)
+    return plain and inside and (name == MANIFEST or (name.endswith(ENDING) and name != ENDING))
 
 
 def path_of(one: Import, main: str) -> str:

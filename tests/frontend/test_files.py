@@ -87,9 +87,20 @@ def test_what_an_import_does_not_give(source: str, message: str) -> None:
 
 
 def test_a_way_out_is_told() -> None:
-    assert error('import "lib/sum"', FILES)["hint"] == "Did you mean `lib/sums.fut`?"
+    assert error('import "lib/sum"', FILES)["hint"] == "Did you mean `lib/sums`?"
+    assert error('import "lib/Sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
+    assert error('import "sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
+    assert error('import "../sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
+    hint = error('import "lib/base"', FILES)["hint"]
+    assert hint == "`lib/base` is a folder: import a file of it, such as `lib/base/numbers`."
+    files = {**FILES, "lib/a.fut": 'def x = 1i32\nimport "lib/base/numbers"'}
+    found = error('import "lib/a"', files)
+    assert (found["span"], found["hint"]) == (
+        [2, 1, 2, 26, "lib/a.fut"],
+        "Did you mean `base/numbers`?",
+    )
     assert "without `.fut`" in error('import "lib/sums.fut"', FILES)["hint"]
-    assert "paste the definitions" in error('import "lib/sums"', {})["hint"]
+    assert "beside `source`" in error('import "lib/sums"', {})["hint"]
 
 
 def test_a_cycle_is_told_with_its_path() -> None:
@@ -97,7 +108,10 @@ def test_a_cycle_is_told_with_its_path() -> None:
     found = error('import "a"', files)
     assert "`a.fut` -> `lib/b.fut` -> `lib/c.fut` -> `a.fut`" in found["message"]
     assert found["span"] == [1, 1, 1, 14, "lib/c.fut"]
-    assert "`a.fut` -> `a.fut`" in error('import "a"', {"a.fut": 'import "a"'})["message"]
+    found = error('import "a"', {"a.fut": 'import "a"'})
+    assert (found["message"], found["span"]) == ("`a.fut` imports itself.", [1, 1, 1, 11, "a.fut"])
+    told = asked('import "a"', {}, main="a.fut")["error"]
+    assert (told["message"], told["span"]) == ("`a.fut` imports itself.", [1, 1, 1, 11])
 
 
 PICKS = {
@@ -182,7 +196,9 @@ def test_the_program_lies_where_it_says() -> None:
     told = asked(source, files, main="src/program.fut")
     assert "`src/program.fut` -> `src/b.fut` -> `src/program.fut`" in told["error"]["message"]
     told = asked('import "../../lib/a"', files, main="src/program.fut")
-    assert told["error"]["message"] == "There is no file `../lib/a.fut`."
+    assert told["error"]["hint"] == "Did you mean `../lib/a`?"
+    told = asked('import "../../lib/other"', files, main="src/program.fut")
+    assert told["error"]["message"] == "There is no file `../lib/other.fut`."
     assert "none above their folder" in told["error"]["hint"]
 
 
@@ -218,6 +234,82 @@ def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
 def test_files_that_are_none_are_refused(files: dict[str, str], message: str) -> None:
     told = asked("entry main = 1i32", files, main="src/main.fut")
     assert message in told["error"]["message"]
+
+
+# --- packages ----------------------------------------------------------------------------------
+
+MANIFEST = """package github.com/me/mine
+
+require {
+  github.com/diku-dk/sorts 0.4.1 #ab12  -- the sorts
+}
+"""
+SORTS = "lib/github.com/diku-dk/sorts"
+PACKAGES = {
+    "futhark.pkg": MANIFEST,
+    f"{SORTS}/merge.fut": 'import "../segmented/scan" def merge = scanned',
+    "lib/github.com/diku-dk/segmented/scan.fut": "def scanned = 1i32",
+    "lib/github.com/me/mine/mine.fut": 'import "../../diku-dk/sorts/merge" def mine = merge',
+}
+
+
+def test_a_package_is_imported_from_where_it_lies() -> None:
+    for own, path in (("m.fut", SORTS), ("test/m.fut", f"../{SORTS}")):
+        told = asked(f'import "{path}/merge" entry main = merge', PACKAGES, main=own)
+        assert told["entries"][0]["results"] == ["i32"]
+    told = asked('import "mine" entry main = mine', PACKAGES, main="lib/github.com/me/mine/m.fut")
+    assert told["ok"]
+
+
+@pytest.mark.parametrize(
+    ("path", "without", "message", "hint"),
+    [
+        (
+            f"{SORTS}/merge",
+            SORTS,
+            "`github.com/diku-dk/sorts` is not there, which line 4 of `futhark.pkg` requires in "
+            "version 0.4.1.",
+            "`futhark pkg sync`",
+        ),
+        (
+            f"{SORTS}/merg",
+            "-",
+            "There is no file `merg.fut` in the package `github.com/diku-dk/sorts`, which line 4 of"
+            " `futhark.pkg` requires in version 0.4.1.",
+            "Did you mean `merge`? Another version",
+        ),
+        (
+            "lib/github.com/diku-dk/fft/fft",
+            "-",
+            "`github.com/diku-dk/fft` is not there, and `futhark.pkg` does not require it.",
+            "`futhark pkg add github.com/diku-dk/fft` and `futhark pkg sync`",
+        ),
+        (
+            "lib/github.com/diku-dk/fft/fft",
+            "futhark.pkg",
+            "The package `github.com/diku-dk/fft` is not there.",
+            "`futhark pkg add github.com/diku-dk/fft`",
+        ),
+    ],
+)
+def test_a_package_that_is_missing(path: str, without: str, message: str, hint: str) -> None:
+    files = {name: text for name, text in PACKAGES.items() if not name.startswith(without)}
+    found = error(f'\nimport "{path}"', files)
+    assert message in found["message"]
+    assert hint in found["hint"]
+    assert found["span"][:2] == [2, 1]
+
+
+def test_an_error_in_a_package_names_its_version() -> None:
+    files = {**PACKAGES, "lib/github.com/diku-dk/segmented/scan.fut": "def other = 1i32"}
+    found = error(f'import "{SORTS}/merge"', files)
+    assert found["span"][4] == f"{SORTS}/merge.fut"
+    assert "Unknown name `scanned`" in found["message"]
+    assert found["hint"].endswith(
+        "The file is of the package `github.com/diku-dk/sorts`, which line 4 of `futhark.pkg` "
+        "requires in version 0.4.1: if it is of another version, `futhark pkg sync` fetches that "
+        "one."
+    )
 
 
 # --- from the disk -----------------------------------------------------------------------------
@@ -283,3 +375,49 @@ def test_the_command_line_tells_the_file_of_an_error(
     (folder / "consts.fut").mkdir()
     assert main(["check", program]) == 1
     assert f"There is no file `{folder}/consts.fut`." in capsys.readouterr().err
+
+
+def test_the_command_line_knows_what_lies_beside_a_file_that_is_not_there(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(text: str) -> str:
+        (folder / "src" / "m.fut").write_text(text)
+        assert main(["check", "src/m.fut"]) == 1
+        return capsys.readouterr().err
+
+    (folder / "src").mkdir()
+    (folder / "futhark.pkg").write_text(MANIFEST)
+    monkeypatch.chdir(folder)
+    assert "Did you mean `../lib/sums`?" in told('import "../lib/sum"')
+    assert "import a file of it, such as `../lib/base/numbers`" in told('import "../lib/base"')
+    assert "which line 4 of `futhark.pkg` requires" in told(f'import "../{SORTS}/merge"')
+    assert "There is no file `../../up.fut`" in told('import "../../../up"')
+
+
+def test_links_on_the_disk(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link is a file under its own name; one that leads to itself is none."""
+    (folder / "other.fut").symlink_to("consts.fut")
+    (folder / "loop.fut").symlink_to("loop.fut")
+    (folder / "again").symlink_to(".")
+    program = folder / "links.fut"
+    program.write_text('import "again/other" entry main = c')
+    assert main(["check", str(program)]) == 0
+    assert capsys.readouterr().out.startswith("entry main")
+    program.write_text('import "loop"')
+    assert main(["check", str(program)]) == 1
+    assert "There is no file" in capsys.readouterr().err
+    (folder / "deep.fut").write_text('import "again/deep"')
+    program.write_text('import "deep"')
+    assert main(["check", str(program)]) == 1
+    assert "There is no file" in capsys.readouterr().err
+
+
+def test_a_program_of_too_many_files(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compiler.frontend.files.MOST", 5)
+    for k in range(8):
+        (folder / f"n{k}.fut").write_text(f'-- more\nimport "n{k + 1}"')
+    assert main(["check", str(folder / "n0.fut")]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"{folder}/n5.fut:2:1: A program has at most 5 files.")

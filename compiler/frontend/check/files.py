@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
 from compiler.frontend.check.kept import Progress
+from compiler.frontend.check.missing import missing, package_hint
 from compiler.frontend.check.program import Checked, check_decs
-from compiler.frontend.check.scope.scope import Module, Scope, did_you_mean
-from compiler.frontend.files import ENDING, Import, imports, in_order, parsed
-
-_ALONE = (
-    "The command line reads files from the folder of the program; elsewhere paste the definitions."
-)
+from compiler.frontend.check.scope.scope import Module, Scope
+from compiler.frontend.files import Import, imports, in_order, parsed
 
 
 def check_program(
@@ -53,6 +50,8 @@ def _import(all_files: _Files, one: Import) -> None:
     path, main = out.path_of(one), out.st.ctx.options.main
     above = [main, *out.importing] if main else out.importing
     if path in above:
+        if path == above[-1]:
+            raise TypeError_(f"`{path}` imports itself.", one.span, "Leave the import out.")
         ring = [*above[above.index(path) :], path]
         raise TypeError_(
             f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
@@ -62,12 +61,7 @@ def _import(all_files: _Files, one: Import) -> None:
     if path in out.imported:
         return
     if path not in files:
-        hint = did_you_mean(path, files) or ("" if files else _ALONE)
-        if path.startswith("../"):
-            hint = "A program sees the files that are given with it, and none above their folder."
-        if one.path.endswith(ENDING):
-            hint = f"An import is written without `{ENDING}`."
-        raise TypeError_(f"There is no file `{path}`.", one.span, hint)
+        raise missing(one, path, files, main)
     program = parsed(files[path], path)
     st = out.st
     outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
@@ -77,7 +71,9 @@ def _import(all_files: _Files, one: Import) -> None:
     out.importing.append(path)
     _check(all_files, program)
     if out.errors:
-        raise first_error(out.errors)
+        error = first_error(out.errors)
+        error.hint = " ".join(filter(None, (error.hint, package_hint(path, files))))
+        raise error
     out.importing.pop()
     out.imported[path] = out.exported
     st.scope, st.own_types, st.declared_later, out.own, out.exported = outer

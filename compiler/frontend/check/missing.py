@@ -1,0 +1,97 @@
+"""What is told of an import of a file that is not there: near misses, and where packages come from.
+
+A package's files lie below `lib/HOST/USER/NAME`, where `futhark pkg sync` puts them; a file
+`futhark.pkg` beside `lib` says which version of which package is required.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from compiler.base.errors import TypeError_
+from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.files import ENDING, MANIFEST, Import
+
+_PACKAGE = re.compile(r"((?:.*/)?)lib/([\w-]+(?:\.[\w-]+)+/[\w.-]+/[\w.-]+)/")
+_ALONE = "A request gives the texts of other files beside `source`; the command line reads them."
+
+
+def missing(one: Import, path: str, files: Mapping[str, str], main: str) -> TypeError_:
+    """The error of an import of `path`, which is not among `files`."""
+    found = _PACKAGE.match(path)
+    if found is not None:
+        return _of_package(one, path, found[2], f"{found[1]}{MANIFEST}", files)
+    return TypeError_(f"There is no file `{path}`.", one.span, _hint(one, path, files, main))
+
+
+def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
+    folder = posixpath.dirname(one.span.file or main)
+    known = {_spelt(file, folder): file for file in files if file.endswith(ENDING)}
+    if one.path.endswith(ENDING):
+        return f"An import is written without `{ENDING}`."
+    inside = [name for name, file in known.items() if file.startswith(f"{path[: -len(ENDING)]}/")]
+    if inside:
+        return f"`{one.path}` is a folder: import a file of it, such as `{min(inside)}`."
+    same = [name for name in known if posixpath.basename(name) == posixpath.basename(one.path)]
+    if same:
+        return f"Did you mean {' or '.join(f'`{name}`' for name in sorted(same)[:3])}?"
+    if path.startswith("../"):
+        return "A program sees the files that are given with it, and none above their folder."
+    return did_you_mean(one.path, known) or ("" if known else _ALONE)
+
+
+def _spelt(file: str, folder: str) -> str:
+    """What an import of a file is written as in a file of that folder."""
+    return posixpath.relpath(file, folder or ".").removesuffix(ENDING)
+
+
+def _of_package(
+    one: Import, path: str, package: str, manifest: str, files: Mapping[str, str]
+) -> TypeError_:
+    folder = path[: path.index(package)] + package
+    there = [file for file in files if file.startswith(f"{folder}/")]
+    required = requirement(package, files.get(manifest))
+    if there:
+        known = [posixpath.relpath(file, folder).removesuffix(ENDING) for file in there]
+        name = posixpath.relpath(path, folder)
+        near = did_you_mean(name.removesuffix(ENDING), known)
+        return TypeError_(
+            f"There is no file `{name}` in the package `{package}`{required and f', {required}'}.",
+            one.span,
+            f"{near} Another version of the package may have it: `futhark pkg add {package}` takes "
+            "the newest, and `futhark pkg sync` fetches it.".strip(),
+        )
+    if required:
+        message = f"The package `{package}` is not there, {required}."
+        return TypeError_(message, one.span, "Fetch it with `futhark pkg sync` in that folder.")
+    return TypeError_(
+        f"The package `{package}` is not there"
+        + (f", and `{manifest}` does not require it." if manifest in files else "."),
+        one.span,
+        f"Fetch it with `futhark pkg add {package}` and `futhark pkg sync`.",
+    )
+
+
+def requirement(package: str, manifest: str | None) -> str:
+    """Which version of a package is required, and in which line, in the middle of a sentence."""
+    for number, line in enumerate((manifest or "").split("\n"), 1):
+        words = line.partition("--")[0].split()
+        if len(words) >= 2 and words[0].rstrip("/") == package:
+            return f"which line {number} of `{MANIFEST}` requires in version {words[1]}"
+    return ""
+
+
+def package_hint(file: str, files: Mapping[str, str]) -> str:
+    """What to do about an error in a file of a package; "" of another file."""
+    found = _PACKAGE.match(file)
+    if found is None:
+        return ""
+    required = requirement(found[2], files.get(f"{found[1]}{MANIFEST}"))
+    if not required:
+        return f"The file is of the package `{found[2]}`."
+    return (
+        f"The file is of the package `{found[2]}`, {required}: if it is of another version, "
+        "`futhark pkg sync` fetches that one."
+    )
