@@ -7,7 +7,7 @@ import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lin
 import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
 import { imported, type Files, type Saved } from "./files";
-import { importLinks, importsIn } from "./imports";
+import { filesChanged, importLinks, importsIn } from "./imports";
 import { futhark } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
 import type { Link, Selection } from "./link";
@@ -55,6 +55,7 @@ export class SourceEditor {
     this.view.contentDOM.addEventListener("mouseleave", () => link.hover(null));
     model.on("problems", () => this.problems());
     model.on("stages", debounce(40, () => this.colour()));
+    model.on("files", () => this.view.dispatch({ effects: filesChanged.of(null) }));
     link.on((selection, chosen) => this.follow(selection, chosen));
   }
 

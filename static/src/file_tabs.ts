@@ -28,7 +28,7 @@ export class FileTabs {
   private readonly content = h("div", { class: "popover" });
   private readonly note = h("div", { class: "file-note", role: "status" });
 
-  /** `area` is where files are dropped, `panel` the part of it that shows the open file. */
+  /** `area` shows that files can be dropped, `panel` is the part of it that shows the open file. */
   constructor(
     private readonly area: HTMLElement,
     private readonly panel: HTMLElement,
@@ -240,25 +240,23 @@ export class FileTabs {
 
   // Files that come -----------------------------------------------------------------------------
 
+  /** Files may be dropped anywhere: elsewhere the browser would leave the page for them. */
   private listen(): void {
     const { area } = this;
-    const brings = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
-    area.addEventListener("dragover", (event) => {
-      if (!brings(event)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      area.classList.add("dropping");
-    }, { capture: true });
-    area.addEventListener("dragleave", (event) => {
-      if (!area.contains(event.relatedTarget as Node | null)) area.classList.remove("dropping");
-    });
-    area.addEventListener("drop", (event) => {
+    const on = (type: "dragover" | "drop", does: (transfer: DataTransfer) => void): void => {
+      window.addEventListener(type, (event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        event.stopPropagation();
+        does(event.dataTransfer);
+      }, { capture: true });
+    };
+    on("dragover", () => area.classList.add("dropping"));
+    on("drop", (transfer) => {
       area.classList.remove("dropping");
-      if (!brings(event)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      void dropped(event.dataTransfer!).then((taken) => this.add(taken));
-    }, { capture: true });
+      void dropped(transfer).then((taken) => this.add(taken));
+    });
+    window.addEventListener("dragleave", (event) => event.relatedTarget ?? area.classList.remove("dropping"));
   }
 
   private add({ texts, refused, passed }: Taken): void {

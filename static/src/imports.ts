@@ -1,6 +1,6 @@
 // The imports in a text: where they stand and what they name; the strings of those that lead to a file do so
 // in the editor.
-import { RangeSetBuilder, StateField, type EditorState, type Extension, type Text } from "@codemirror/state";
+import { RangeSetBuilder, StateEffect, StateField, type EditorState, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/view";
 
 export interface Import {
@@ -32,6 +32,9 @@ export interface ImportEvents {
   go(path: string): void;
 }
 
+/** Other files came, went or have other names. */
+export const filesChanged = StateEffect.define<null>();
+
 /** Strings of imports as links: a click, or Alt+Enter at the cursor; Alt+click only places the cursor. */
 export function importLinks(events: ImportEvents): Extension {
   const linked = (state: EditorState): DecorationSet => {
@@ -43,7 +46,8 @@ export function importLinks(events: ImportEvents): Extension {
   };
   const field = StateField.define<DecorationSet>({
     create: linked,
-    update: (value, transaction) => (transaction.docChanged || transaction.effects.length ? linked(transaction.state) : value),
+    update: (value, { docChanged, effects, state }) =>
+      docChanged || effects.some((effect) => effect.is(filesChanged)) ? linked(state) : value,
     provide: (self) => EditorView.decorations.from(self),
   });
   const follow = (doc: Text, at: number): boolean => {

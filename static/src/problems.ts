@@ -61,6 +61,13 @@ const field = StateField.define<DecorationSet>({
   provide: (self) => EditorView.decorations.from(self),
 });
 
+/** The calls that led to the place of a failure, the innermost first. */
+export function callsTo({ calls = [] }: Problem, goTo: (span: Span) => void): HTMLElement | null {
+  if (!calls.length) return null;
+  return h("p", { class: "calls" }, "Called from ", ...calls.flatMap((span, k) => [
+    k ? ", in turn from " : "", h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span))]));
+}
+
 const setPlaceless = StateEffect.define<readonly HTMLElement[]>();
 
 const placeless = StateField.define<readonly HTMLElement[]>({

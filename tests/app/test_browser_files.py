@@ -73,6 +73,13 @@ def text(page: Page) -> str:
     return found
 
 
+def shown(page: Page, name: str) -> str:
+    """The text of a file."""
+    tab(page, name).click()
+    opened(page, name)
+    return text(page)
+
+
 def tabs(page: Page) -> Locator:
     return page.get_by_role("tablist", name="Files").get_by_role("tab")
 
@@ -89,20 +96,20 @@ def opened(page: Page, name: str) -> None:
     expect(tab(page, name)).to_have_attribute("aria-selected", "true")
 
 
-DROP = """async (files) => {
+DROP = """async ([files, place]) => {
   const transfer = new DataTransfer();
   for (const [name, bytes] of files) transfer.items.add(new File([new Uint8Array(bytes)], name));
-  const area = document.querySelector(".source");
+  const element = document.querySelector(place);
   for (const type of ["dragenter", "dragover", "drop"]) {
     const event = new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true });
-    area.querySelector(".cm-content").dispatchEvent(event);
+    if (element.dispatchEvent(event) && type !== "dragenter") throw new Error("it would be opened");
   }
 }"""
 
 
-def drop(page: Page, files: dict[str, bytes | str]) -> None:
+def drop(page: Page, files: dict[str, bytes | str], place: str = ".source .cm-content") -> None:
     as_bytes = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
-    page.evaluate(DROP, [[name, list(data)] for name, data in as_bytes.items()])
+    page.evaluate(DROP, [[[name, list(data)] for name, data in as_bytes.items()], place])
 
 
 def zipped(files: dict[str, bytes | str], how: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -255,7 +262,7 @@ def test_files_beside_ones_own_program_are_added_and_nothing_is_lost(page: Page)
     own = "entry main = 5i32 -- mine\n"
     write(page, own)
     compiled(page)
-    drop(page, {"other.fut": "def a = 1i32\n"})
+    drop(page, {"other.fut": "def a = 1i32\n"}, "header")
     expect(tabs(page)).to_have_count(2)
     opened(page, "other.fut")
     drop(page, {"main.fut": "entry main = 6i32\n"})
@@ -353,6 +360,61 @@ def test_errors_and_warnings_stand_in_their_files_and_lead_there(page: Page) -> 
     compiled(page)
 
 
+def test_what_is_selected_in_any_file_lights_stages_and_the_other_way_round(page: Page) -> None:
+    load(page)
+    tab(page, "lib/sums.fut").click()
+    page.locator(".source .cm-line").get_by_text("reduce").click()
+    lit = pane(page).locator(".cm-line.lit, .cm-line.lit-weak")
+    expect(lit.filter(has_text="reduce").first).to_be_visible()
+    page.get_by_role("tab", name="Selection").click()
+    expect(page.locator(".subject")).to_have_text("reduce (+) 0 (map more ys)")
+    expect(page.locator(".selection")).to_contain_text("line 4 of \u2068lib/sums.fut\u2069")
+    for stage in ("Types", "Fused", "Flattened", "IMP"):
+        row = page.locator(".fate tr", has=page.get_by_role("button", name=stage, exact=True))
+        expect(row.locator(".amount")).to_have_text(re.compile(r"^\d+$"))
+    tab(page, "main.fut").click()
+    page.locator(".selection").get_by_role("button", name="line 4").first.click()
+    opened(page, "lib/sums.fut")
+    tab(page, "main.fut").click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".lit-place")).to_have_count(0)
+    pane(page).locator(".cm-line", has_text="reduce").first.click()
+    opened(page, "lib/sums.fut")
+    expect(page.locator(".source .lit-place").first).to_be_visible()
+    assert "reduce" in "".join(page.locator(".source .lit-place").all_text_contents())
+
+
+def test_a_run_that_fails_in_an_imported_file_leads_there_and_to_the_call(page: Page) -> None:
+    at = "def at [n] (ys: [n]f32) (i: i64) : f32 =\n  ys[i]\n"
+    load(page, {"main.fut": 'import "at"\nentry main (xs: []f32) : f32 = at xs 7\n', "at.fut": at})
+    page.keyboard.press("Control+Enter")
+    result = page.locator(".run-result")
+    expect(result).to_contain_text("out of bounds")
+    expect(tab(page, "at.fut").locator(".file-mark.error")).to_have_text(re.compile("1 error"))
+    result.get_by_role("button", name="line 2 of").click()
+    opened(page, "at.fut")
+    expect(page.locator(".source .wavy")).to_have_text("ys[i]")
+    result.locator(".calls").get_by_role("button", name="line 2").click()
+    opened(page, "main.fut")
+    write(page, 'import "at"\nentry main (xs: []f32) : f32 = at xs 1\n')
+    compiled(page)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".run-result .value")).to_have_text("2.0f32")
+
+
+def test_an_earlier_program_comes_back_with_its_files(page: Page) -> None:
+    load(page)
+    examples = page.get_by_label("Example")
+    examples.select_option("dot_product")
+    expect(tabs(page)).to_have_count(0)
+    compiled(page)
+    earlier = examples.locator("option", has_text="(3 files)")
+    examples.select_option(earlier.get_attribute("value"))
+    expect(tabs(page)).to_have_count(3)
+    compiled(page)
+    assert {name: shown(page, name) for name in PROGRAM} == PROGRAM
+
+
 def test_a_click_on_the_string_of_an_import_opens_its_file(page: Page) -> None:
     load(page)
     opened(page, "main.fut")
@@ -400,6 +462,16 @@ def test_files_are_kept_over_a_reload_and_by_links(page: Page, address: str) -> 
     assert text(page) == BASE
     tab(page, "lib/sums.fut").click()
     assert text(page) == SUMS
+    write(page, SUMS + "-- more\n")
+    compiled(page)
+    assert page.url == f"{address}/"
+    assert {name: shown(page, name) for name in PROGRAM} == {
+        **PROGRAM,
+        "lib/sums.fut": SUMS + "-- more\n",
+    }
+    page.go_back()
+    expect(page.locator(".status")).to_contain_text("frozen")
+    assert shown(page, "lib/sums.fut") == SUMS
     state: dict[str, Any] = page.request.get(f"{link}.json").json()
     assert {state["main"]: state["source"], **state["files"]} == PROGRAM
     without = page.request.get(link).text()

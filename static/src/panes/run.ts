@@ -3,7 +3,7 @@ import * as client from "../client";
 import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { flat, sameText, type Model, type Text } from "../model";
-import { messageElement } from "../problems";
+import { callsTo, messageElement } from "../problems";
 import { placeName } from "../spans";
 import { isTrouble, Trouble } from "../trouble";
 import type { Entry, Run, RunAnswer } from "../kept";
@@ -245,7 +245,8 @@ export class RunPane {
     const place = error.span?.[0] && sameText(of, this.model.now) ? error.span : null;
     this.model.setRunProblems(place ? flat(error) : []);
     replace(this.result, messageElement(error),
-      place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null);
+      place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null,
+      place ? callsTo(error, (span) => this.events.goTo(span)) : null);
   }
 
   private empty(): void {
